@@ -26,7 +26,7 @@ PICTURES = {
 """File -> size of the terminal and keys pressed before the picture is taken."""
 
 WAIT_SECONDS = 0.05
-SETTLED_SECONDS = 1.0
+MAX_REST_SECONDS = 1.0
 """Long enough for the other models to be fitted when the evidence is looked at."""
 MOST_WAITS = 1200
 
@@ -40,9 +40,9 @@ async def picture(size: tuple[int, int], keys: tuple[str, ...]) -> str:
             if not app.busy and not app.settling:
                 break
         await pilot.press(*keys)
-        await pilot.pause(SETTLED_SECONDS)
+        await pilot.pause(MAX_REST_SECONDS)
         for _ in range(MOST_WAITS):
-            if not app.working_out:
+            if not app.experiments_pending:
                 break
             await pilot.pause(WAIT_SECONDS)
         if app.answer is None:

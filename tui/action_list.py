@@ -1,4 +1,4 @@
-"""Every action by name, as the palette offers them, and its key."""
+"""Every action of the app by name, with its description for the palette and its key."""
 
 from __future__ import annotations
 
@@ -55,16 +55,16 @@ COMMANDS: tuple[tuple[str, str, str], ...] = (
     ("suspend", "Go to the shell; fg comes back", "^z"),
     ("quit", "Quit", "^q"),
 )
-"""Action of the app, what it does, its key."""
+"""(action of the app, what it does, its key)."""
 
 KEYS = {
     "?": "?,f1", "+": "+,=", "del": "delete",
     "^y": "ctrl+y", "^z": "ctrl+z", "^q": "ctrl+q,ctrl+c",
 }  # fmt: skip
-"""Keys as Textual names them, where that is not how they are shown or there are several."""
+"""Textual's names of keys, where they differ from the displayed ones or there are several."""
 
 FIRST = ("suspend", "quit")
-"""Actions whose keys hold wherever the keyboard is."""
+"""Actions whose keys work wherever the focus is."""
 
 ELSEWHERE = ("instances", "sort(", "training(")
-"""How actions begin whose keys are those of a single view, which binds them."""
+"""Prefixes of actions whose keys are bound by a single view."""

@@ -1,4 +1,4 @@
-"""What the planner is told: a plan that was built, and an answer.
+"""What the worker threads hand to the planner: a built plan, and an answer to a goal.
 
 Nothing here touches widgets.
 """
@@ -10,13 +10,13 @@ from dataclasses import dataclass, field
 
 import engine
 
-Say = Callable[[str], None]
-"""Takes a few words on what is being done."""
+ReportProgress = Callable[[str], None]
+"""Takes a few words on what is being done; raises to cancel it."""
 
 
 @dataclass(frozen=True, eq=False)
-class Built:
-    """What was read and built for a state; answers every goal."""
+class BuiltPlan:
+    """The evidence, prices and plan for the inputs of a state; the plan answers every goal."""
 
     profile: engine.Profile
     catalog: engine.Catalog
@@ -25,51 +25,52 @@ class Built:
 
     @property
     def jobs(self) -> int | None:
-        """How many jobs the workflow has; None for the evidence of one job."""
+        """Number of jobs of the workflow; None for the evidence of one job."""
         return None if self.workflow is None else len(self.workflow.jobs)
 
     @property
     def has_states(self) -> bool:
-        """Whether the evidence tells stages, so that states can be estimated."""
+        """Whether the evidence has stages, so that states can be estimated."""
         return self.workflow is not None or self.profile.has_stages
 
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """All that a screen shows for a state.
+    """Everything that a screen shows for a state.
 
     Args:
         compared: the curve of the selected type, where it is not the recommended one.
-        explained: where the time of the best composition goes; None without any.
-        alike: the cluster of one type that is explained in place of a mix; None for no mix.
+        explained: the prediction of the best composition with its phases or stages; None without
+            one.
+        equivalent: composition of one type that stands in for a mix where unlike nodes cannot be
+            explained; None where there is no mix.
     """
 
-    built: Built
+    built: BuiltPlan
     report: engine.PlanReport
     compared: engine.Curve | None
     explained: engine.Prediction | None
-    alike: Mapping[str, int] | None = None
+    equivalent: Mapping[str, int] | None = None
     _curves: dict[str, engine.Curve | None] = field(default_factory=dict)
 
     def curve(self, instance: str) -> engine.Curve | None:
-        """The curve of a type under this goal; None where it is no candidate."""
+        """The curve of a type under this goal, cached; None where the type is no candidate."""
         if instance not in self._curves:
-            report = self.report
-            found = curve_of(self.built.plan, instance, report.goal, report.billing)
-            self._curves[instance] = found
+            goal, billing = self.report.goal, self.report.billing
+            self._curves[instance] = curve_of(self.built.plan, instance, goal, billing)
         return self._curves[instance]
 
     @property
     def best(self) -> engine.Choice | None:
-        """What is recommended, else the nearest miss."""
-        found = self.report.recommendation
-        return found.recommended or found.nearest
+        """The recommended choice, else the nearest miss."""
+        recommendation = self.report.recommendation
+        return recommendation.recommended or recommendation.nearest
 
 
 def curve_of(
     plan: engine.Plan, instance: str, goal: engine.Goal, billing: engine.Billing
 ) -> engine.Curve | None:
-    """The curve of a type; None when a new filter has left it out."""
+    """The curve of a type; None where a new filter has excluded the type."""
     try:
         return plan.curve(instance, goal, billing)
     except engine.UnknownName:

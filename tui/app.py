@@ -1,8 +1,8 @@
 """The planner: one state, one answer, and panels that show them.
 
-A key or a slider becomes an action, `reduce` makes the next state, and what changed decides what
-is computed: a plan in the worker's thread, or only a report, at once. Everything that takes long
-to import is imported by that thread, after the first paint.
+A key or a slider becomes an action, `reduce` makes the next state, and what changed decides what is
+computed: a plan in a worker thread, or only a report, at once. Everything that takes long to import
+is imported by that thread, after the first paint.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ from textual.widget import Widget
 
 from tui import terminal
 from tui.action_list import COMMANDS, ELSEWHERE, FIRST, KEYS
-from tui.behaviours.actions import DialogActions
-from tui.behaviours.charting import ChartActions
-from tui.behaviours.experimenting import ExperimentActions
+from tui.behaviours.chart_actions import ChartActions
+from tui.behaviours.dialog_actions import DialogActions
+from tui.behaviours.experiment_actions import ExperimentActions
 from tui.behaviours.key_order import KeyOrder
-from tui.behaviours.noticing import NoticeActions
+from tui.behaviours.notice_actions import NoticeActions
 from tui.behaviours.panel_events import PanelEvents
-from tui.behaviours.pinning import PinActions
-from tui.behaviours.planning import Planning, described
+from tui.behaviours.pin_actions import PinActions
+from tui.behaviours.plan_updates import PlanUpdates, error_text
 from tui.behaviours.session_actions import SessionActions
 from tui.bindings import VI_BINDINGS, KeyActions, with_ids
 from tui.changes import (
     Action,
-    Reread,
-    Restore,
+    RereadSources,
+    RestoreInputs,
     Select,
     SetMix,
     SetSpot,
@@ -49,21 +49,12 @@ from tui.changes import (
     SortList,
 )
 from tui.history import History
-from tui.messages import Compared
-from tui.mixing import most_types
+from tui.messages import ModelAnswered
+from tui.mixing import max_types
 from tui.panels import NARROW_BELOW, SHORT_BELOW, Panels
 from tui.reducer import reduce
 from tui.start import AppOptions
-from tui.state import (
-    MOST_TYPES,
-    ChartKind,
-    Order,
-    PlanState,
-    View,
-    goal_key,
-    plan_key,
-    with_inputs,
-)
+from tui.state import MAX_TYPES, ChartKind, Order, PlanState, View, goal_key, plan_key, with_inputs
 from tui.themes import DARK_ANSI, HIGH_CONTRAST, LIGHT
 from tui.tour.actions import TOUR_BINDINGS, TourActions
 from tui.views import bars
@@ -71,18 +62,18 @@ from tui.views.goal import Ranges
 from tui.views.marks import marks_of
 from tui.widgets.glyphs import choose_glyphs
 from tui.widgets.lean_driver import lean_driver
-from tui.workers import Latest
+from tui.workers import LatestJobWorker
 
 if TYPE_CHECKING:
     from engine import WorkflowReport
-    from tui.answers import Answer, Built
-    from tui.behaviours.comparing import Comparing
-    from tui.reading import Reading
+    from tui.answers import Answer, BuiltPlan
+    from tui.behaviours.model_comparison import ModelComparison
+    from tui.read_tracker import ReadTracker
     from tui.session import EngineSession
 
 
 def run(options: AppOptions) -> int:
-    """Opens the planner; returns the exit code of the command."""
+    """Open the planner; returns the exit code of the command."""
     terminal.prepare()
     app = PlannerApp(options)
     try:
@@ -93,7 +84,7 @@ def run(options: AppOptions) -> int:
 
 
 class PlannerApp(
-    Planning,
+    PlanUpdates,
     PanelEvents,
     ExperimentActions,
     TourActions,
@@ -106,7 +97,7 @@ class PlannerApp(
     DialogActions,
     App[None],
 ):
-    """The planner."""
+    """The planner as a Textual app; its behaviour is in the mixins."""
 
     TITLE = "sparkplan"
     ENABLE_COMMAND_PALETTE = False
@@ -128,7 +119,7 @@ class PlannerApp(
         self, options: AppOptions | None = None, *, session: EngineSession | None = None
     ) -> None:
         options = options or AppOptions()
-        self.played = options.tour
+        self.tour_options = options.tour
         self.vi = options.vi
         self._keys = options.keys
         self.pins = options.pins
@@ -140,93 +131,94 @@ class PlannerApp(
             self.register_theme(theme)
         self.theme = options.theme or terminal.choose_theme(os.environ, colourless=self.no_color)
         if self.no_color:
-            # Textual makes greys of colours, and black on black of the terminal's own ones.
-            kept = (one for one in self._filters if not isinstance(one, Monochrome))
-            self._filters = [*kept, NoColor()]
+            # Textual's Monochrome turns colours grey, and the terminal's own ones black on black.
+            other_filters = (each for each in self._filters if not isinstance(each, Monochrome))
+            self._filters = [*other_filters, NoColor()]
         self.marks = marks_of(self.glyphs)
         self.state = options.start
-        self.built: Built | None = None
+        self.built: BuiltPlan | None = None
         self.answer: Answer | None = None
         self.busy = "reading"
-        self._grown = ""
-        self._given = session
-        self._latest = Latest("planner")
-        self._mixes = Latest("mixes")
+        self._change_notice = ""
+        self._injected_session = session
+        self._latest = LatestJobWorker("planner")
+        self._mixes = LatestJobWorker("mixes")
         self._settling: Timer | None = None
         self._searched_seconds = 0.0
-        self._good: PlanState | None = None
-        self._answered: PlanState | None = None
+        self._last_good: PlanState | None = None
+        self._answered_state: PlanState | None = None
         self.history = History()
         self._evidence: Hashable = None
         self._panels = Panels(self)
-        self._laid_out_for = Size(0, 0)
+        self._layout_size = Size(0, 0)
 
     # Life
 
     def get_driver_class(self) -> type[Driver]:
-        """The driver that sends only cells that changed."""
+        """A driver that sends only the cells that changed."""
         return self.recording_driver() or lean_driver(super().get_driver_class())
 
     @property
     def has_alt_keys(self) -> bool:
-        """Whether the settings bind keys with alt, which terminals send as Escape and a key."""
+        """Whether the settings bind keys with alt, which terminals send as Escape and the key."""
         return any("alt+" in keys for keys in self._keys.values())
 
     def compose(self) -> ComposeResult:
-        """All panels; the style sheet decides which are seen at which size."""
-        self._panels.mark()
+        """All panels; the style sheet decides which are visible at which size."""
+        self._panels.set_size_classes()
         yield from self._panels.compose()
 
     def on_mount(self) -> None:
-        """Paint first, then read."""
-        self.leave_on_signals()
+        """Paint first, read afterwards."""
+        self.install_signal_handlers()
         if self._keys:
             self.set_keymap(dict(self._keys))
-        self._panels.mount()
+        self._panels.focus_first_slider()
         self._panels.show()
-        self._laid_out_for = self.size
-        self.screen.screen_layout_refresh_signal.subscribe(self, self._laid_out)
-        self.watch(self.screen, "focused", self._keyboard_went, init=False)
-        self.call_after_refresh(self._painted)
+        self._layout_size = self.size
+        self.screen.screen_layout_refresh_signal.subscribe(self, self._on_screen_layout)
+        self.watch(self.screen, "focused", self._on_focus_lost, init=False)
+        self.call_after_refresh(self._on_first_paint)
 
-    def _painted(self) -> None:
-        """After the first frame: begin to read, unless it was left meanwhile."""
-        from tui.watch import EVERY_SECONDS
+    def _on_first_paint(self) -> None:
+        """Begin to read, unless the app has been closed meanwhile."""
+        from tui.log_watcher import INTERVAL_SECONDS
 
         if not self.screen_stack[0].is_attached:
             return
-        terminal.settle()
-        self._panels.complete()
+        terminal.resume_garbage_collection()
+        self._panels.mount_help_line()
         self._rebuild()
-        self.set_interval(EVERY_SECONDS, self._look_for_growth)
-        if self.played is not None:
+        self.set_interval(INTERVAL_SECONDS, self._poll_growing_logs)
+        if self.tour_options is not None:
             self.action_tour()
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
-        """`$edge`, the colour of panel borders: seen, but not before the text in them."""
+        """`$edge`, the colour of panel borders: visible, but less prominent than the text in
+        them."""
         if self.theme.startswith("ansi"):
             return {"edge": "ansi_bright_black"}
         return {"edge": "#4c5560" if self.current_theme.dark else "#a8adb3"}
 
-    # What is made when it is first used, after the first paint
+    # Created on first use, after the first paint
 
     @cached_property
     def _session(self) -> EngineSession:
         from tui.session import EngineSession
 
-        return self._given or EngineSession()
+        return self._injected_session or EngineSession()
 
     @cached_property
-    def comparing(self) -> Comparing:
-        from tui.behaviours.comparing import Comparing
+    def comparing(self) -> ModelComparison:
+        from tui.behaviours.model_comparison import ModelComparison
 
-        return Comparing(self._session, self.post_message)
+        return ModelComparison(self._session, self.post_message)
 
     @cached_property
-    def _reading(self) -> Reading:
-        from tui.reading import Reading
+    def _reading(self) -> ReadTracker:
+        from tui.read_tracker import ReadTracker
 
-        return Reading()
+        return ReadTracker()
 
     @property
     def ranges(self) -> Ranges:
@@ -235,71 +227,73 @@ class PlannerApp(
     # State
 
     def dispatch(self, action: Action) -> None:
-        """Take an action: the next state, what it needs computed, and what it shows."""
+        """Apply an action: compute the next state, start what it needs computed, and show it."""
         before, self.state = self.state, reduce(self.state, action)
         history = self.history
-        if not isinstance(action, Restore | Reread):
+        if not isinstance(action, RestoreInputs | RereadSources):
             self.history = history.recorded(before, self.state, now_seconds=monotonic())
-        asked = goal_key(self.state) != goal_key(before)
-        # Without any plan the first question was refused: another one may not be.
-        unanswered = self.built is None and not self.busy
-        if asked:
-            self._panels.say_below([])  # it was said of the inputs before
-        if plan_key(self.state) != plan_key(before) or (asked and unanswered):
+        goal_changed = goal_key(self.state) != goal_key(before)
+        # Without a plan, the first one was refused; with other inputs it may be possible.
+        plan_was_refused = self.built is None and not self.busy
+        if goal_changed:
+            self._panels.show_status([])  # it was about the previous inputs
+        if plan_key(self.state) != plan_key(before) or (goal_changed and plan_was_refused):
             self._rebuild()
-        elif asked and not self._ask():
-            # Also where another plan is being built: that one would be asked the same.
+        elif goal_changed and not self._ask():
+            # Refused, also where another plan is being built: it would be asked the same question.
             self.state, self.history = with_inputs(self.state, before), history
         if self.busy and self.state == replace(before, scale=self.state.scale):
-            # No answer is drawn by the size that is asked for: the last one need not be drawn anew.
+            # Only the data size changed: the last answer stays until the new plan is built.
             self._panels.show_inputs()
         else:
             self._panels.show()
 
-    def on_compared(self, message: Compared) -> None:
-        if self.comparing.take(message) and self.state.view == "evidence":
+    def on_model_answered(self, message: ModelAnswered) -> None:
+        """Show the answer of a model that was compared."""
+        if self.comparing.accept(message) and self.state.view == "evidence":
             self._panels.show()
 
     # Notices
 
     def capture_mouse(self, widget: Widget | None) -> None:
-        """What drags has the mouse to itself; what was said meanwhile is shown once it lets go."""
+        """While a widget drags it captures the mouse; a notice held meanwhile is shown
+        afterwards."""
         super().capture_mouse(widget)
         if widget is None:
-            self.put_held_notice()
+            self.show_held_notice()
 
-    def course(self, answer: Answer) -> WorkflowReport | None:
-        """The states of the answer's best composition; what is wrong is said in a notice."""
+    def workflow_report(self, answer: Answer) -> WorkflowReport | None:
+        """The states of the answer's best composition; an error is shown in a notice."""
         try:
-            return self._session.course(self.state, answer)
+            return self._session.workflow_report(self.state, answer)
         except Exception as error:
-            self.show_notice(described(error), "bad")
+            self.show_notice(error_text(error), "bad")
             return None
 
     # Panels
 
-    def _laid_out(self, screen: Screen[object]) -> None:
-        """Where there is another room, tabs are shorter and another chart is seen; Textual tells
-        the planner's own screen of it only where no dialog covers it."""
-        if screen.size != self._laid_out_for:
-            self._laid_out_for = screen.size
-            self._panels.mark()
+    def _on_screen_layout(self, screen: Screen[object]) -> None:
+        """After a resize: shorter or longer tabs, another chart. Textual notifies the planner's own
+        screen only while no dialog covers it."""
+        if screen.size != self._layout_size:
+            self._layout_size = screen.size
+            self._panels.set_size_classes()
             self._panels.fit_notice()
             self.call_after_refresh(self._panels.show)
 
-    def _keyboard_went(self, focused: Widget | None) -> None:
-        """Where what had the keyboard is hidden, the view gets it. Textual takes it away once the
-        hidden widget has heard of it, which may be long after the new room was shown; and while
-        another window has the keyboard, nothing here does."""
+    def _on_focus_lost(self, focused: Widget | None) -> None:
+        """Focus the view where the focused widget was hidden. Textual removes the focus once the
+        hidden widget has been notified, which may be long after the new layout; and while another
+        window is active nothing here is focused."""
         if focused is None and self.app_focus and self.is_running:
             self._panels.focus_view(self.state.view)
 
     def on_descendant_focus(self) -> None:
-        """Other keys matter elsewhere."""
+        """Show the keys of the focused widget."""
         self._panels.show_focused()
 
     def pop_screen(self) -> AwaitComplete:
-        """The keys at the foot are again those of the planner."""
+        """Show the planner's own keys again."""
         popped = super().pop_screen()
         self._panels.show_focused()
         return popped
@@ -307,33 +301,33 @@ class PlannerApp(
     # Actions
 
     def action_view(self, view: View) -> None:
-        """Show another view; what was said before is in the log of notices."""
+        """Show another view; the last notice stays in the log."""
         if view != self.state.view and not self.busy:
-            self.put_notice(self.standing)
+            self.set_notice(self.sticky_notice)
         self.dispatch(ShowView(view))
         self._panels.focus_view(view)
 
     def action_previous_view(self) -> None:
-        """The view before, by their tabs; before the first there is the last."""
+        """The previous view in the order of the tabs; before the first comes the last."""
         self._turn(-1)
 
     def action_next_view(self) -> None:
-        """The view after, by their tabs."""
+        """The next view in the order of the tabs."""
         self._turn(1)
 
     def _turn(self, by: int) -> None:
-        names = [page.name for page in bars.offered(self.state, self.built)]
+        names = [page.name for page in bars.visible_pages(self.state, self.built)]
         self.action_view(names[(names.index(self.state.view) + by) % len(names)])
 
     def action_focus_next(self) -> None:
-        """To the next control, with its terms in place of what was done."""
+        """Focus the next control; the help line explains it instead of the last confirmation."""
         super().action_focus_next()
-        self._panels.say_below([])
+        self._panels.show_status([])
 
     def action_focus_previous(self) -> None:
-        """To the control before."""
+        """Focus the previous control."""
         super().action_focus_previous()
-        self._panels.say_below([])
+        self._panels.show_status([])
 
     def action_chart(self, chart: ChartKind) -> None:
         self.dispatch(ShowView("curves"))
@@ -344,13 +338,13 @@ class PlannerApp(
         self.dispatch(SetSpot(not self.state.spot))
 
     def action_sort(self, order: Order) -> None:
-        """The compositions by a column, from the top."""
+        """Sort the compositions by a column, and go to the top."""
         if self.state.view != "compositions":
             self.action_view("compositions")
         self.dispatch(SortList(order))
-        self.dispatch(Select(self._panels.type_at("full", 0)))
+        self.dispatch(Select(self._panels.instance_at("full", 0)))
 
     def action_mix(self) -> None:
-        """One, two, three types per cluster, and one again."""
+        """Switch the types per cluster: one, two, three, one."""
         catalog = self.built.catalog if self.built else None
-        self.dispatch(SetMix(most_types(self.state, catalog) % MOST_TYPES + 1))
+        self.dispatch(SetMix(max_types(self.state, catalog) % MAX_TYPES + 1))

@@ -1,4 +1,4 @@
-"""Names for key bindings, so that the user's settings can give them other keys; and vi keys."""
+"""Ids of key bindings, by which the user's settings can change their keys; and vi keys."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from textual.binding import Binding, BindingType
 
-from tui.behaviours.part import PlannerPart
+from tui.behaviours.planner_mixin import PlannerMixin
 
 VI_BINDINGS = tuple(
     Binding(key, f"vi('{moves}')", f"As {moves}", show=False)
@@ -20,26 +20,26 @@ VI_BINDINGS = tuple(
 
 
 def with_ids(*bindings: Binding) -> list[BindingType]:
-    """The bindings, each with an id made of its action: "view-curves", "ran-on"."""
+    """The bindings, each with an id made from its action: "view-curves", "ran-on"."""
     return [replace(binding, id=binding_id(binding.action)) for binding in bindings]
 
 
 def binding_id(action: str) -> str:
-    """What an action is called in the settings."""
+    """The name of an action in the settings."""
     return "-".join(re.findall(r"\w+", action)).replace("_", "-")
 
 
-class KeyActions(PlannerPart):
-    """A part of `PlannerApp`."""
+class KeyActions(PlannerMixin):
+    """Mixin of `PlannerApp`."""
 
     vi: bool = False
     _keys: Mapping[str, str] = {}
 
     def key_shown(self, action: str, key: str) -> str:
-        """The key of an action as the screen names it: that of the settings, else `key`."""
+        """The key of an action as the screen shows it: that of the settings, else `key`."""
         given = self._keys.get(binding_id(action), "").partition(",")[0]
         return given.replace("ctrl+", "^") or key
 
     def action_vi(self, moves: str) -> None:
-        """As if the arrow key were pressed, before what was typed behind it."""
-        self.planner.type_instead(moves)
+        """Act as if the arrow key were pressed, before keys typed behind this one."""
+        self.planner.replace_key(moves)

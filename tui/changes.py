@@ -1,5 +1,5 @@
-"""What can happen to the planner's state; `tui.reducer` says what each does to it. An action that
-only sets fields of the state names them as the state does."""
+"""Actions on the planner's state; `tui.reducer` defines what each does. Fields of an action that
+only sets fields of the state have the names of those fields."""
 
 from __future__ import annotations
 
@@ -15,42 +15,42 @@ class OpenSources(NamedTuple):
     add: bool = False
 
 
-class Reread(NamedTuple):
-    """The sources have changed since they were read; one may have another name now."""
+class RereadSources(NamedTuple):
+    """The sources have changed since they were read; one may have been renamed."""
 
     sources: tuple[str, ...]
 
 
 class EvidenceRead(NamedTuple):
-    """The sources were read: how long the largest run took, and a deadline that they name."""
+    """The sources were read: duration of the largest run, and a deadline that they state."""
 
     measured_seconds: float | None
     deadline_seconds: float | None = None
 
 
 class DeadlineRelaxed(NamedTuple):
-    """Nothing meets the deadline that nobody chose; the nearest miss promises `seconds`."""
+    """The default deadline cannot be met; the nearest miss promises `seconds`."""
 
     seconds: float
 
 
 class PlanRefused(NamedTuple):
-    """What was asked for cannot be planned: back to the inputs of the last good plan, to all of
-    them (`whole`) where all were asked for at once."""
+    """The inputs cannot be planned: restore those of the last good plan. With `whole` restore all
+    of them, since all were changed at once."""
 
     good: PlanState
     whole: bool = False
 
 
-class Restore(NamedTuple):
-    """Undo, redo: every input as it was there; the view stays."""
+class RestoreInputs(NamedTuple):
+    """Undo or redo: restore every input; the view stays."""
 
     inputs: PlanState
 
 
-class Adopt(NamedTuple):
-    """A scenario or a pinned plan: as `Restore`, but a step that can be undone. With `read` the
-    evidence is read anew: files may have changed since."""
+class LoadInputs(NamedTuple):
+    """Load the inputs of a scenario or a pinned plan: like `RestoreInputs`, but a step that can be
+    undone. With `read` the evidence is read anew: files may have changed since."""
 
     inputs: PlanState
     read: bool = False
@@ -69,183 +69,184 @@ class SetBudget(NamedTuple):
 
 
 class SetScale(NamedTuple):
-    """Another size of the input."""
+    """Set the size of the input, as a multiple of the largest run."""
 
     scale: float
 
 
 class SetJob(NamedTuple):
-    """Other iterations or parameters of the job."""
+    """Set iterations or parameters of the job."""
 
     job: Job
 
 
 class SetMaxNodes(NamedTuple):
-    """Another limit of workers."""
+    """Set the most workers."""
 
     nodes: int
 
 
 class SetConfidence(NamedTuple):
-    """How sure the deadline has to be met."""
+    """Set the probability with which the deadline has to be met."""
 
     confidence: float
 
 
 class SetInstances(NamedTuple):
-    """Candidate types by glob; none for the default ones."""
+    """Set globs of candidate types; none for the default ones."""
 
     globs: tuple[str, ...]
 
 
 class SetRanOn(NamedTuple):
-    """Where the job was measured; None leaves it to the log."""
+    """Set the type on which the job was measured; None to take it from the log."""
 
     ran_on: str | None
 
 
 class SetCategory(NamedTuple):
-    """What kind of job this is; None leaves it to the log."""
+    """Set the kind of job; None to take it from the log."""
 
     category: str | None
 
 
 class SetCatalog(NamedTuple):
-    """Another price catalog, by name or file, or that of where it ran; its region where it has
-    several."""
+    """Set the price catalog, by name or file (None: that of where the job ran), and its region
+    where it has several."""
 
     catalog: str | None
     region: str | None = None
 
 
 class SetTerms(NamedTuple):
-    """Other terms on which the catalog's prices hold."""
+    """Set the terms of the catalog's prices."""
 
     terms: Terms
 
 
 class SetModel(NamedTuple):
-    """Another model."""
+    """Set the model."""
 
     model: str
 
 
 class SetSpot(NamedTuple):
-    """Whether workers are rented at spot prices."""
+    """Set whether workers are rented at spot prices."""
 
     spot: bool
 
 
 class SetMix(NamedTuple):
-    """How many types a cluster may have."""
+    """Set the most types per cluster."""
 
     types: int
 
 
 class SetLimits(NamedTuple):
-    """What may be rented, and what is owned."""
+    """Set what may be rented and what is owned."""
 
     limits: Limits
 
 
 class SetTrainingBudget(NamedTuple):
-    """What runs may cost that are made to learn from; None for what the answer suggests."""
+    """Set the budget for training runs; None for the suggested one."""
 
     amount: float | None
     unit: str = "usd"
 
 
 class SetSamples(NamedTuple):
-    """How large such runs may be, as shares of the input; none for the usual sizes."""
+    """Set the sizes of training runs, as shares of the input; none for the default sizes."""
 
     fractions: tuple[float, ...]
 
 
 class SetTrainingPlan(NamedTuple):
-    """Whose rule chooses such runs: one of `TRAINING_PLANS`."""
+    """Set the design of training runs: one of `TRAINING_PLANS`."""
 
     plan: TrainingPlan
 
 
 class ShowView(NamedTuple):
-    """Another question is looked at."""
+    """Show another view."""
 
     view: View
 
 
 class ShowChart(NamedTuple):
-    """Which of the two charts a small terminal shows."""
+    """Choose the chart that a small terminal shows."""
 
     chart: ChartKind
 
 
 class Select(NamedTuple):
-    """The cursor of the compositions went to a type."""
+    """The cursor of the compositions moved to a type."""
 
     selected: str | None
 
 
 class FilterList(NamedTuple):
-    """Only compositions with these words or globs are listed; all of them with none."""
+    """List only compositions with these words or globs; all of them for none."""
 
     words: str
 
 
 class SortList(NamedTuple):
-    """The compositions by a column; by the goal when it was that column already."""
+    """Sort the compositions by a column; by the goal if it was that column already."""
 
     order: Order
 
 
 class SelectPoint(NamedTuple):
-    """The cursor of the frontier went to a cluster."""
+    """The cursor of the frontier moved to a cluster."""
 
     instance: str
     nodes: int
 
 
-class FollowPoint(NamedTuple):
-    """The sliders go where a cluster of the frontier is the answer: the time that it promises is
-    the deadline, and nothing else bounds the choice."""
+class SetGoalFromPoint(NamedTuple):
+    """Set the goal for which a cluster of the frontier is the answer: the time that it promises
+    becomes the deadline, and nothing else bounds the choice."""
 
     seconds: float
     nodes: int
 
 
-class PointAt(NamedTuple):
-    """The crosshair went to a number of nodes (in the frontier: seconds), or away."""
+class MoveCrosshair(NamedTuple):
+    """Move the crosshair to a number of nodes (in the frontier: seconds); None hides it."""
 
     crosshair: float | None
 
 
-class LookAt(NamedTuple):
-    """The part of an axis that is looked at; None for the whole."""
+class SetAxisWindow(NamedTuple):
+    """Zoom an axis to a window; None for the whole axis."""
 
     axis: AxisName
     window: tuple[float, float] | None
 
 
-class LookAtAll(NamedTuple):
-    """The whole of every axis; logarithms stay."""
+class ResetZoom(NamedTuple):
+    """Show the whole of every axis; the scales stay."""
 
 
-class ScaleAxis(NamedTuple):
-    """A linear or a logarithmic axis."""
+class SetAxisScale(NamedTuple):
+    """Make an axis linear or logarithmic."""
 
     axis: AxisName
     log: bool
 
 
-class Draw(NamedTuple):
-    """These types are drawn as well, and no others."""
+class DrawCurves(NamedTuple):
+    """Draw the curves of these types in addition, and no others."""
 
     instances: tuple[str, ...]
 
 
 Action = (
-    OpenSources | Reread | EvidenceRead | DeadlineRelaxed | PlanRefused | Restore | Adopt
-    | SetDeadline | SetBudget | SetScale | SetJob | SetMaxNodes | SetConfidence | SetInstances
-    | SetRanOn | SetCategory | SetCatalog | SetTerms | SetModel | SetSpot | SetMix | SetLimits
-    | SetTrainingBudget | SetSamples | SetTrainingPlan | ShowView | ShowChart | Select | FilterList
-    | SortList | SelectPoint | FollowPoint | PointAt | LookAt | LookAtAll | ScaleAxis | Draw
+    OpenSources | RereadSources | EvidenceRead | DeadlineRelaxed | PlanRefused | RestoreInputs
+    | LoadInputs | SetDeadline | SetBudget | SetScale | SetJob | SetMaxNodes | SetConfidence
+    | SetInstances | SetRanOn | SetCategory | SetCatalog | SetTerms | SetModel | SetSpot | SetMix
+    | SetLimits | SetTrainingBudget | SetSamples | SetTrainingPlan | ShowView | ShowChart
+    | Select | FilterList | SortList | SelectPoint | SetGoalFromPoint | MoveCrosshair
+    | SetAxisWindow | ResetZoom | SetAxisScale | DrawCurves
 )  # fmt: skip

@@ -1,8 +1,9 @@
-"""The `sparkplan` command: picks what to run, turns every failure into one line and an exit code.
+"""The `sparkplan` command: dispatches subcommands, turns every failure into one line and an exit
+code.
 
-stdout is data, messages go to stderr. Exit codes: 0 done, 1 no composition satisfies the goal,
-2 bad usage or bad input, 3 a needed service did not answer. The terminal application and each
-headless command are imported only when they are the one that runs.
+stdout is data, messages go to stderr. Exit codes: 0 done, 1 no composition satisfies the goal, 2
+bad usage or bad input, 3 a needed service did not answer. The terminal application and each
+headless command are imported only when they run.
 """
 
 from __future__ import annotations
@@ -23,10 +24,10 @@ from tui.arguments.parser import OneLineParser
 from tui.entry import INTERRUPTED
 
 if TYPE_CHECKING:
-    from tui.kept.config import Config
-    from tui.kept.pin_file import Kept
     from tui.start import AppOptions
     from tui.state import PlanState
+    from tui.storage.config import Config
+    from tui.storage.scenario_file import SavedPlan
 
 COMMANDS = {
     "profile": "distil sources into one profile YAML",
@@ -56,7 +57,7 @@ ALGEBRA_THREADS = "OPENBLAS_NUM_THREADS"
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Entry point of the installed command; never lets a traceback out. Without `argv` the process
-    is this command's own, and may end here."""
+    belongs to this command, and is ended here."""
     if argv is not None:
         return _status(list(argv))
     status = _status(sys.argv[1:])
@@ -65,15 +66,15 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _status(arguments: list[str]) -> int:
-    """The exit code of a command line; every failure is said in a line."""
+    """The exit code of a command line; every failure is reported in one line."""
     streams.make_ready()
-    calm_algebra(arguments, os.environ)
+    limit_algebra_threads(arguments, os.environ)
     try:
         status = run(arguments)
         sys.stdout.flush()
         return status
     except engine.EngineError as error:
-        streams.say(f"sparkplan: {text.shown(str(error))}")
+        streams.say(f"sparkplan: {text.escaped(str(error))}")
         return error.exit_code
     except KeyboardInterrupt:
         streams.say("sparkplan: interrupted")
@@ -84,17 +85,18 @@ def _status(arguments: list[str]) -> int:
         streams.say("sparkplan: out of memory; give fewer logs at a time")
         return 2
     except OSError as error:
-        where = streams.place_of(error)
+        where = streams.error_location(error)
         what = error.strerror or str(error)
-        streams.say(f"sparkplan: {text.shown(f'{where}: {what}' if where else what)}")
+        streams.say(f"sparkplan: {text.escaped(f'{where}: {what}' if where else what)}")
         return 2
     finally:
         streams.drop_unwritten()
 
 
-def calm_algebra(arguments: Sequence[str], environ: MutableMapping[str, str]) -> None:
-    """One thread for linear algebra, unless the user says otherwise: ours is small, and the other
-    threads of OpenBLAS spin, a core each, on a gateway node that others use too.
+def limit_algebra_threads(arguments: Sequence[str], environ: MutableMapping[str, str]) -> None:
+    """Limit linear algebra to one thread, unless the user sets another number: our matrices are
+    small, and the other threads of OpenBLAS spin, one core each, on a gateway node that others use
+    too.
 
     Not for `collect`: the jobs that it submits inherit its environment.
     """
@@ -103,7 +105,7 @@ def calm_algebra(arguments: Sequence[str], environ: MutableMapping[str, str]) ->
 
 
 def run(arguments: list[str]) -> int:
-    """Runs one command line and returns its exit code."""
+    """Run one command line and return its exit code."""
     if arguments[:1] == ["help"] and not os.path.exists("help"):
         arguments = [*_command_of(arguments[1:2]), "--help"]
     if arguments and arguments[0] in COMMANDS:
@@ -111,7 +113,7 @@ def run(arguments: list[str]) -> int:
         parser = OneLineParser(
             prog=f"sparkplan {arguments[0]}",
             description=COMMANDS[arguments[0]],
-            epilog=examples.shown(arguments[0]),
+            epilog=examples.help_examples(arguments[0]),
             allow_abbrev=False,
         )
         command.configure(parser)
@@ -128,14 +130,14 @@ def _command_of(words: list[str]) -> list[str]:
 
 
 def open_planner(arguments: list[str]) -> int:
-    """`sparkplan [SOURCE...]`: the planner, or --help and --version."""
+    """`sparkplan [SOURCE...]`: open the planner, or print --help and --version."""
     parser = planner_parser()
     # --help, --version and mistakes come before any file
     args, unknown = parser.parse_known_args(arguments)
     reject_late_command(arguments, args.sources)
     if unknown:
         parser.error(f"unrecognized arguments: {' '.join(unknown)}")
-    from tui.kept.config import read_config
+    from tui.storage.config import read_config
 
     config = read_config()
     if chosen := defaults_of(config):
@@ -144,13 +146,13 @@ def open_planner(arguments: list[str]) -> int:
     reject_mistyped_command(args.sources)
     check_there(args.sources)
     web.check_options(args)
-    kept = kept_state(args, parser)
+    kept = saved_plan(args, parser)
     if args.web:
         return web.serve(arguments, host=args.host, port=args.port)
     from tui import terminal
 
     terminal.require_interactive()
-    terminal.hasten()
+    terminal.speed_up_start()
     from tui import app
 
     return app.run(app_options(args, config, kept))
@@ -161,7 +163,7 @@ def planner_parser() -> argparse.ArgumentParser:
         prog="sparkplan",
         description="Capacity planner for Apache Spark. Without a command it opens the planner\non "
         "SOURCE..., or on a bundled sample.",
-        epilog=f"{examples.shown('')}\n\n{_commands()}",
+        epilog=f"{examples.help_examples('')}\n\n{_commands()}",
         allow_abbrev=False,
     )
     options.add_sources(parser, least="*")
@@ -173,7 +175,7 @@ def planner_parser() -> argparse.ArgumentParser:
     layouts.add_layout(parser)
     workloads.add_job(parser)
     options.add_model(parser)
-    sections.of(parser, sections.RENTED).add_argument(
+    sections.section(parser, sections.RENTED).add_argument(
         "--mix", type=options.whole(), metavar="N",
         help="types per cluster at most (default 2, or 1 where a service has workers of one type; "
         "recommend and export: 1)",
@@ -196,7 +198,7 @@ def _commands() -> str:
 
 
 def defaults_of(config: Config) -> dict[str, object]:
-    """What the settings put in the place of the options' own defaults."""
+    """Defaults of options from the user's settings."""
     settings = {
         "catalog": config.catalog,
         "model": config.model,
@@ -206,7 +208,7 @@ def defaults_of(config: Config) -> dict[str, object]:
     return {name: value for name, value in settings.items() if value is not None}
 
 
-def app_options(args: argparse.Namespace, config: Config, kept: Kept | None) -> AppOptions:
+def app_options(args: argparse.Namespace, config: Config, kept: SavedPlan | None) -> AppOptions:
     from tui.start import AppOptions
 
     return AppOptions(
@@ -220,10 +222,10 @@ def app_options(args: argparse.Namespace, config: Config, kept: Kept | None) -> 
 
 
 def start_of(args: argparse.Namespace) -> PlanState:
-    """Every input as the options name it."""
+    """The start state that the options describe."""
+    from tui.input_text.job_text import job_of
     from tui.start import DEFAULT_SAMPLE
     from tui.state import Limits, PlanState, Terms
-    from tui.words.job_words import job_of
 
     return PlanState(
         sources=tuple(args.sources) or (DEFAULT_SAMPLE,),
@@ -252,26 +254,24 @@ def start_of(args: argparse.Namespace) -> PlanState:
 
 
 def check_there(sources: Sequence[str]) -> None:
-    """Refuses what cannot be read before the planner opens. What is a file needs nobody to say so:
+    """Refuse sources that cannot be read before the planner opens. Existing files are not checked:
     asking the engine would import its readers, and delay the first paint."""
-    unsure = [name for name in sources if not os.path.exists(name)]
-    if unsure:
-        engine.check_sources(*unsure)
+    unchecked = [name for name in sources if not os.path.exists(name)]
+    if unchecked:
+        engine.check_sources(*unchecked)
 
 
 def mix_of(types: int | None) -> int | None:
-    """A number of types per cluster that the planner searches; None where none was asked for."""
-    from tui.state import MOST_TYPES
+    """The most types per cluster in the planner; None where the option is not given."""
+    from tui.state import MAX_TYPES
 
-    if types is not None and types > MOST_TYPES:
-        raise engine.BadInput(
-            f"mix must lie between 1 and {MOST_TYPES}, not {types}", where="--mix"
-        )
+    if types is not None and types > MAX_TYPES:
+        raise engine.BadInput(f"mix must lie between 1 and {MAX_TYPES}, not {types}", where="--mix")
     return types
 
 
-def kept_state(args: argparse.Namespace, parser: argparse.ArgumentParser) -> Kept | None:
-    """What --scenario or --resume name; None without either.
+def saved_plan(args: argparse.Namespace, parser: argparse.ArgumentParser) -> SavedPlan | None:
+    """The plan that --scenario or --resume names; None without either.
 
     Raises:
         BadInput: beside other inputs, which would be ignored, or for what is wrong in the file.
@@ -281,19 +281,20 @@ def kept_state(args: argparse.Namespace, parser: argparse.ArgumentParser) -> Kep
     option = "--resume" if args.resume else "--scenario"
     chosen = {"scenario", "resume", "sources", "web", "host", "port"}
     others = (name for name in vars(args) if name not in chosen)
-    more = any(getattr(args, name) != parser.get_default(name) for name in others)
-    if args.sources or more or (args.resume and args.scenario is not None):
+    has_other_options = any(getattr(args, name) != parser.get_default(name) for name in others)
+    if args.sources or has_other_options or (args.resume and args.scenario is not None):
         raise engine.BadInput(
             f"{option} sets every input; nothing else can be given with it",
             remedy="change the inputs in the planner, or in the file",
         )
-    from tui.kept import keeping
+    from tui.storage import scenario_store
 
-    return keeping.last_session() if args.resume else keeping.load(args.scenario)
+    return scenario_store.last_session() if args.resume else scenario_store.load(args.scenario)
 
 
 def reject_late_command(arguments: list[str], sources: Sequence[str]) -> None:
-    """A command behind options or sources is meant as one; the planner has other options."""
+    """Refuse a command behind options or sources, which is meant as a command; the planner has
+    other options."""
     for word in sources:
         if word in COMMANDS and not os.path.exists(word):
             import shlex
@@ -307,7 +308,7 @@ def reject_late_command(arguments: list[str], sources: Sequence[str]) -> None:
 
 
 def reject_mistyped_command(sources: Sequence[str]) -> None:
-    """A first word that is no file and close to a command is a slip, not a source."""
+    """Refuse a first word that is no file and close to a command: it is a typo, not a source."""
     if not sources or os.path.exists(sources[0]):
         return
     from difflib import get_close_matches

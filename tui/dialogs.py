@@ -1,4 +1,4 @@
-"""The questions that the planner asks: which options there are, and what an answer changes."""
+"""The dialogs that the planner opens: their options, and what each answer changes."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from tui.changes import (
     SetModel,
     SetRanOn,
 )
-from tui.commands import offered
-from tui.kept import keeping
-from tui.screens.picker import MOST_MATCHES, Option, Picker, containing
-from tui.verbs import Names
+from tui.command_parser import completions
+from tui.input_text import job_text, limit_text
+from tui.screens.picker import MAX_MATCHES, Option, Picker, containing
+from tui.storage import scenario_store
+from tui.typed_commands import CommandContext
 from tui.views import compositions
 from tui.widgets.numbers import money_text
 from tui.widgets.table import text_of
-from tui.words import job_words, limit_words
 
 if TYPE_CHECKING:
     from engine import Catalog, Offer
@@ -46,17 +46,17 @@ def palette(app: PlannerApp) -> None:
 
 
 def command_line(app: PlannerApp, begun: str = "") -> None:
-    """A typed command; what it may become is offered while typing."""
+    """The command line with completion."""
     from tui.screens.picker import CommandLine
 
-    known = names(app)
+    context = names(app)
 
     def matches(typed: str) -> list[Option]:
-        return [Option(line, line.strip(), what) for line, what in offered(typed, known)]
+        return [Option(line, line.strip(), what) for line, what in completions(typed, context)]
 
     async def run(line: str | None) -> None:
         if line is not None and line.strip():
-            await app.run_line(line)
+            await app.run_command_line(line)
 
     dialog = CommandLine(
         "Command", matches, glyphs=app.glyphs, typed=begun, returns_typed=True,
@@ -65,59 +65,60 @@ def command_line(app: PlannerApp, begun: str = "") -> None:
     app.push_screen(dialog, run)
 
 
-def names(app: PlannerApp) -> Names:
-    """What the arguments of typed commands may be."""
-    return Names(
+def names(app: PlannerApp) -> CommandContext:
+    """Valid arguments of typed commands."""
+    return CommandContext(
         models=tuple(model.name for model in engine.MODELS),
         catalogs=tuple(entry.name for entry in engine.list_catalogs()),
         categories=tuple(engine.CATEGORIES),
         instances=tuple(app.built.catalog.offers) if app.built else (),
         sources=tuple(sample.name for sample in engine.list_samples()),
         themes=tuple(sorted(app.available_themes)),
-        scenarios=keeping.saved(),
+        scenarios=scenario_store.scenario_names(),
         pins=tuple(pin.name for pin in app.pins),
         ranges=app.ranges,
         limits=app.state.limits,
         terms=app.state.terms,
         job=app.state.job,
-        parameters=job_words.known_parameters(app.built.profile) if app.built else None,
+        parameters=job_text.known_parameters(app.built.profile) if app.built else None,
     )
 
 
 def themes(app: PlannerApp) -> None:
     options = [Option(name, name) for name in sorted(app.available_themes)]
     app.push_screen(
-        _choice_of(app, "Theme", options, app.theme), _unless_left(app.action_set_theme)
+        _choice_of(app, "Theme", options, app.theme), _if_answered(app.action_set_theme)
     )
 
 
 def open_sources(app: PlannerApp) -> None:
-    """Files, folders, samples, remote paths and history servers."""
-    from tui.screens.open import Opened, OpenScreen
+    """Open files, folders, samples, remote paths and history servers."""
+    from tui.screens.open import ChosenSources, OpenScreen
 
-    def apply(opened: Opened) -> None:
+    def apply(opened: ChosenSources) -> None:
         app.dispatch(OpenSources(opened.sources, add=opened.add))
 
     app.push_screen(OpenScreen(apply, glyphs=app.glyphs, here=Path.cwd()))
 
 
 def ran_on(app: PlannerApp) -> None:
-    """The type that the job was measured on, out of any catalog; those of the chosen one first."""
+    """Choose the type on which the job was measured, from any catalog; those of the current one
+    first."""
     if app.built is None and app.busy:
         app.show_notice(no_plan(app, "the evidence is"), "warn")
         return
-    # Without a plan the type may be what is missing.
+    # Offered without a plan too: the type may be what is missing.
     catalog = app.built.catalog if app.built else engine.load_catalog(engine.WhereItRan().catalog)
-    options = [Option("", "as the log says", _told_of_machines(app))]
-    options += [type_option(offer) for offer in _compared_first(app, catalog)]
-    options += elsewhere(catalog)
+    options = [Option("", "as the log says", _machines_in_log(app))]
+    options += [type_option(offer) for offer in _candidates_first(app, catalog)]
+    options += other_catalog_types(catalog)
     now = app.state.ran_on or ""
     options.sort(key=lambda option: option.value not in ("", now))
     _pick(app, "Where did it run?", options, now, lambda name: SetRanOn(name or None))
 
 
-def _told_of_machines(app: PlannerApp) -> str:
-    """What holds where no type is named here."""
+def _machines_in_log(app: PlannerApp) -> str:
+    """What holds where the user names no type."""
     if app.built is None:
         return ""
     if app.state.ran_on is not None:
@@ -126,33 +127,32 @@ def _told_of_machines(app: PlannerApp) -> str:
     return ", ".join(types[:2]) if types else "no type; a median machine is assumed"
 
 
-def _compared_first(app: PlannerApp, catalog: Catalog) -> list[Offer]:
-    """All types of a catalog, those that the plan compares before those that are too small for it,
-    or hidden for another reason."""
-    compared = set(app.built.plan.surface.candidates.names) if app.built else set()
-    return sorted(catalog.offers.values(), key=lambda offer: offer.instance.name not in compared)
+def _candidates_first(app: PlannerApp, catalog: Catalog) -> list[Offer]:
+    """All types of a catalog, the plan's candidates before those that are too small or hidden."""
+    candidates = set(app.built.plan.surface.candidates.names) if app.built else set()
+    return sorted(catalog.offers.values(), key=lambda offer: offer.instance.name not in candidates)
 
 
-def elsewhere(chosen: Catalog) -> list[Option]:
+def other_catalog_types(chosen: Catalog) -> list[Option]:
     """The types of the other bundled catalogs, as TYPE@CATALOG; each type once."""
-    found, seen = [], set(chosen.offers)
+    options, seen = [], set(chosen.offers)
     for catalog in _bundled():
         for name, offer in catalog.offers.items():
             if name not in seen:
                 seen.add(name)
                 label = f"{name}@{catalog.name}"
-                found.append(replace(type_option(offer), value=label, label=label))
-    return found
+                options.append(replace(type_option(offer), value=label, label=label))
+    return options
 
 
 @lru_cache(1)
 def _bundled() -> tuple[Catalog, ...]:
-    """All bundled catalogs; about 50 ms the first time."""
+    """All bundled catalogs; loading takes about 50 ms."""
     return tuple(engine.load_catalog(entry.path) for entry in engine.list_catalogs())
 
 
 def category(app: PlannerApp) -> None:
-    """What kind of job it is."""
+    """Choose the kind of job."""
     options = [Option("", "as the log says")]
     options += [Option(name, name) for name in engine.CATEGORIES]
     now = app.state.category or ""
@@ -160,27 +160,27 @@ def category(app: PlannerApp) -> None:
 
 
 def model(app: PlannerApp) -> None:
-    """The models, each with what it is for."""
+    """Choose the model; each is shown with its summary."""
     options = [Option(entry.name, entry.name, entry.summary) for entry in engine.MODELS]
     _pick(app, "Model", options, app.state.model, SetModel)
 
 
 def catalog(app: PlannerApp) -> None:
-    """The bundled price catalogs, or that of where the job ran."""
-    found = {entry.name: entry for entry in engine.list_catalogs()}
-    here = f"here {app.built.catalog.name}" if app.built and app.state.catalog is None else ""
-    options = [Option("", "of where it ran", here or "by the evidence, or by w; else aws")]
-    options += [Option(name, name, f"{e.region}, {e.date}") for name, e in found.items()]
+    """Choose a bundled price catalog, or that of where the job ran."""
+    catalogs = {entry.name: entry for entry in engine.list_catalogs()}
+    detail = f"here {app.built.catalog.name}" if app.built and app.state.catalog is None else ""
+    options = [Option("", "of where it ran", detail or "by the evidence, or by w; else aws")]
+    options += [Option(name, name, f"{e.region}, {e.date}") for name, e in catalogs.items()]
     now = app.state.catalog or ""
     _pick(app, "Price catalog", options, now, lambda name: SetCatalog(name or None))
 
 
 def instances(app: PlannerApp) -> None:
-    """Globs of types; what they match is shown while typing."""
+    """Type globs of types; the matching types are shown meanwhile."""
     if app.built is None:
         app.show_notice(no_plan(app, "the prices are"), "warn")
         return
-    options = [type_option(offer) for offer in _compared_first(app, app.built.catalog)]
+    options = [type_option(offer) for offer in _candidates_first(app, app.built.catalog)]
 
     def matches(typed: str) -> list[Option]:
         last = typed.rpartition(",")[2].strip()
@@ -207,13 +207,12 @@ def no_plan(app: PlannerApp, what: str) -> str:
 
 
 def limits(app: PlannerApp, line: str | None = None) -> None:
-    """All limits in one line; what may come next is shown while typing. A line that is refused is
-    left to be mended, with what is wrong beside it."""
+    """Type all limits in one line, with completion. A refused line stays, to be corrected."""
     offers = app.built.catalog.offers if app.built else {}
 
     def apply(typed: str) -> None:
         try:
-            app.dispatch(SetLimits(limit_words.parsed(typed)))
+            app.dispatch(SetLimits(limit_text.parse_limits(typed)))
         except engine.EngineError:
             limits(app, typed)
 
@@ -222,58 +221,60 @@ def limits(app: PlannerApp, line: str | None = None) -> None:
         "Limits",
         partial(limit_options, offers),
         apply,
-        typed=limit_words.line_of(app.state.limits) if line is None else line,
+        typed=limit_text.line_of(app.state.limits) if line is None else line,
         placeholder="own m5.xlarge=10, limit c5.*=20, max-vcpus 512, min-nodes 3",
     )
 
 
 def limit_options(offers: Mapping[str, Offer], typed: str) -> list[Option]:
-    """What may come next in a line of limits: a word, then a type where it takes one; else what is
-    wrong with the line, or how it goes on."""
+    """Completions of a line of limits: a word, then a type where it takes one; else the error in
+    the line, or how it continues."""
     head, _, last = typed.rpartition(",")
-    lead, (word, space, begun) = " " * bool(head), last.strip().partition(" ")
+    lead, (word, space, prefix) = " " * bool(head), last.strip().partition(" ")
     if not space:
-        found = [clause for clause in limit_words.CLAUSES if clause.word.startswith(word)]
-        kinds = [Option(f"{lead}{c.word} ", f"{c.word} {c.takes}", c.what) for c in found]
-        if kinds:
-            return kinds
+        clauses = [clause for clause in limit_text.CLAUSES if clause.word.startswith(word)]
+        options = [Option(f"{lead}{c.word} ", f"{c.word} {c.takes}", c.what) for c in clauses]
+        if options:
+            return options
     elif word in ("own", "limit", "exclude"):
-        begun = begun.split(" ")[-1]
+        prefix = prefix.split(" ")[-1]
         ends = "" if word == "exclude" else "="
-        names = [name for name in offers if name.startswith(begun)] if "=" not in begun else []
-        stem = last.strip()[: len(last.strip()) - len(begun)]
-        if names and begun not in names:
+        names = [name for name in offers if name.startswith(prefix)] if "=" not in prefix else []
+        stem = last.strip()[: len(last.strip()) - len(prefix)]
+        if names and prefix not in names:
             return [
                 replace(type_option(offers[name]), value=f"{lead}{stem}{name}{ends}")
                 for name in names
             ]
     try:
-        limit_words.parsed(typed)
+        limit_text.parse_limits(typed)
     except engine.EngineError as error:
         return [Option(last, str(error))]
     return [Option(last, "a comma begins another limit; enter applies them all")]
 
 
-MATCHED = ("time", "cost", "note")
-"""What the dialog shows of a composition, by the titles of the list's columns."""
+MATCH_COLUMNS = ("time", "cost", "note")
+"""Columns of the list of compositions that the filter dialog shows, by their titles."""
 
 
-def listed(app: PlannerApp) -> None:
-    """What the list of compositions is to hold; what is left of it is shown while typing."""
+def filter_compositions(app: PlannerApp) -> None:
+    """Type a filter for the list of compositions; the matching rows are shown meanwhile."""
     if app.answer is None:
         app.show_notice("there is nothing to filter yet", "warn")
         return
     state, answer, marks = app.state, app.answer, app.marks
 
     def matches(typed: str) -> list[Option]:
-        found, _ = compositions.chosen_rows(
-            replace(state, listed=typed), answer, marks, most=MOST_MATCHES
+        matching_rows, _ = compositions.chosen_rows(
+            replace(state, listed=typed), answer, marks, most=MAX_MATCHES
         )
         titles = [column.title for column in compositions.COLUMNS]
-        shown = [dict(zip(titles, map(text_of, row), strict=True)) for row in found]
+        cells = [dict(zip(titles, map(text_of, row), strict=True)) for row in matching_rows]
         return [
-            Option(row["composition"], row["composition"], "  ".join(row[of] for of in MATCHED))
-            for row in shown
+            Option(
+                row["composition"], row["composition"], "  ".join(row[of] for of in MATCH_COLUMNS)
+            )
+            for row in cells
         ]
 
     _ask(
@@ -287,20 +288,22 @@ def listed(app: PlannerApp) -> None:
     )
 
 
-def narrowed(app: PlannerApp, name: str) -> None:
-    """The rows of a list that are to be seen; which ones that are is shown while typing."""
+def filter_list(app: PlannerApp, name: str) -> None:
+    """Type a filter for a list; the matching rows are shown meanwhile."""
     table = app._panels.table(name)
-    named = next((i for i, column in enumerate(table.columns) if column.shrink), 0)
+    name_column = next((i for i, column in enumerate(table.columns) if column.shrink), 0)
 
     def option(index: int) -> Option:
-        said = [text_of(cell) for cell in table.rows[index]]
-        others = [words for place, words in enumerate(said) if words and place != named]
-        return Option(said[named], said[named] or "  ".join(others), "  ".join(others))
+        texts = [text_of(cell) for cell in table.rows[index]]
+        other_texts = [text for place, text in enumerate(texts) if text and place != name_column]
+        return Option(
+            texts[name_column], texts[name_column] or "  ".join(other_texts), "  ".join(other_texts)
+        )
 
     _ask(
         app,
         "Filter the list",
-        lambda typed: [option(index) for index in table.matching(typed)[:MOST_MATCHES]],
+        lambda typed: [option(index) for index in table.matching(typed)[:MAX_MATCHES]],
         lambda typed: table.focus().narrow(typed),
         typed=table.wanted,
         placeholder="words that a row is to have; nothing for all",
@@ -315,13 +318,13 @@ def _ask(
     apply: Callable[[str], object],
     **looks: str,
 ) -> None:
-    """Have a line typed, while what it matches is shown; `looks` are those of `Picker`."""
+    """Ask for a line of text, with the options that match it; `looks` are arguments of `Picker`."""
     dialog = Picker(title, matches, glyphs=app.glyphs, returns_typed=True, **looks)
-    app.push_screen(dialog, _unless_left(apply))
+    app.push_screen(dialog, _if_answered(apply))
 
 
-def _unless_left(apply: Callable[[str], object]) -> Callable[[str | None], None]:
-    """What is done with an answer; nothing where the dialog was left without one."""
+def _if_answered(apply: Callable[[str], object]) -> Callable[[str | None], None]:
+    """A callback that applies an answer, and ignores a dialog that was left without one."""
 
     def answered(answer: str | None) -> None:
         if answer is not None:
@@ -331,7 +334,7 @@ def _unless_left(apply: Callable[[str], object]) -> Callable[[str | None], None]
 
 
 def type_option(offer: Offer) -> Option:
-    """A type with its shape and price, in columns."""
+    """A type as an option with its shape and price in columns."""
     shape = offer.instance
     memory = f"{shape.memory_gib:,.1f}".removesuffix(".0")
     price = f"{money_text(offer.on_demand.usd_per_hour)}/h"
@@ -345,16 +348,16 @@ def _pick(
     now: str,
     action: Callable[[str], SetRanOn | SetCategory | SetModel | SetCatalog],
 ) -> None:
-    chosen = _unless_left(lambda value: app.dispatch(action(value)))
+    chosen = _if_answered(lambda value: app.dispatch(action(value)))
     app.push_screen(_choice_of(app, title, options, now), chosen)
 
 
 def _choice_of(app: PlannerApp, title: str, options: list[Option], now: str) -> Picker:
-    """One of many, of which `now` is in use: that is said, and enter alone changes nothing."""
-    told = [
+    """A picker with the current value `now` marked; Enter alone changes nothing."""
+    marked = [
         replace(option, detail=f"in use: {option.detail}".removesuffix(": "))
         if option.value == now
         else option
         for option in options
     ]
-    return Picker(title, containing(told), glyphs=app.glyphs, current=now)
+    return Picker(title, containing(marked), glyphs=app.glyphs, current=now)

@@ -1,16 +1,16 @@
-"""Where the installed `sparkplan` command begins: an interrupt is one line from here on, also while
-what the command needs is still being imported, which takes a tenth of a second."""
+"""Entry point of the installed `sparkplan` command. It catches an interrupt, as one line, also
+while the command's modules are still being imported, which takes a tenth of a second."""
 
 from __future__ import annotations
 
 import sys
 
 INTERRUPTED = 130
-"""128 and the number of the signal, as shells have it."""
+"""Exit code after SIGINT: 128 plus the number of the signal, as in shells."""
 
 
 def main() -> int:
-    """The exit code of the command (`tui.cli`)."""
+    """Run the command (`tui.cli`) and return its exit code."""
     try:
         from tui import cli
 

@@ -1,4 +1,10 @@
-"""How numbers read: the words that the command and the planner share. Pure functions of text."""
+"""Numbers and names as text in sentences, tables and messages, for the command line and the
+planner. Pure functions.
+
+Rounds as the engine's own texts do (three figures, "1h 05m", "–" for unknown). For axis ticks and
+slider values, which are shorter and can be typed back, see `tui.widgets.numbers`: that module knows
+nothing of the engine.
+"""
 
 from __future__ import annotations
 
@@ -12,41 +18,42 @@ UNKNOWN = "–"
 
 
 def seconds(value: float | None, *, figures: int = 3) -> str:
-    """A time, or a dash where it is not known."""
+    """A duration, or a dash where it is unknown."""
     if value is None or math.isnan(value):
         return UNKNOWN
     return engine.format_seconds(value, figures=figures)
 
 
 def time_difference(one: float, other: float, *, figures: int = 2) -> str:
-    """How far two times are apart, in a cell: "4 s", or "<1 s" where that is not seen in them."""
-    apart, longer = abs(one - other), max(one, other)
-    said = engine.format_time_difference(apart, of_seconds=longer, figures=figures)
-    return said.replace("less than ", "<")
+    """The difference of two durations for a table cell: "4 s", or "<1 s" where their displayed
+    values do not show it."""
+    difference, larger = abs(one - other), max(one, other)
+    formatted = engine.format_time_difference(difference, of_seconds=larger, figures=figures)
+    return formatted.replace("less than ", "<")
 
 
-def reachable(seconds_needed: float) -> str:
-    """The deadline to type where so many seconds are needed: it can be met."""
+def reachable_deadline(seconds_needed: float) -> str:
+    """The deadline to type where so many seconds are needed: rounded up, so that it can be met."""
     return seconds(engine.reachable_seconds(seconds_needed))
 
 
 def usd(value: float | None, *, figures: int = 3) -> str:
-    """An amount of money, or a dash where it is not known."""
+    """An amount of money, or a dash where it is unknown."""
     if value is None or math.isnan(value):
         return UNKNOWN
     return engine.format_usd(value, figures=figures)
 
 
 USD_CELLS = 7
-"""The cells of an amount in a table: from a cent to $999.99 it has all its figures there."""
+"""Width of an amount in a table: from a cent to $999.99 all its figures fit."""
 
 
 def usd_cell(value: float | None) -> str:
-    """An amount of money in `USD_CELLS`: where it does not fit, as many figures as do, since one
-    that is cut reads as another: "$0.0094", "$1,235", "$123.5k", "$1.235M"."""
-    said = usd(value)
-    if value is None or len(said) <= USD_CELLS:
-        return said
+    """An amount of money in `USD_CELLS` cells: "$0.0094", "$1,235", "$123.5k", "$1.235M". Where it
+    does not fit, it has as many figures as do, since a cut amount reads as another one."""
+    formatted = usd(value)
+    if value is None or len(formatted) <= USD_CELLS:
+        return formatted
     if value < 0.001:
         return "<$0.001"
     if value < 1.0:
@@ -55,20 +62,20 @@ def usd_cell(value: float | None) -> str:
 
 
 def priced_by(catalog: engine.Catalog | None) -> str:
-    """Whose prices a cost is told by: "by catalog aws us-east-1 of 2026-07-20"."""
+    """The catalog of a cost: "by catalog aws us-east-1 of 2026-07-20"."""
     if catalog is None:
         return "by the prices that the runs tell alone"
-    return f"by catalog {shown(catalog.name)} {shown(catalog.region)} of {catalog.date}"
+    return f"by catalog {escaped(catalog.name)} {escaped(catalog.region)} of {catalog.date}"
 
 
 def usd_interval(low: float | None, high: float | None) -> str:
-    """What a cost lies between, " ($2.10 to $3.40)"; "" where it is not known, or one amount."""
+    """The interval of a cost, " ($2.10 to $3.40)"; "" where it is unknown or one amount."""
     ends = (usd(low), usd(high))
     return "" if UNKNOWN in ends or ends[0] == ends[1] else f" ({ends[0]} to {ends[1]})"
 
 
 def usd_span(low: float | None, high: float | None, *, to: str = "–") -> str:
-    """The same in a cell of a table: "$2.10–$3.40", one amount, or a dash."""
+    """The same for a table cell: "$2.10–$3.40", one amount, or a dash."""
     ends = (usd_cell(low), usd_cell(high))
     return UNKNOWN if UNKNOWN in ends else ends[0] if ends[0] == ends[1] else to.join(ends)
 
@@ -78,22 +85,22 @@ USD_SPAN_CELLS = 15
 
 
 def usd_difference(difference: float) -> str:
-    """How far two costs are apart: two digits tell how much it matters, as in the reasons."""
-    apart = abs(difference)
-    if apart < 0.001:
+    """The difference of two costs in two figures, as in the engine's reasons."""
+    amount = abs(difference)
+    if amount < 0.001:
         return "less than $0.001"
-    return usd(apart, figures=2)
+    return usd(amount, figures=2)
 
 
 def mean_error(relative: float | None) -> str:
-    """A mean relative error in per cent; tenths of them only where they tell something."""
+    """A mean relative error in per cent, with tenths below 100 %."""
     if relative is None:
         return UNKNOWN
     return f"{relative * 100:.1f} %" if relative < 1.0 else f"{relative * 100:,.0f} %"
 
 
 def percent(value: float | None) -> str:
-    """A share; values near 0 and 1 are not rounded up to certainty."""
+    """A share in per cent; values near 0 and 1 are not rounded to certainty."""
     if value is None or math.isnan(value):
         return UNKNOWN
     if value >= 0.995:
@@ -104,16 +111,16 @@ def percent(value: float | None) -> str:
 
 
 def in_time(p: float | None, confidence: float | None) -> str:
-    """P(deadline met) beside the confidence that was asked for: what falls short of that by less
-    than the figures show is said to be below it, "<90 %"."""
+    """P(deadline met). A probability that rounds to the confidence but is below it reads "<90
+    %"."""
     if p is None or confidence is None:
         return percent(p)
-    short = p < confidence and round(p * 100) >= confidence * 100
-    return f"<{confidence * 100:g} %" if short else percent(p)
+    rounds_up = p < confidence and round(p * 100) >= confidence * 100
+    return f"<{confidence * 100:g} %" if rounds_up else percent(p)
 
 
 def signed_percent(share: float, *, unit: str = " %") -> str:
-    """A relative error with its sign; none is 0, on either side."""
+    """A relative error with its sign; 0 has none."""
     whole = round(share * 100)
     return f"{whole:+d}{unit}" if whole else f"0{unit}"
 
@@ -133,19 +140,18 @@ def composition(types: dict[str, int]) -> str:
     return " + ".join(f"{count} × {name}" for name, count in types.items())
 
 
-def rented(choice: engine.Choice | engine.Change) -> str:
-    """A composition, and where not all of its nodes are rented at spot prices which ones are:
-    "9 × c7a.xlarge (4 spot)"."""
-    spot, said = dict(choice.spot), composition(dict(choice.composition))
+def rented_nodes(choice: engine.Choice | engine.Change) -> str:
+    """A composition with its spot nodes, where these are only some: "9 × c7a.xlarge (4 spot)"."""
+    spot, formatted = dict(choice.spot), composition(dict(choice.composition))
     if not spot or spot == dict(choice.composition):
-        return said
+        return formatted
     if len(choice.composition) == 1:
-        return f"{said} ({sum(spot.values())} spot)"
-    return f"{said} (spot: {composition(spot)})"
+        return f"{formatted} ({sum(spot.values())} spot)"
+    return f"{formatted} (spot: {composition(spot)})"
 
 
 def cluster(given: engine.Cluster) -> str:
-    """Its composition, executors or nodes, whichever is known."""
+    """A cluster by its composition, executors or nodes, whichever is known."""
     if given.composition:
         return composition(dict(given.composition))
     if given.executors is not None:
@@ -165,14 +171,14 @@ def executors(cluster: engine.Cluster) -> str:
 
 
 def counted(number: int | None, word: str) -> str:
-    """ "3 executors", "1 core"; "– nodes" where the number is not known."""
+    """ "3 executors", "1 core"; "– nodes" where the number is unknown."""
     if number is None:
         return f"{UNKNOWN} {word}s"
     return f"{number:,} {word}{'' if number == 1 else 's'}"
 
 
 def runs_used(used: int, runs: int) -> str:
-    """ "5 runs", "3 of 5 runs" where others were left aside, "no runs"."""
+    """ "5 runs", "3 of 5 runs" where others were excluded, "no runs"."""
     if not runs:
         return "no runs"
     return counted(runs, "run") if used == runs else f"{used:,} of {counted(runs, 'run')}"
@@ -187,8 +193,8 @@ def size(value: float | None, unit: str) -> str:
     return f"{number_text(value)} {unit.removesuffix('s') if value == 1.0 else unit}"
 
 
-def shown(text: str) -> str:
-    """Untrusted text made visible: control and escape characters cannot reach the terminal."""
+def escaped(text: str) -> str:
+    """Untrusted text with control characters escaped: none of them reaches the terminal."""
     return "".join(
         char if char.isprintable() else char.encode("unicode_escape").decode("ascii")
         for char in text
@@ -196,21 +202,22 @@ def shown(text: str) -> str:
 
 
 def table(rows: Sequence[Sequence[str]], *, right: Sequence[int] = ()) -> str:
-    """Rows as aligned columns, two spaces apart; the columns in `right` are set flush right."""
+    """Rows as aligned columns, two spaces apart; the columns with an index in `right` are
+    right-aligned."""
     widths = [max(map(_width, column)) for column in zip(*rows, strict=True)]
     lines = []
     for row in rows:
         gaps = [" " * (width - _width(cell)) for cell, width in zip(row, widths, strict=True)]
         cells = [
-            gap + cell if place in right else cell + gap
-            for place, (cell, gap) in enumerate(zip(row, gaps, strict=True))
+            gap + cell if index in right else cell + gap
+            for index, (cell, gap) in enumerate(zip(row, gaps, strict=True))
         ]
         lines.append("  ".join(cells).rstrip())
     return "\n".join(lines)
 
 
 def _width(cell: str) -> int:
-    """Cells of a terminal that it takes: names of jobs may be in any script."""
+    """Terminal cells that a text takes: names of jobs may be in any script."""
     if cell.isascii():  # most are, and loading the table of widths takes longer than printing
         return len(cell)
     from rich.cells import cell_len
@@ -219,25 +226,25 @@ def _width(cell: str) -> int:
 
 
 def span(low: float | None, high: float | None, *, to: str = " to ") -> str:
-    """An interval of time in one unit, "38 to 44 min", or the words for having none."""
+    """An interval of time in one unit, "38 to 44 min", or "no interval"."""
     if low is None or high is None or math.isnan(low) or math.isnan(high):
         return "no interval"
     return engine.format_interval(low, high, to=to)
 
 
 def span_cell(low: float | None, high: float | None) -> str:
-    """The same in a cell of a table: "38–44 min", or a dash for none."""
+    """The same for a table cell: "38–44 min", or a dash for none."""
     return UNKNOWN if low is None else span(low, high, to="–")
 
 
 SPAN_CELLS = 13
-"""The widest interval in a table, "10.4–15.5 min", of anything that ends within ten days."""
+"""Width of the widest interval in a table, "10.4–15.5 min", for times below ten days."""
 
 
-def figures(found: Mapping[str, float]) -> str:
-    """The predicted figures of the run in a line, each in its own unit."""
+def figures(values: Mapping[str, float]) -> str:
+    """The predicted figures of a run in one line, each in the unit that its key ends with."""
     shown = []
-    for key, value in found.items():
+    for key, value in values.items():
         for unit, (ending, write) in _FIGURES.items():
             if key.endswith(unit):
                 name = key.removesuffix(unit).replace("_", " ")
@@ -258,14 +265,14 @@ _FIGURES: Mapping[str, tuple[str, Callable[[float], str]]] = {
 
 
 def executor_size(layout: engine.Layout | None) -> str:
-    """ " of 10 cores and 12 GiB (4 GiB beside the heap)"; of its memory only what is known, and
-    beside the heap what is more than Spark's default."""
+    """ " of 10 cores and 12 GiB (4 GiB beside the heap)". Memory is left out where it is unknown;
+    what is beside the heap is shown where it exceeds Spark's default."""
     if layout is None:
         return ""
-    heap, said = layout.executor_memory_gib, f" of {counted(layout.executor_cores, 'core')}"
+    heap, formatted = layout.executor_memory_gib, f" of {counted(layout.executor_cores, 'core')}"
     if heap is None:
-        return said
-    said += f" and {heap:g} GiB"
+        return formatted
+    formatted += f" and {heap:g} GiB"
     if not layout.beside:
-        return said
-    return f"{said} ({engine.beside_heap_gib(heap, layout.beside):.3g} GiB beside the heap)"
+        return formatted
+    return f"{formatted} ({engine.beside_heap_gib(heap, layout.beside):.3g} GiB beside the heap)"

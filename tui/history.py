@@ -1,21 +1,21 @@
-"""Undo and redo of everything that can be set, as one frozen value: no terminal, no clock."""
+"""Undo and redo of all inputs, as one frozen value: no terminal, no clock."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from tui.kept.scenario import typed_values
+from tui.input_text.term_text import TERMS
 from tui.state import INPUTS, PlanState, with_inputs, with_renamed_sources
+from tui.storage.scenario import typed_values
 from tui.widgets.numbers import money_text, time_text
-from tui.words.term_words import TERMS
 
-MOST_STEPS = 200
-"""Older steps are forgotten."""
+MAX_STEPS = 200
+"""Older steps are dropped."""
 
 ONE_GESTURE_SECONDS = 1.0
-"""Changes of the same input that follow each other this closely are undone together: nobody wants
-to take back a slider that was held down key by key."""
+"""Changes of the same input within this interval are undone together: a held key moves a slider by
+many steps, and nobody wants to undo each."""
 
 
 def changed_inputs(before: PlanState, after: PlanState) -> frozenset[str]:
@@ -25,7 +25,7 @@ def changed_inputs(before: PlanState, after: PlanState) -> frozenset[str]:
 
 @dataclass(frozen=True)
 class History:
-    """States to go back to (newest last) and, after an undo, to go forward to (next first)."""
+    """States to undo to (newest last) and, after an undo, to redo (next first)."""
 
     past: tuple[PlanState, ...] = ()
     future: tuple[PlanState, ...] = ()
@@ -33,32 +33,32 @@ class History:
     last_seconds: float = 0.0
 
     def recorded(self, before: PlanState, after: PlanState, *, now_seconds: float) -> History:
-        """After a change by the user; what was undone before it cannot be redone any more.
+        """The history after a change by the user; steps to redo are dropped.
 
         Args:
-            now_seconds: on any clock that only goes forward.
+            now_seconds: from any monotonic clock.
         """
         changed = changed_inputs(before, after)
         if not changed:
             return self
         close = now_seconds - self.last_seconds <= ONE_GESTURE_SECONDS
         same_gesture = bool(self.past) and close and changed == self.last_changed
-        past = self.past if same_gesture else (*self.past, before)[-MOST_STEPS:]
+        past = self.past if same_gesture else (*self.past, before)[-MAX_STEPS:]
         if not changed_inputs(past[-1], after):
-            return History(past[:-1])  # the gesture has led back: to undo it would change nothing
+            return History(past[:-1])  # the gesture ended where it began: there is nothing to undo
         return History(past, (), changed, now_seconds)
 
     def refused(self, state: PlanState) -> History:
-        """After a change that was refused, which left `state`: steps that lead there undo
-        nothing, and the next change is a step of its own."""
+        """The history after a refused change, which left `state`: steps to that state are dropped,
+        and the next change is a step of its own."""
         past = list(self.past)
         while past and not changed_inputs(past[-1], state):
             past.pop()
         return History(tuple(past), self.future)
 
     def renamed(self, names: Mapping[str, str]) -> History:
-        """With other names of sources in every step: what has another name now cannot be opened
-        under its old one."""
+        """The history with renamed sources in every step: a renamed file cannot be opened under its
+        old name."""
         past, future = (
             tuple(with_renamed_sources(step, names) for step in steps)
             for steps in (self.past, self.future)
@@ -73,7 +73,7 @@ class History:
         return History(tuple(past), (state, *self.future)), with_inputs(state, earlier)
 
     def redone(self, state: PlanState) -> tuple[History, PlanState] | None:
-        """One undone step forward again; None where there is none."""
+        """One undone step forward; None where there is none."""
         if not self.future:
             return None
         later, *future = self.future
@@ -81,37 +81,38 @@ class History:
 
 
 def difference(before: PlanState, after: PlanState) -> str:
-    """Which inputs a step changed, in words for a notice: "deadline 3m → 30s, spot on → off";
-    without values where that would not fit a line."""
-    old, new = _told(before), _told(after)
+    """The inputs that a step changed, for a notice: "deadline 3m → 30s, spot on → off"; without
+    values where these would not fit a line."""
+    old, new = _displayed_values(before), _displayed_values(after)
     changed = [name for name in INPUTS if name in changed_inputs(before, after)]
     terms = [key for key in TERMS if old.get(key) != new.get(key)]
     names = [key for name in changed for key in (terms if name == "terms" else (name,))]
-    words = dict.fromkeys(_WORDS.get(name, name) for name in names)
-    told = {
+    labels = dict.fromkeys(_LABELS.get(name, name) for name in names)
+    with_values = {
         word: f"{word} {old.get(key, 'not set')} → {new.get(key, 'not set')}"
-        for key, word in ((_TYPED.get(name, name), _WORDS.get(name, name)) for name in names)
+        for key, word in (
+            (_COMMAND_NAMES.get(name, name), _LABELS.get(name, name)) for name in names
+        )
         if old.get(key) != new.get(key)
     }
-    said = ", ".join(told.get(word, word) for word in words)
-    return said if len(said) <= MOST_SAID else ", ".join(words)
+    line = ", ".join(with_values.get(word, word) for word in labels)
+    return line if len(line) <= MAX_NOTICE_CHARS else ", ".join(labels)
 
 
-def _told(state: PlanState) -> dict[str, str]:
-    """The inputs as they are typed; deadline and budget as their sliders show them, since what was
-    dragged, or where a slider begins, is no round amount."""
-    told = typed_values(state)
+def _displayed_values(state: PlanState) -> dict[str, str]:
+    """The inputs as typed; deadline and budget as their sliders show them, rounded."""
+    values = typed_values(state)
     if state.deadline_seconds is not None:
-        told["deadline"] = time_text(state.deadline_seconds)
+        values["deadline"] = time_text(state.deadline_seconds)
     if state.budget_usd is not None:
-        told["budget"] = money_text(state.budget_usd)
-    return told
+        values["budget"] = money_text(state.budget_usd)
+    return values
 
 
-MOST_SAID = 60
-"""Characters of a notice on what a step changed."""
+MAX_NOTICE_CHARS = 60
+"""Most characters of the description of a step."""
 
-_TYPED = {
+_COMMAND_NAMES = {
     "ran_on": "ran-on",
     "deadline_seconds": "deadline",
     "budget_usd": "budget",
@@ -119,10 +120,10 @@ _TYPED = {
     "job": "param",
     "max_nodes": "nodes",
 }
-"""Input -> the command that sets it, where that has another name."""
+"""Input -> the typed command that sets it, where the names differ."""
 
 
-_WORDS = {
+_LABELS = {
     "sources": "evidence",
     "reading": "evidence",
     "ran_on": "where it ran",
@@ -137,3 +138,4 @@ _WORDS = {
     "mix": "types per cluster",
     "training": "training runs",
 }
+"""Input -> its label in a notice, where that is not its name."""

@@ -1,4 +1,4 @@
-"""What the worker tells the app; only message handlers touch widgets."""
+"""Messages from the worker threads to the app; only message handlers touch widgets."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from textual.message import Message
 
 if TYPE_CHECKING:
     from engine import ModelAnswer
-    from tui.advising import Found
-    from tui.answers import Answer, Built
+    from tui.answers import Answer, BuiltPlan
+    from tui.experiments_advisor import ExperimentsReport
 
 
 @dataclass(eq=False, repr=False)
 class Progress(Message):
-    """How far a plan is; a later one stands for all queued ones."""
+    """Progress of building a plan; a later one replaces all that are queued."""
 
     key: Hashable
     text: str
@@ -28,16 +28,16 @@ class Progress(Message):
 
 @dataclass(eq=False, repr=False)
 class PlanReady(Message):
-    """A plan was built for the state with this key."""
+    """The plan for the state with this key is built."""
 
     key: Hashable
-    built: Built
+    built: BuiltPlan
 
 
 @dataclass(eq=False, repr=False)
 class MixReady(Message):
-    """The mixes for the question that `before` answers were searched, in so many seconds; `after`
-    holds the best."""
+    """The search for mixes that started from answer `before` has ended with answer `after`; it took
+    `seconds`."""
 
     before: Answer
     after: Answer
@@ -46,7 +46,7 @@ class MixReady(Message):
 
 @dataclass(eq=False, repr=False)
 class MixFailed(Message):
-    """They could not be searched; the answer of one type stays."""
+    """The search for mixes failed; the answer of one type stays."""
 
     before: Answer
     text: str
@@ -54,23 +54,24 @@ class MixFailed(Message):
 
 @dataclass(eq=False, repr=False)
 class PlanFailed(Message):
-    """No plan for the state with this key; `text` says what, where and what to do."""
+    """The plan for the state with this key could not be built; `text` says what, where and what to
+    do."""
 
     key: Hashable
     text: str
 
 
 @dataclass(eq=False, repr=False)
-class Compared(Message):
-    """What a model that is not in use says of the question at hand."""
+class ModelAnswered(Message):
+    """The answer of a model other than the plan's to the current question."""
 
     question: Hashable
     answer: ModelAnswer
 
 
 @dataclass(eq=False, repr=False)
-class Advised(Message):
-    """What could be run next, for the question at hand."""
+class ExperimentsReady(Message):
+    """The report on possible experiments for the question with this key."""
 
     question: Hashable
-    found: Found
+    report: ExperimentsReport

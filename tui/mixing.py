@@ -1,4 +1,4 @@
-"""How many types one cluster may have: what was asked for, else what the service starts."""
+"""How many types one cluster may have: as set by the user, else by what the service can start."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ if TYPE_CHECKING:
     from engine import Catalog
 
 USUAL_TYPES = 2
-"""A second type often saves something, a third hardly ever."""
+"""Default of the most types: a second type often saves something, a third hardly ever."""
 
 
-def most_types(state: PlanState, catalog: Catalog | None) -> int:
-    """Types in one cluster at most.
+def max_types(state: PlanState, catalog: Catalog | None) -> int:
+    """The most types in one cluster.
 
     Args:
-        catalog: whose service starts it; None before it is read.
+        catalog: of the service that starts the cluster; None before it is read.
     """
     if state.mix is not None:
         return state.mix
-    started = None if catalog is None else engine.most_worker_types(catalog)
-    return USUAL_TYPES if started is None else min(USUAL_TYPES, started)
+    service_limit = None if catalog is None else engine.most_worker_types(catalog)
+    return USUAL_TYPES if service_limit is None else min(USUAL_TYPES, service_limit)

@@ -1,4 +1,4 @@
-"""The widgets of the planner's one screen, and how a state and an answer get onto them."""
+"""The widgets of the planner's screen, and how a state and an answer are shown on them."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from textual.containers import Container
 from textual.widget import Widget
 
+from tui.input_text import limit_text
 from tui.screens.dialog import Dialog
 from tui.state import PlanState, View
-from tui.views import bars, blank, compositions, inputs, key_line, words
+from tui.views import bars, blank, compositions, inputs, key_line, sentences
 from tui.views.bars import Bar
 from tui.views.goal import GoalPanel, Ranges
 from tui.views.pages import NAMES, page
@@ -21,28 +22,27 @@ from tui.widgets.chart import Chart
 from tui.widgets.slider import Slider
 from tui.widgets.table import Column, Row, Table
 from tui.widgets.text import fit, plain
-from tui.words import limit_words
 
 if TYPE_CHECKING:
     from engine import ModelAnswer, WorkflowReport
-    from tui.advising import Found
-    from tui.answers import Answer, Built
+    from tui.answers import Answer, BuiltPlan
     from tui.app import PlannerApp
+    from tui.experiments_advisor import ExperimentsReport
     from tui.pins import Pin
     from tui.views.goal import Name
     from tui.views.marks import Marks
     from tui.widgets.glyphs import Glyphs
 
 NARROW_BELOW, TIGHT_BELOW, SHORT_BELOW, LOW_BELOW, SCANT_BELOW = 100, 34, 30, 22, 18
-"""Columns and rows from which there is room for a column of inputs, for their list above an answer
-with its warnings, for two charts, and for some compositions below one."""
+"""Columns (NARROW) and rows (the others) below which `app.tcss` leaves out panels: the side column,
+the list of inputs, the second of two charts, timelines, the chart of the frontier."""
 
 SIDE_CELLS, TITLE_EDGES, CAPTION_ROWS = 40, 6, 4
-"""Of that column, of a border beside its title, of the tour's caption."""
+"""Cells of the side column, cells of a border beside its title, rows of the tour's caption."""
 
 
 def _module(view: View) -> Any:
-    """The module of a view, imported when it is first looked at."""
+    """The module of a view, imported on first use."""
     return import_module(f"tui.views.{view}")
 
 
@@ -50,47 +50,46 @@ Made = TypeVar("Made", bound=Widget)
 
 
 class Panels:
-    """Makes the widgets and shows on them; only what is seen is drawn."""
+    """Creates the widgets and shows answers on them; only what is visible is drawn."""
 
     def __init__(self, app: PlannerApp) -> None:
         self._app = app
         self._keys: dict[str, Hashable] = {}
         self.ranges = Ranges(known=False)
         self._made: dict[str, Widget] = {}
-        self.said_below: Line = ()
+        self.status_line: Line = ()
 
-    # Making
+    # Creating
 
     def compose(self) -> Iterator[Widget]:
         glyphs = self._app.glyphs
         table, prose = partial(self.new, Table), partial(self.new, Prose)
-        yield self._keep(Bar(glyphs, firm=True, id="header"))
-        yield self._keep(Bar(glyphs, id="tabs"))
+        yield self._register(Bar(glyphs, firm=True, id="header"))
+        yield self._register(Bar(glyphs, id="tabs"))
         yield prose(id="notice")
         yield Container(
             Container(
                 self.panel(GoalPanel(self._app.state, glyphs, id="goal"), "Goal"),
                 self.panel(table(inputs.COLUMNS, id="inputs"), "Inputs"),
-                self.panel(prose(words.WAITING, focusable=True, id="why"), "Why"),
+                self.panel(prose(sentences.WAITING, focusable=True, id="why"), "Why"),
                 id="side",
             ),
-            self._keep(Container(self._page(self._app.state.view), id="body")),
+            self._register(Container(self._page(self._app.state.view), id="body")),
             id="main",
         )
-        yield self._keep(Bar(glyphs, firm=True, id="keys"))
+        yield self._register(Bar(glyphs, firm=True, id="keys"))
 
-    def mount(self) -> None:
-        """The keyboard on the first slider."""
+    def focus_first_slider(self) -> None:
         self.widget("deadline").focus()
 
-    def complete(self) -> None:
-        """What the first frame does without: the line of help."""
-        about = self._keep(Bar(self._app.glyphs, id="about"))
+    def mount_help_line(self) -> None:
+        """Mount what the first frame does without: the help line."""
+        about = self._register(Bar(self._app.glyphs, id="about"))
         self._app.screen_stack[0].mount(about, before=self.widget("keys"))
 
-    def mark(self) -> None:
-        """The classes of the screen that the style sheet goes by; before there are widgets to
-        style, this costs nothing."""
+    def set_size_classes(self) -> None:
+        """Set the classes of the screen that the style sheet uses for its size; before widgets are
+        mounted this costs no styling."""
         app, screen = self._app, self._app.screen_stack[0]
         narrow, short = app.size.width < NARROW_BELOW, app.size.height < SHORT_BELOW
         shown = {"-narrow": narrow, "-wide": not narrow, "-short": short, "-tall": not short}
@@ -100,11 +99,11 @@ class Panels:
         screen.set_class(app.glyphs.ascii_only, "-ascii")
 
     def _page(self, view: View) -> Container:
-        """The container of a view with its widgets; made when the view is first looked at."""
-        return self._keep(Container(*_module(view).fill(self), id=view, classes="page -shown"))
+        """The container of a view with its widgets; created when the view is first shown."""
+        return self._register(Container(*_module(view).fill(self), id=view, classes="page -shown"))
 
-    def _turn_to(self, view: View) -> None:
-        """Show the page of a view, and no other."""
+    def _show_page(self, view: View) -> None:
+        """Show the page of a view, and hide the others."""
         if view not in self._made:
             self.widget("body").mount(self._page(view))
         elif self.widget(view).has_class("-shown"):
@@ -116,27 +115,27 @@ class Panels:
     # Showing
 
     def show(self) -> None:
-        """Everything that can be seen, from the state and the answer of the app."""
+        """Show everything that is visible, from the app's state and answer."""
         app = self._app
         if not app.screen_stack:
-            return  # it is ending: an answer of a worker came too late
-        self._turn_to(app.state.view)
+            return  # the app is closing: a worker's answer came too late
+        self._show_page(app.state.view)
         self.show_inputs()
         if app.answer is not None:
             self._show_why(app.answer)
             _module(app.state.view).show(self, app.answer)
         else:
-            blank.show(self, app.state.view, busy=bool(app.busy), refused=bool(app.standing))
+            blank.show(self, app.state.view, busy=bool(app.busy), refused=bool(app.sticky_notice))
 
     def show_inputs(self) -> None:
-        """What is asked and how far the answer is; the last answer stays as it is drawn."""
+        """Show the inputs and the progress of the answer; the last answer stays as it is drawn."""
         app = self._app
         app.screen_stack[0].set_class(app.state.chart == "cost", "chart-cost")
         app.screen_stack[0].set_class(app.state.view != "curves", "beyond-curves")
         self.show_header()
         self.show_keys()
         self._goal.show(app.state, self.ranges)
-        bound = limit_words.line_of(app.state.limits)
+        bound = limit_text.line_of(app.state.limits)
         self._bar("types").show(
             [
                 bars.Item("  Types      ", "base", "instances"),
@@ -152,7 +151,7 @@ class Panels:
         self.refill("inputs", listed)
 
     def look(self) -> None:
-        """What a crosshair or a zoom changes, and no more: it follows the mouse."""
+        """Redraw what a crosshair or a zoom changes, and no more: it follows the mouse."""
         app = self._app
         module = _module(app.state.view)
         if app.answer is not None and hasattr(module, "look"):
@@ -160,16 +159,17 @@ class Panels:
             module.look(self, app.answer)
 
     def _show_why(self, answer: Answer) -> None:
-        """The reasons; while a chart has a crosshair, what is read there."""
+        """Show the reasons, or the values at the crosshair while a chart has one."""
         module, state = _module(self._app.state.view), self._app.state
-        read = module.aside(self, answer) if hasattr(module, "aside") else None
-        self.entitle("why", "Why" if read is None else "At the crosshair")
-        self.prose("why").show(words.why(state, answer, self.marks) if read is None else read)
+        crosshair_lines = module.aside(self, answer) if hasattr(module, "aside") else None
+        self.set_title("why", "Why" if crosshair_lines is None else "At the crosshair")
+        self.prose("why").show(
+            sentences.why(state, answer, self.marks) if crosshair_lines is None else crosshair_lines
+        )
 
     def show_header(self) -> None:
-        """The two lines at the top."""
         app = self._app
-        due = f"settling the plan, then {app.awaited[0].then}" if app.awaited else ""
+        due = f"settling the plan, then {app.pending[0].then}" if app.pending else ""
         shown = bars.header(app.state, app.built, app.busy or due, width=app.size.width)
         self._bar("header").show(*shown)
         left = bars.tabs(app.state, app.built, width=app.size.width)
@@ -181,13 +181,13 @@ class Panels:
             self._bar("tabs").show(left, *bars.HELP)
 
     def show_focused(self) -> None:
-        """What goes by the focus: the keys, and the runs that y would copy."""
+        """Show what depends on the focus: the keys, and the runs that `y` would copy."""
         self.show_keys()
         if self._app.state.view == "experiments" and self._app.answer is not None:
             _module("experiments").show(self, self._app.answer)
 
     def show_keys(self) -> None:
-        """The keys that matter where the focus is; a dialog has its own."""
+        """Show the keys for the focused widget; a dialog shows its own."""
         app = self._app
         if isinstance(app.screen, Dialog):
             self._bar("keys").show([], self._named([key_line.QUIT]))
@@ -195,53 +195,53 @@ class Panels:
             narrow = app.size.width < NARROW_BELOW
             left, right = key_line.keys(app.focused, app.state.view, narrow=narrow)
             self._bar("keys").show(self._named(left), self._named(right))
-        if not self.said_below:
+        if not self.status_line:
             self.explain()
 
     def _named(self, keys: Sequence[key_line.Key]) -> list[bars.Item]:
-        """Keys as items, each as the settings have it."""
-        own = self._app.key_shown
-        return bars.keys([key._replace(key=own(key.action, key.key)) for key in keys])
+        """Keys as bar items, each with the key of the user's settings."""
+        key_shown = self._app.key_shown
+        return bars.keys([key._replace(key=key_shown(key.action, key.key)) for key in keys])
 
     def explain(self, over: Widget | None = None) -> None:
-        """The line on the terms of what is pointed at, else of what has the keyboard, in place of
-        what was said there; the first frame does without."""
-        app, self.said_below = self._app, ()
+        """Explain in the help line the widget `over` that is pointed at, else the focused one. It
+        replaces the last confirmation; the first frame has no help line."""
+        app, self.status_line = self._app, ()
         if app.answer is None or "about" not in self._made:
             return
         from tui.views import terms
 
-        said = ""
+        text = ""
         if not isinstance(app.screen, Dialog):
-            said = terms.said_of(app.state, over or app.focused, over=app.line_under)
-        self._bar("about").show([bars.Item(f" {said}", "muted", "help", whole=False)])
+            text = terms.help_line(app.state, over or app.focused, over=app.hovered_threshold)
+        self._bar("about").show([bars.Item(f" {text}", "muted", "help", whole=False)])
 
-    def say_below(self, line: Line) -> None:
-        """What was done, in place of the line of help, or that again."""
+    def show_status(self, line: Line) -> None:
+        """Show a confirmation in place of the help line; an empty one restores the help."""
         if line:
-            self.said_below = line
+            self.status_line = line
             spans = [bars.Item(text, tone, "notices", whole=False) for text, tone in line]
             self._bar("about").show([bars.Item(" "), *spans])
-        elif self.said_below:
+        elif self.status_line:
             self.explain()
 
     def notice(self, line: Line) -> None:
-        """A line above the panels, or none."""
+        """Show a line above the panels, or none."""
         prose = self.prose("notice")
         prose.set_class(bool(line), "-shown")
         prose.show([line] if line else [])
         self.fit_notice()
 
     def fit_notice(self) -> None:
-        """Give the notice the rows that it needs at this width."""
+        """Set the height of the notice to the rows that it needs at this width."""
         prose = self.prose("notice")
         width = max(20, self._app.size.width - 2)
         rows = min(3, max(1, len(prose.rows(width))))
         prose.styles.height = rows
         self._app.screen_stack[0].set_class(rows > 1 and bool(prose.lines), "noticed")
 
-    def measure(self, built: Built, answer: Answer | None) -> None:
-        """Let the sliders reach what new evidence makes sensible."""
+    def set_slider_ranges(self, built: BuiltPlan, answer: Answer | None) -> None:
+        """Set the ranges of the sliders from new evidence."""
         run = built.profile.largest_run
         best = answer.best if answer else None
         self.ranges = Ranges(
@@ -251,23 +251,23 @@ class Panels:
             unit=built.profile.input_unit,
         )
 
-    def type_at(self, table: str, place: int) -> str | None:
+    def instance_at(self, table: str, index: int) -> str | None:
         """The instance type of a row of compositions; None for the recommended one."""
         keys = self._keys.get(table)
         types = keys[0] if isinstance(keys, tuple) else ()
-        return types[place] if place < len(types) else None
+        return types[index] if index < len(types) else None
 
     def focus_view(self, view: View) -> None:
-        """Put the keyboard where a view is used."""
+        """Focus the main widget of a view."""
         target = self.widget(page(view).focus)
         if not isinstance(self._app.focused, Slider) or view != "curves":
             if target.is_mounted:
                 target.focus()
             else:
-                self._app.call_after_refresh(self._focus_made, view, target)
+                self._app.call_after_refresh(self._focus_if_shown, view, target)
 
-    def _focus_made(self, view: View, target: Widget) -> None:
-        """To what has just been made, unless another view is looked at by now."""
+    def _focus_if_shown(self, view: View, target: Widget) -> None:
+        """Focus a widget that has just been mounted, unless another view is shown by now."""
         if view == self._app.state.view:
             target.focus()
 
@@ -281,7 +281,7 @@ class Panels:
         columns: Sequence[Column] | None = None,
         message: str | None = None,
     ) -> None:
-        """Show rows that `keys` stand for; the cursor moves only where these are others."""
+        """Show rows that `keys` identify; the cursor moves only where the keys have changed."""
         if keys == self._keys.get(name):
             self.refill(name, rows)
             return
@@ -289,8 +289,8 @@ class Panels:
         self.table(name).show(rows, cursor=cursor, columns=columns, message=message)
 
     def refill(self, name: str, rows: Sequence[Row], *, message: str | None = None) -> None:
-        """Show rows where they differ: drawing is what takes the time. Without any, `message` says
-        why there are none."""
+        """Show rows if they differ: drawing is what takes time. Where there are none, `message`
+        says why."""
         table = self.table(name)
         if tuple(rows) != table.rows or (message is not None and not rows):
             table.show(rows, message=message)
@@ -305,15 +305,15 @@ class Panels:
     def pins(self) -> tuple[Pin, ...]:
         return self._app.pins
 
-    # Finding
+    # Widgets by name
 
     def new(self, kind: Callable[..., Made], *arguments: Any, **options: Any) -> Made:
-        """A widget with the glyphs of the app, remembered."""
-        return self._keep(kind(*arguments, glyphs=self._app.glyphs, **options))
+        """Create a widget with the glyphs of the app, and register it."""
+        return self._register(kind(*arguments, glyphs=self._app.glyphs, **options))
 
     @property
     def frame_rows(self) -> int:
-        """Rows of a panel's border: where columns are few it has only a line above."""
+        """Rows of a panel's border: with few columns it has only a line above."""
         return 1 if self._app.size.width < NARROW_BELOW else 2
 
     @property
@@ -322,12 +322,10 @@ class Panels:
 
     @property
     def glyphs(self) -> Glyphs:
-        """The characters that widgets draw with."""
         return self._app.glyphs
 
     @property
     def marks(self) -> Marks:
-        """The signs that stand for a meaning."""
         return self._app.marks
 
     @property
@@ -341,16 +339,17 @@ class Panels:
         return self._app.size.height - (CAPTION_ROWS if touring else 0)
 
     def compared(self, answer: Answer) -> list[tuple[str, ModelAnswer | None]]:
-        """Every model by name with its answer to the question at hand, None while it is fitted."""
+        """Every model by name with its answer to the current question, None while it is fitted."""
         return self._app.comparing.rows(answer)
 
-    def advised(self, answer: Answer) -> tuple[Found | None, bool]:
-        """What could be run next, None until it is worked out; whether it is about to change."""
+    def advised(self, answer: Answer) -> tuple[ExperimentsReport | None, bool]:
+        """The report on experiments (None until it is computed), and whether it is about to
+        change."""
         return self._app.advised(answer)
 
-    def course(self, answer: Answer) -> WorkflowReport | None:
-        """The states of the answer's best composition; what is wrong is said in a notice."""
-        return self._app.course(answer)
+    def workflow_report(self, answer: Answer) -> WorkflowReport | None:
+        """The states of the answer's best composition; an error is shown in a notice."""
+        return self._app.workflow_report(answer)
 
     @property
     def is_short(self) -> bool:
@@ -364,23 +363,24 @@ class Panels:
     def slider(self, name: str) -> Slider:
         return self._goal.slider(cast("Name", name))
 
-    def entitle(self, name: str, title: str) -> None:
-        """Another title over a widget; one that is too long is cut with a sign of these glyphs."""
+    def set_title(self, name: str, title: str) -> None:
+        """Set the title of a widget's panel; one that is too long is cut with an ellipsis."""
         panel, glyphs = self.widget(f"{name}-panel"), self.glyphs
-        room = self.width - TITLE_EDGES - (0 if self.width < NARROW_BELOW else SIDE_CELLS)
+        max_width = self.width - TITLE_EDGES - (0 if self.width < NARROW_BELOW else SIDE_CELLS)
         safe = plain(title, ascii_only=glyphs.ascii_only)
-        cut = fit(safe, max(1, room), ellipsis=glyphs.ellipsis).rstrip()
+        cut = fit(safe, max(1, max_width), ellipsis=glyphs.ellipsis).rstrip()
         if panel.border_title != cut:
             panel.border_title = cut
 
     def panel(self, widget: Widget, title: str) -> Container:
-        """A widget in a border that is not its own: its changed cells are sent without it."""
+        """A widget in a border that is not its own: its changed cells are sent without the
+        border."""
         panel = Container(widget, id=f"{widget.id}-panel", classes="panel")
         panel.border_title = title
-        return self._keep(panel)
+        return self._register(panel)
 
-    def _keep(self, widget: Made) -> Made:
-        """Remember a widget by its id: one that is being mounted cannot be queried yet."""
+    def _register(self, widget: Made) -> Made:
+        """Register a widget by its id: one that is being mounted cannot be queried yet."""
         self._made[str(widget.id)] = widget
         return widget
 

@@ -1,4 +1,4 @@
-"""Pinned scenarios: inputs with the answer that they had, kept to be compared. Pure values."""
+"""Pinned plans: inputs with the answer that they had, kept for comparison. Pure values."""
 
 from __future__ import annotations
 
@@ -6,28 +6,29 @@ from dataclasses import dataclass
 from string import ascii_uppercase
 from typing import TYPE_CHECKING
 
-from tui.kept.scenario import typed_values
 from tui.state import PlanState
-from tui.views import words
+from tui.storage.scenario import typed_values
+from tui.views import sentences
 
 if TYPE_CHECKING:
     from tui.answers import Answer
 
-MOST_PINS = 26
+MAX_PINS = 26
 NOW = "now"
-"""What the plan on the screen is called among the pinned ones."""
+"""Name of the current plan among the pinned ones."""
 
 
 @dataclass(frozen=True)
 class Pin:
-    """A scenario and its answer; what is not known is None.
+    """Inputs and their answer; what is not known is None.
 
     Args:
-        meets: whether the goal is met; otherwise the rest is that of the nearest miss.
-        composition: in words. instance: its type; None for a mix, or nothing.
+        meets: whether the goal is met; otherwise the answer is that of the nearest miss.
+        composition: in words. instance: its type; None for a mix, or for nothing.
         low, high: the interval at the state's confidence, in seconds.
-        cost_low_usd, cost_high_usd: what the cost lies between with it.
-        at_spot: all nodes are rented at spot prices; where some are, the composition says which.
+        cost_low_usd, cost_high_usd: the interval of the cost, likewise.
+        at_spot: whether all nodes are rented at spot prices; where some are, the composition says
+            which.
     """
 
     name: str
@@ -46,7 +47,7 @@ class Pin:
 
 
 def pin_of(name: str, state: PlanState, answer: Answer) -> Pin:
-    """The state and what the answer says about it."""
+    """A pin of the state and its answer."""
     best, meets = answer.best, answer.report.recommendation.recommended is not None
     if best is None:
         return Pin(name, state, meets, "nothing")
@@ -54,7 +55,7 @@ def pin_of(name: str, state: PlanState, answer: Answer) -> Pin:
         name,
         state,
         meets,
-        words.composition(best),
+        sentences.composition(best),
         seconds=best.seconds,
         low=best.low,
         high=best.high,
@@ -63,15 +64,15 @@ def pin_of(name: str, state: PlanState, answer: Answer) -> Pin:
         instance=best.instance,
         cost_low_usd=best.cost_low_usd,
         cost_high_usd=best.cost_high_usd,
-        at_spot=bool(words.at_spot(best)),
+        at_spot=bool(sentences.at_spot(best)),
     )
 
 
 def with_pin(pins: tuple[Pin, ...], pin: Pin) -> tuple[Pin, ...]:
-    """One more; one of the same name is replaced where it stands."""
+    """The pins with one more; one of the same name is replaced in place."""
     if any(other.name == pin.name for other in pins):
         return tuple(pin if other.name == pin.name else other for other in pins)
-    return (*pins, pin)[:MOST_PINS]
+    return (*pins, pin)[:MAX_PINS]
 
 
 def without_pin(pins: tuple[Pin, ...], name: str) -> tuple[Pin, ...]:
@@ -79,27 +80,27 @@ def without_pin(pins: tuple[Pin, ...], name: str) -> tuple[Pin, ...]:
 
 
 def free_name(pins: tuple[Pin, ...]) -> str | None:
-    """The first letter that names no pin; None where all are taken."""
-    taken = {pin.name for pin in pins}
-    return next((letter for letter in ascii_uppercase if letter not in taken), None)
+    """The first letter that is no pin's name; None where all are used."""
+    used = {pin.name for pin in pins}
+    return next((letter for letter in ascii_uppercase if letter not in used), None)
 
 
-def changed(pin: Pin, first: Pin) -> tuple[str, ...]:
-    """How the inputs differ from those of the first: "deadline 30m, not 45m"; "limits max-vcpus 64
-    (A: not set)"."""
+def input_differences(pin: Pin, first: Pin) -> tuple[str, ...]:
+    """How the inputs differ from those of the first pin: "deadline 30m, not 45m"; "limits max-vcpus
+    64 (A: not set)"."""
     here, there = (_inputs(one.state) for one in (pin, first))
-    found = []
+    differences = []
     for key in {**there, **here}:
-        own, other = here.get(key, "not set"), there.get(key, "not set")
-        if own != other:
+        value, other = here.get(key, "not set"), there.get(key, "not set")
+        if value != other:
             set_in_both = key in here and key in there
             against = f", not {other}" if set_in_both else f" ({first.name}: {other})"
-            found.append(f"{key} {own}{against}")
-    return tuple(found)
+            differences.append(f"{key} {value}{against}")
+    return tuple(differences)
 
 
 def _inputs(state: PlanState) -> dict[str, str]:
-    """As in a scenario file; the view is no input."""
-    found = {"open": ", ".join(source.rsplit("/", 1)[-1] for source in state.sources)}
+    """The inputs as in a scenario file; the view is no input."""
+    sources = {"open": ", ".join(source.rsplit("/", 1)[-1] for source in state.sources)}
     values = typed_values(state)
-    return {**found, **{key: value for key, value in values.items() if key != "view"}}
+    return {**sources, **{key: value for key, value in values.items() if key != "view"}}

@@ -1,4 +1,4 @@
-"""The state after an action: pure, no terminal, no engine."""
+"""The reducer: the state after an action. Pure; no terminal, no engine."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import Any
 from tui import changes
 from tui.changes import Action
 from tui.state import (
-    AS_RUN,
-    AS_TOLD,
-    LEAST_SCALE,
+    CATALOG_TERMS,
+    MAX_DRAWN,
     MAX_NODES,
-    MOST_DRAWN,
-    MOST_SCALE,
-    MOST_TYPES,
+    MAX_SCALE,
+    MAX_TYPES,
+    MEASURED_JOB,
+    MIN_SCALE,
     NO_LIMITS,
-    PLANNED,
+    PLAN_INPUTS,
     WHOLE,
     Axes,
     AxisName,
@@ -37,27 +37,27 @@ def reduce(state: PlanState, action: Action) -> PlanState:
     """The state after an action; pure, and total over `Action`."""
     match action:
         case changes.OpenSources(sources, add):
-            return _opened(state, sources, add=add)
-        case changes.Reread(sources):
+            return _with_sources(state, sources, add=add)
+        case changes.RereadSources(sources):
             return replace(state, sources=sources, reading=state.reading + 1)
         case changes.EvidenceRead(measured, deadline):
             return _with_starting_deadline(state, measured, deadline)
         case changes.DeadlineRelaxed(seconds):
-            return _relaxed(state, seconds)
+            return _with_relaxed_deadline(state, seconds)
         case changes.PlanRefused(good, whole):
-            return _refused(state, good, whole=whole)
-        case changes.Restore(inputs):
+            return _with_last_good(state, good, whole=whole)
+        case changes.RestoreInputs(inputs):
             return with_inputs(state, inputs)
-        case changes.Adopt(inputs, read):
-            return _adopted(state, inputs, read=read)
+        case changes.LoadInputs(inputs, read):
+            return _with_loaded_inputs(state, inputs, read=read)
         case changes.SetDeadline(seconds):
             return replace(state, deadline_seconds=seconds, deadline_chosen=True)
         case changes.SetScale(scale):
-            return replace(state, scale=min(MOST_SCALE, max(LEAST_SCALE, scale)))
+            return replace(state, scale=min(MAX_SCALE, max(MIN_SCALE, scale)))
         case changes.SetMaxNodes(nodes):
             return replace(state, max_nodes=min(MAX_NODES, max(1, nodes)))
         case changes.SetMix(types):
-            return replace(state, mix=min(MOST_TYPES, max(1, types)))
+            return replace(state, mix=min(MAX_TYPES, max(1, types)))
         case changes.SetInstances(globs):
             return replace(state, instances=globs, selected=None)
         case changes.SetTerms(terms):
@@ -66,14 +66,14 @@ def reduce(state: PlanState, action: Action) -> PlanState:
             return _with_catalog(state, catalog, region)
         case changes.SetTrainingBudget() | changes.SetSamples() | changes.SetTrainingPlan():
             return replace(state, training=state.training._replace(**action._asdict()))
-        case changes.FollowPoint(seconds, nodes):
-            return _followed(state, seconds, nodes)
+        case changes.SetGoalFromPoint(seconds, nodes):
+            return _with_goal_of_point(state, seconds, nodes)
         case _:
-            return _looked_at(state, action)
+            return _after_view_action(state, action)
 
 
-def _looked_at(state: PlanState, action: Action) -> PlanState:
-    """After an action of a view; every other one sets the fields that it names."""
+def _after_view_action(state: PlanState, action: Action) -> PlanState:
+    """The state after an action on the view; every other action sets the fields that it names."""
     match action:
         case changes.ShowView(view):
             return replace(state, view=view, crosshair=None)
@@ -84,26 +84,27 @@ def _looked_at(state: PlanState, action: Action) -> PlanState:
             return replace(state, order=order, selected=None)
         case changes.SelectPoint(instance, nodes):
             return replace(state, point=(instance, nodes))
-        case changes.LookAt(axis, window):
+        case changes.SetAxisWindow(axis, window):
             return _with_axis(state, axis, window=window)
-        case changes.ScaleAxis(axis, log):
+        case changes.SetAxisScale(axis, log):
             return _with_axis(state, axis, log=log)
-        case changes.LookAtAll():
+        case changes.ResetZoom():
             return replace(state, axes=Axes(*(look._replace(window=None) for look in state.axes)))
-        case changes.Draw(instances):
-            return replace(state, drawn=tuple(dict.fromkeys(instances))[:MOST_DRAWN])
+        case changes.DrawCurves(instances):
+            return replace(state, drawn=tuple(dict.fromkeys(instances))[:MAX_DRAWN])
         case _:
             return replace(state, **action._asdict())
 
 
 def _with_axis(state: PlanState, name: AxisName, **look: Any) -> PlanState:
-    """With an axis looked at in another way."""
+    """The state with another scale or zoom of an axis."""
     axis = getattr(state.axes, name)._replace(**look)
     return replace(state, axes=state.axes._replace(**{name: axis}))
 
 
-def _adopted(state: PlanState, inputs: PlanState, *, read: bool) -> PlanState:
-    """With other inputs; to `read` what stays open reads it again, as it may have changed."""
+def _with_loaded_inputs(state: PlanState, inputs: PlanState, *, read: bool) -> PlanState:
+    """The state with other inputs; with `read` unchanged sources and catalogs are read again, as
+    they may have changed."""
     return replace(
         with_inputs(state, inputs),
         reading=state.reading + (read and inputs.sources == state.sources),
@@ -111,8 +112,8 @@ def _adopted(state: PlanState, inputs: PlanState, *, read: bool) -> PlanState:
     )
 
 
-def _followed(state: PlanState, seconds: float, nodes: int) -> PlanState:
-    """With the goal for which a point of the frontier is the answer."""
+def _with_goal_of_point(state: PlanState, seconds: float, nodes: int) -> PlanState:
+    """The state with the goal for which a point of the frontier is the answer."""
     return replace(
         state,
         deadline_seconds=seconds,
@@ -124,23 +125,23 @@ def _followed(state: PlanState, seconds: float, nodes: int) -> PlanState:
 
 
 def _with_catalog(state: PlanState, catalog: str | None, region: str | None) -> PlanState:
-    """With another catalog, in which names of types, regions and discounts of a provider mean
-    nothing."""
+    """The state with another catalog; types, regions and discounts of the old provider do not apply
+    to it."""
     kept = NO_LIMITS._replace(max_vcpus=state.limits.max_vcpus, min_nodes=state.limits.min_nodes)
     return replace(
         state,
         catalog=catalog,
         pricing=state.pricing + (catalog == state.catalog),
-        terms=AS_TOLD._replace(region=region),
+        terms=CATALOG_TERMS._replace(region=region),
         instances=(),
         limits=kept,
         selected=None,
     )
 
 
-def _opened(state: PlanState, sources: tuple[str, ...], *, add: bool) -> PlanState:
-    """With other evidence; what was said about the old evidence goes, the goal's limits stay. What
-    is open already is read again, as it may have changed, and all else stays."""
+def _with_sources(state: PlanState, sources: tuple[str, ...], *, add: bool) -> PlanState:
+    """The state with other evidence. What was set for the old evidence is reset, limits of the goal
+    stay. Sources that are open already are read again, and nothing else changes."""
     more = tuple(source for source in sources if source not in state.sources)
     if (add and not more) or sources == state.sources:
         return replace(state, reading=state.reading + 1)
@@ -155,7 +156,7 @@ def _opened(state: PlanState, sources: tuple[str, ...], *, add: bool) -> PlanSta
         crosshair=None,
         axes=WHOLE,
         scale=1.0,
-        job=AS_RUN,
+        job=MEASURED_JOB,
         deadline_seconds=None,
         deadline_chosen=False,
         budget_usd=None,
@@ -165,7 +166,8 @@ def _opened(state: PlanState, sources: tuple[str, ...], *, add: bool) -> PlanSta
 def _with_starting_deadline(
     state: PlanState, measured: float | None, named: float | None
 ) -> PlanState:
-    """A deadline that the evidence names, else half of what was measured, unless one was chosen."""
+    """The state with a default deadline: the one that the evidence states, else half of the
+    measured time. One that the user chose stays."""
     if state.deadline_chosen or state.budget_usd is not None:
         return state
     if named is not None:
@@ -175,23 +177,24 @@ def _with_starting_deadline(
     return replace(state, deadline_seconds=nice_seconds(measured / 2.0))
 
 
-def _relaxed(state: PlanState, promised: float) -> PlanState:
-    """A default never starts with "impossible": it moves to a round time that can be met. No
-    deadline is added to a budget."""
+def _with_relaxed_deadline(state: PlanState, achievable_seconds: float) -> PlanState:
+    """The state with a default deadline that can be met, rounded up: a session never starts with
+    "impossible". A budget gets no deadline added."""
     if state.deadline_chosen or state.budget_usd is not None:
         return state
-    return replace(state, deadline_seconds=nice_seconds(promised))
+    return replace(state, deadline_seconds=nice_seconds(achievable_seconds))
 
 
-def _refused(state: PlanState, good: PlanState, *, whole: bool) -> PlanState:
-    """The last good inputs; a goal that was set meanwhile stays where the evidence is the same."""
+def _with_last_good(state: PlanState, good: PlanState, *, whole: bool) -> PlanState:
+    """The state with the last good inputs; a goal that was set meanwhile stays if the evidence is
+    the same."""
     if whole or state.sources != good.sources:
         return replace(good, view=state.view, chart=state.chart)
-    return replace(state, **{name: getattr(good, name) for name in (*PLANNED, "limits")})
+    return replace(state, **{name: getattr(good, name) for name in (*PLAN_INPUTS, "limits")})
 
 
 def nice_seconds(seconds: float) -> float:
-    """The first round duration that is not shorter: 50 s, 25 min, 1.5 h, 3 days."""
+    """The smallest round duration that is at least `seconds`: 50 s, 25 min, 1.5 h, 3 days."""
     for nice in _NICE:
         if nice >= seconds:
             return float(nice)

@@ -1,4 +1,4 @@
-"""The engine's side of the planner: from a state to a plan (slow), from a plan to an answer (fast).
+"""The planner's use of the engine: state to plan (slow, in a worker thread), plan to answer (fast).
 
 Nothing here touches widgets.
 """
@@ -11,74 +11,80 @@ from datetime import date
 from typing import Generic, TypeVar
 
 import engine
-from tui.answers import Answer, Built, Say, curve_of
-from tui.mixing import most_types
+from tui.answers import Answer, BuiltPlan, ReportProgress, curve_of
+from tui.input_text import job_text
+from tui.mixing import max_types
+from tui.read_progress import ReadProgress
 from tui.state import MAX_NODES, PlanState, Terms, evidence_key
-from tui.words import job_words
-from tui.words.progress import Speedometer
 
 _Question = tuple["engine.Plan", "engine.Goal", "engine.Billing", int]
-"""What a search for mixes depends on; the last is the most types per cluster."""
+"""Key of a search for mixes: plan, goal, billing, and the most types per cluster."""
 
 
 T = TypeVar("T")
 
 
-class _Last(Generic[T]):
-    """The last answer of one kind, for whoever asks the same again. What a question is about
-    (evidence, a plan) is told apart by identity, since comparing what these hold takes longer than
-    asking; the rest of it by value."""
+class _LastValue(Generic[T]):
+    """A cache of one value. Its key has two parts: `owner` (evidence, a plan) is compared by
+    identity, since comparing its contents takes longer than computing the value; `key` is compared
+    by equality."""
 
     def __init__(self) -> None:
         self._kept: tuple[object, object, T] | None = None
 
-    def get(self, about: object, rest: object, make: Callable[[], T]) -> T:
-        """The answer that is kept, else the one that `make` gives."""
-        kept = self._kept
-        if kept is None or kept[0] is not about or kept[1] != rest:
-            self._kept = kept = (about, rest, make())
-        return kept[2]
+    def get(self, owner: object, key: object, make: Callable[[], T]) -> T:
+        """The cached value if `owner` and `key` match, else that of `make`, which is then
+        cached."""
+        cached = self._kept
+        if cached is None or cached[0] is not owner or cached[1] != key:
+            self._kept = cached = (owner, key, make())
+        return cached[2]
 
 
 @dataclass
 class EngineSession:
-    """Builds plans and asks them; keeps what it read last. Methods raise EngineErrors for what is
-    wrong with the evidence, the catalog or the model, and for goals that cannot be asked."""
+    """Builds plans, answers questions about them, and caches what was read and fitted last.
+
+    Methods raise EngineErrors for faulty evidence, catalogs or models, and for goals that
+    contradict.
+    """
 
     _profile: engine.Profile | None = None
     _profile_key: Hashable = None
-    _held: _Last[engine.Profile] = field(default_factory=_Last)
+    _matched_profile: _LastValue[engine.Profile] = field(default_factory=_LastValue)
     _fitted: engine.FittedModel | None = None
-    _apart: _Last[engine.FittedModel] = field(default_factory=_Last)
-    _where: _Last[engine.WhereItRan] = field(default_factory=_Last)
+    _separate_fit: _LastValue[engine.FittedModel] = field(default_factory=_LastValue)
+    _origin: _LastValue[engine.WhereItRan] = field(default_factory=_LastValue)
     _catalogs: dict[tuple[str, int, Terms], engine.Catalog] = field(default_factory=dict)
-    _explained: _Last[engine.Prediction] = field(default_factory=_Last)
+    _explained: _LastValue[engine.Prediction] = field(default_factory=_LastValue)
     _workflow: engine.Workflow | None = None
-    _states: _Last[engine.FittedStates] = field(default_factory=_Last)
-    _course: _Last[engine.WorkflowReport] = field(default_factory=_Last)
-    _limited: _Last[engine.Plan] = field(default_factory=_Last)
-    _mixed: dict[_Question, engine.PlanReport] = field(default_factory=dict)
+    _fitted_states: _LastValue[engine.FittedStates] = field(default_factory=_LastValue)
+    _course: _LastValue[engine.WorkflowReport] = field(default_factory=_LastValue)
+    _limited: _LastValue[engine.Plan] = field(default_factory=_LastValue)
+    _mixed_reports: dict[_Question, engine.PlanReport] = field(default_factory=dict)
     _outcomes: dict[str, engine.FitOutcome] = field(default_factory=dict)
     _outcomes_of: tuple[tuple[engine.Run, ...], str | None] = ((), None)
 
-    def build(self, state: PlanState, say: Say) -> Built:
-        """Reads what is not yet read, then fits the model and builds the surface; slow. What `say`
-        raises ends it. What is read for a plan that is refused is not kept: once mended it has to
-        be read again."""
-        read_before, catalogs = self._profile_key, dict(self._catalogs)
+    def build(self, state: PlanState, say: ReportProgress) -> BuiltPlan:
+        """Read what is not read yet, fit the model and build the surface of the plan; slow.
+
+        What is read for a plan that is refused is not cached: once the input is corrected, it has
+        to be read again.
+        """
+        key_before, catalogs = self._profile_key, dict(self._catalogs)
         try:
             return self._build(state, say)
         except engine.EngineError:
             self._catalogs = catalogs
-            if self._profile_key != read_before:
+            if self._profile_key != key_before:
                 self._profile_key = None
             raise
 
-    def _build(self, state: PlanState, say: Say) -> Built:
+    def _build(self, state: PlanState, say: ReportProgress) -> BuiltPlan:
         read = self._read(state, say)
         say("reading prices")
         catalog = self._catalog(state)
-        profile = self._held_against(read, catalog, state)
+        profile = self._matched_to_catalog(read, catalog, state)
         if state.category is not None and state.category != profile.category:
             profile = replace(profile, category=state.category)
         say("building the plan")
@@ -88,43 +94,52 @@ class EngineSession:
                 profile=profile,
                 catalog=catalog,
                 model=state.model,
-                workload=job_words.workload_of(state, profile),
+                workload=job_text.workload_of(state, profile),
                 instances=state.instances or None,
                 max_nodes=MAX_NODES,
                 limits=limits_of(state),
             ),
         )
-        # The first question imports and computes what all later ones share: not in the UI's thread.
+        # The first report does the imports and computations that all later ones reuse: here, in the
+        # worker thread, not in that of the user interface.
         plan.report(_goal(state), billing=replace(catalog.billing, spot=state.spot))
-        return Built(profile, catalog, plan, self._workflow)
+        return BuiltPlan(profile, catalog, plan, self._workflow)
 
-    def answer(self, state: PlanState, built: Built) -> Answer:
-        """The report on the goal, the curve of the selected type, and the explanation."""
+    def answer(self, state: PlanState, built: BuiltPlan) -> Answer:
+        """The report for the goal of the state, the curve of the selected type, and the explanation
+        of the best composition."""
         goal = _goal(state)
         billing = replace(built.catalog.billing, spot=state.spot)
         plan = self._under_limits(built.plan, limits_of(state))
         if plan is not built.plan:
             built = replace(built, plan=plan)
-        report = self._mixed.get((plan, goal, billing, most_types(state, built.catalog)))
+        report = self._mixed_reports.get((plan, goal, billing, max_types(state, built.catalog)))
         if report is None:
             report = plan.report(goal, billing=billing, today=date.today())
         return self._answer(state, built, report)
 
     def mixed(self, state: PlanState, answer: Answer) -> Answer:
-        """Searches once for each goal: going over a list asks for nothing new. An answer of one
-        type is settled as well: a grid is up to a few per cent off, and knows few warnings."""
-        plan, report = answer.built.plan, answer.report
-        types = most_types(state, answer.built.catalog)
-        key = (plan, report.goal, report.billing, types)
-        found = self._mixed.get(key)
-        if found is None:
-            found = plan.mixed(report, most_types=types, today=date.today())
-            kept = list(self._mixed.items())[1 - _KEPT_MIXES :]
-            self._mixed = {**{old: mix for old, mix in kept if old[0] is plan}, key: found}
-        return answer if found is report else self._answer(state, answer.built, found)
+        """The answer after the search for mixes of types; cached per goal, so that moving through a
+        list starts no search.
 
-    def _answer(self, state: PlanState, built: Built, report: engine.PlanReport) -> Answer:
-        """A report with the curve that it is compared with, and the explanation."""
+        An answer of one type is re-evaluated exactly as well: the interpolated surface is off by up
+        to a few per cent and lacks some warnings.
+        """
+        plan, report = answer.built.plan, answer.report
+        types = max_types(state, answer.built.catalog)
+        key = (plan, report.goal, report.billing, types)
+        report_after = self._mixed_reports.get(key)
+        if report_after is None:
+            report_after = plan.mixed(report, most_types=types, today=date.today())
+            recent = list(self._mixed_reports.items())[1 - _MAX_MIXED_REPORTS :]
+            self._mixed_reports = {
+                **{old: mix for old, mix in recent if old[0] is plan},
+                key: report_after,
+            }
+        return answer if report_after is report else self._answer(state, answer.built, report_after)
+
+    def _answer(self, state: PlanState, built: BuiltPlan, report: engine.PlanReport) -> Answer:
+        """The answer for a report: with the curve to compare, and the explanation."""
         plan, best = built.plan, report.recommendation.recommended or report.recommendation.nearest
         if best is None:
             return Answer(built, report, None, None)
@@ -132,17 +147,18 @@ class EngineSession:
         if state.selected is not None and best.instance != state.selected:
             others = [state.selected]
         compared = curve_of(plan, others[0], report.goal, report.billing) if others else None
-        alike = plan.alike(best) if best.instance is None else None
-        return Answer(built, report, compared, self._explain(plan, best), alike)
+        equivalent = plan.alike(best) if best.instance is None else None
+        return Answer(built, report, compared, self._explain(plan, best), equivalent)
 
     def _under_limits(self, plan: engine.Plan, limits: engine.Limits) -> engine.Plan:
-        """The plan under these limits, which a slider leaves alone."""
+        """The plan under these limits; cached, as sliders leave the limits alone."""
         if limits == plan.request.limits:
             return plan
         return self._limited.get(plan, limits, lambda: plan.limited(limits))
 
-    def course(self, state: PlanState, answer: Answer) -> engine.WorkflowReport | None:
-        """The states of the best composition, of a mix those of `alike`; None without any."""
+    def workflow_report(self, state: PlanState, answer: Answer) -> engine.WorkflowReport | None:
+        """The states of the best composition (of a mix: of its equivalent of one type); None where
+        the evidence has no stages."""
         best, plan = answer.best, answer.built.plan
         if best is None:
             return None
@@ -159,20 +175,23 @@ class EngineSession:
             ),
         )
 
-    def _states_of(self, built: Built) -> engine.FittedStates | None:
-        """What estimates states: the plan's own model, or one fitted to the same logs."""
+    def _states_of(self, built: BuiltPlan) -> engine.FittedStates | None:
+        """The model that estimates states: the plan's own, or one fitted to the same logs."""
         fitted = built.plan.fitted
         if isinstance(fitted, engine.FittedStates):
             return fitted
         if not built.profile.has_stages:
             return None
-        return self._states.get(built.profile, None, lambda: engine.fit_states(built.profile))
+        return self._fitted_states.get(
+            built.profile, None, lambda: engine.fit_states(built.profile)
+        )
 
-    def apart(self, state: PlanState, built: Built) -> engine.FittedModel:
-        """The model of a plan once more, for experiments, which ask it about other clusters and
-        sizes: what the plan's own keeps of its last inputs stays what sliders go back to."""
+    def separate_fit(self, state: PlanState, built: BuiltPlan) -> engine.FittedModel:
+        """A second fit of the plan's model, for experiments. They ask it about other clusters and
+        sizes; the plan's own fit keeps the cached terms of its last inputs, to which sliders
+        return."""
         profile, model = built.profile, state.model
-        return self._apart.get(profile, model, lambda: engine.fit(profile, model=model))
+        return self._separate_fit.get(profile, model, lambda: engine.fit(profile, model=model))
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -185,8 +204,9 @@ class EngineSession:
         cluster: engine.Cluster,
         workload: engine.Workload,
     ) -> engine.ModelAnswer:
-        """Fits a model once per evidence, apart from the plan's own: what is kept of these fits
-        belongs to the one thread that asks here, whereas others ask the plan."""
+        """The answer of a model, fitted once per evidence and separately from the plan's own fit:
+        these fits cache state and belong to the one thread that calls this method; other threads
+        use the plan's."""
         runs, category = self._outcomes_of
         if profile.runs is not runs or profile.category != category:
             self._outcomes.clear()
@@ -197,14 +217,14 @@ class EngineSession:
         return engine.ask(self._outcomes[model], cluster=cluster, workload=workload)
 
     def _explain(self, plan: engine.Plan, choice: engine.Choice) -> engine.Prediction:
-        """The explanation of a choice, which most goals keep. On spot nodes what interruptions take
-        is one of the ways in which its time goes."""
-        taken = choice.seconds if choice.spot else None
+        """The explanation of a choice, cached, as most goals keep the choice. On spot nodes the
+        expected interruptions are one part of its time."""
+        seconds_on_spot = choice.seconds if choice.spot else None
         return self._explained.get(
-            plan, (choice.composition, choice.spot, taken), lambda: plan.explain(choice)
+            plan, (choice.composition, choice.spot, seconds_on_spot), lambda: plan.explain(choice)
         )
 
-    def _read(self, state: PlanState, say: Say) -> engine.Profile:
+    def _read(self, state: PlanState, say: ReportProgress) -> engine.Profile:
         key = evidence_key(state)
         if self._profile is None or key != self._profile_key:
             say("reading " + ", ".join(state.sources))
@@ -215,24 +235,25 @@ class EngineSession:
             if len(state.sources) == 1 and engine.is_workflow(state.sources[0]):
                 workflow = engine.read_workflow(state.sources[0], ran_on=origin)
                 fitted = engine.fit_workflow(workflow)
-                say("reading prices")  # raises where nobody waits any more
+                say("reading prices")  # raises Cancelled where the read was cancelled
                 self._workflow, self._fitted, self._profile = workflow, fitted, fitted.profile
             else:
-                profile = engine.read(*state.sources, ran_on=origin, progress=Speedometer(say))
-                say("reading prices")  # raises where nobody waits any more
+                profile = engine.read(*state.sources, ran_on=origin, progress=ReadProgress(say))
+                say("reading prices")  # raises Cancelled where the read was cancelled
                 self._workflow, self._profile = None, profile
             self._profile_key = key
         return self._profile
 
     def _where_it_ran(self, state: PlanState) -> engine.WhereItRan:
-        """Whose prices hold: those that the state names, else those of where what was read ran."""
+        """The catalog whose prices hold: the one that the state names, else that of the provider
+        where the evidence ran."""
         read = self._profile
         if state.catalog is not None or read is None:
             return engine.WhereItRan(state.catalog or engine.WhereItRan().catalog)
         limits = (*state.limits.owned, *state.limits.most)
         candidates = (*state.instances, *(name for name, _ in limits))
         platform = state.terms.platform
-        return self._where.get(
+        return self._origin.get(
             read,
             (state.ran_on, platform, candidates),
             lambda: engine.where_it_ran(
@@ -240,10 +261,11 @@ class EngineSession:
             ),
         )
 
-    def _held_against(
+    def _matched_to_catalog(
         self, read: engine.Profile, catalog: engine.Catalog, state: PlanState
     ) -> engine.Profile:
-        """What was read, held against the catalog; a discount keeps it, and so its fitted model."""
+        """The profile with its types looked up in the catalog, and with the terms of the state.
+        Cached: a discount leaves it, and so its fitted model, unchanged."""
         terms, overhead = state.terms, state.terms.overhead_per_core_gib
         if self._workflow is not None and (overhead is not None or terms.fill_nodes):
             term = "fill-nodes" if overhead is None else "overhead-per-core"
@@ -254,57 +276,57 @@ class EngineSession:
             )
         where = self._where_it_ran(state)
 
-        def held() -> engine.Profile:
-            found = read if self._workflow is not None else engine.held_against(read, catalog)
+        def matched() -> engine.Profile:
+            profile = read if self._workflow is not None else engine.held_against(read, catalog)
             if where.notice is not None:
-                found = replace(found, notices=(*found.notices, where.notice))
+                profile = replace(profile, notices=(*profile.notices, where.notice))
             if terms.fill_nodes:
-                found = engine.with_filled_nodes(found)
+                profile = engine.with_filled_nodes(profile)
             if overhead is not None:
-                found = engine.with_overhead_per_core(found, overhead)
-            return found
+                profile = engine.with_overhead_per_core(profile, overhead)
+            return profile
 
         key = (where, state.pricing, terms.region, terms.platform, overhead, terms.fill_nodes)
-        return self._held.get(read, key, held)
+        return self._matched_profile.get(read, key, matched)
 
     def _fit(self, profile: engine.Profile, model: str) -> engine.FittedModel:
-        """The fitted model; another size or filter asks the same one again."""
-        kept = self._fitted
-        if kept is not None and self._workflow is not None:
-            if model not in (engine.DEFAULT_MODEL, kept.model):
+        """The fitted model; reused for another size or filter."""
+        fitted = self._fitted
+        if fitted is not None and self._workflow is not None:
+            if model not in (engine.DEFAULT_MODEL, fitted.model):
                 raise engine.BadInput(
-                    f"workflows are estimated by {kept.model} alone, not by {model}",
-                    remedy=f"choose {kept.model}",
+                    f"workflows are estimated by {fitted.model} alone, not by {model}",
+                    remedy=f"choose {fitted.model}",
                 )
-            if kept.profile is not profile:
-                self._fitted = kept = replace(kept, profile=profile)
-            return kept
-        if kept is None or kept.profile is not profile or kept.model != model:
-            self._fitted = kept = engine.fit(profile, model=model)
-        return kept
+            if fitted.profile is not profile:
+                self._fitted = fitted = replace(fitted, profile=profile)
+            return fitted
+        if fitted is None or fitted.profile is not profile or fitted.model != model:
+            self._fitted = fitted = engine.fit(profile, model=model)
+        return fitted
 
     def _catalog(self, state: PlanState) -> engine.Catalog:
-        """The catalog that is named, or that of where it ran, on the terms of the state."""
+        """The catalog that is named, or that of where the job ran, on the terms of the state."""
         where = self._where_it_ran(state)
         platform = state.terms.platform or where.platform
         terms = state.terms._replace(
             overhead_per_core_gib=None, fill_nodes=False, platform=platform
         )
         key = (where.catalog, state.pricing, terms)
-        found = self._catalogs.get(key)
-        if found is None:
-            told = engine.load_catalog(where.catalog, region=terms.region).with_terms(
+        catalog = self._catalogs.get(key)
+        if catalog is None:
+            on_terms = engine.load_catalog(where.catalog, region=terms.region).with_terms(
                 discount_fraction=terms.discount_fraction, dbu=terms.dbu
             )
-            found = engine.on_platform(told, terms.platform)
-            while len(self._catalogs) >= _KEPT_CATALOGS:
+            catalog = engine.on_platform(on_terms, terms.platform)
+            while len(self._catalogs) >= _MAX_CATALOGS:
                 del self._catalogs[next(iter(self._catalogs))]
-            self._catalogs[key] = found
-        return found
+            self._catalogs[key] = catalog
+        return catalog
 
 
-def _cluster_of(best: engine.Choice, built: Built) -> engine.Cluster:
-    """The cluster of a choice of a plan, of a mix that of `alike`."""
+def _cluster_of(best: engine.Choice, built: BuiltPlan) -> engine.Cluster:
+    """The cluster of a choice of a plan; of a mix its stand-in of one type."""
     if best.instance is None or best.nodes is None:
         return built.plan.cluster(best)
     return engine.Cluster.of_nodes(
@@ -312,11 +334,11 @@ def _cluster_of(best: engine.Choice, built: Built) -> engine.Cluster:
     )
 
 
-_KEPT_CATALOGS = 8
-"""Catalogs that are kept, each with its terms: a discount is tried at many values."""
+_MAX_CATALOGS = 8
+"""Cached catalogs, each with its terms: a discount is tried at many values."""
 
-_KEPT_MIXES = 64
-"""Answers with mixes that are kept: enough to go back over the steps of a slider."""
+_MAX_MIXED_REPORTS = 64
+"""Cached reports with mixes: enough to step a slider back and forth."""
 
 
 def limits_of(state: PlanState) -> engine.Limits:

@@ -1,4 +1,4 @@
-"""What the planner starts with: the options of the command line as one frozen value."""
+"""The options with which the planner starts, as one frozen value."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from tui.tour.guide import TourOptions
 
 DEFAULT_SAMPLE = "nightly-features"
-"""What opens when no source is named: many tasks of a second or more, so that nodes matter."""
+"""The sample that opens when no source is named: many tasks of a second or more, so that the number
+of nodes matters."""
 
 ON_SAMPLE = PlanState(sources=(DEFAULT_SAMPLE,))
 
@@ -24,9 +25,9 @@ class AppOptions:
     """What the command line may set; the rest is set in the planner.
 
     Args:
-        start: every input. pins: those kept with a scenario.
-        keys: action -> keys that the user chose. vi: h, j, k, l move.
-        tour: begins with the guided walkthrough, played so.
+        start: every input. pins: the pins saved with a scenario.
+        keys: action -> keys of the user's settings. vi: h, j, k, l move.
+        tour: start with the guided tour, played with these options.
     """
 
     start: PlanState = ON_SAMPLE

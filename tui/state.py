@@ -1,8 +1,8 @@
-"""What the planner shows, as one frozen value: no terminal, no engine.
+"""The state of the planner as one frozen value: no terminal, no engine.
 
 Everything that the user can set is in `PlanState`; `tui.reducer` makes the next one. What has to be
-computed anew after a change follows from comparing keys: another `evidence_key` means reading,
-another `plan_key` building the plan, and anything else only a new report.
+computed after a change follows from comparing keys: another `evidence_key` means reading, another
+`plan_key` building the plan, anything else only a new report.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ View = str
 """A name out of `tui.views.pages`."""
 ChartKind = Literal["time", "cost"]
 Order = Literal["best", "time", "cost", "odds"]
-"""Of the compositions: by the goal, or by a column."""
+"""Sort order of the compositions: by the goal, or by a column."""
 
 AxisName = Literal["nodes", "time", "cost", "frontier_time", "frontier_cost"]
-"""Of the charts; those of time and of cost share the nodes."""
+"""Axes of the charts; the charts of time and of cost share the axis of nodes."""
 
 
-class AxisLook(NamedTuple):
-    """How an axis is looked at.
+class AxisView(NamedTuple):
+    """Scale and zoom of an axis.
 
     Args:
-        log: whether it is logarithmic; None as it suits what is drawn.
-        window: the least and largest value that are seen; None for the whole.
+        log: whether it is logarithmic; None to choose by the data.
+        window: lowest and highest visible value; None for the whole axis.
     """
 
     log: bool | None = None
@@ -36,30 +36,30 @@ class AxisLook(NamedTuple):
 class Axes(NamedTuple):
     """All axes by name."""
 
-    nodes: AxisLook = AxisLook()
-    time: AxisLook = AxisLook()
-    cost: AxisLook = AxisLook()
-    frontier_time: AxisLook = AxisLook()
-    frontier_cost: AxisLook = AxisLook()
+    nodes: AxisView = AxisView()
+    time: AxisView = AxisView()
+    cost: AxisView = AxisView()
+    frontier_time: AxisView = AxisView()
+    frontier_cost: AxisView = AxisView()
 
 
 WHOLE = Axes()
-"""Every axis as it suits what is drawn."""
+"""Every axis unzoomed, its scale chosen by the data."""
 
-MOST_DRAWN = 4
-"""Curves of types of one's own choice, beside the recommended one and the one at the cursor."""
+MAX_DRAWN = 4
+"""Extra curves that the user may add, beside the recommended type and the one at the cursor."""
 
 MAX_NODES = 512
-"""The plan is built up to here; the slider ends here too."""
+"""The plan is built up to this number of nodes; the slider ends here too."""
 
-LEAST_SCALE, MOST_SCALE = 0.1, 100.0
-"""The data size slider, in times of the largest run."""
+MIN_SCALE, MAX_SCALE = 0.1, 100.0
+"""Range of the data size slider, in multiples of the largest run."""
 
 
 class Terms(NamedTuple):
-    """On what terms a catalog's prices hold, what executors have beside their heap, and whether
-    those of measured types are laid out anew; None keeps what its file says, of the heap what the
-    evidence says."""
+    """Conditions of the prices (region, discount, DBU price, platform) and of the executor layout:
+    memory beside the heap per core, and whether measured types are laid out anew. None keeps what
+    the catalog's file says, for the memory what the evidence says."""
 
     region: str | None = None
     discount_fraction: float | None = None
@@ -69,12 +69,12 @@ class Terms(NamedTuple):
     fill_nodes: bool = False
 
 
-AS_TOLD = Terms()
+CATALOG_TERMS = Terms()
 """The terms of the catalog's own file."""
 
 
 class Limits(NamedTuple):
-    """What may be rented, and what is owned: as `engine.Limits`, which checks it."""
+    """What may be rented and what is owned: the fields of `engine.Limits`, which validates them."""
 
     owned: tuple[tuple[str, int], ...] = ()
     most: tuple[tuple[str, int], ...] = ()
@@ -90,27 +90,28 @@ NO_LIMITS = Limits()
 
 
 class Job(NamedTuple):
-    """What the job is given beside its input; what is not said is that of the largest run."""
+    """Iterations and parameters of the job; what is None or absent is taken from the largest
+    run."""
 
     iterations: float | None = None
     parameters: tuple[tuple[str, float], ...] = ()
 
 
-AS_RUN = Job()
+MEASURED_JOB = Job()
 """The iterations and parameters of the largest run."""
 
 
 TrainingPlan = Literal["ernest", "peridot", "simcost"]
-"""Whose rule chooses training runs."""
+"""The design that chooses the training runs."""
 
 
 class Training(NamedTuple):
-    """What training runs may cost and how large they may be.
+    """Budget, sample sizes and design of the training runs.
 
     Args:
-        amount: in `unit` ("usd", "seconds", "smallest runs"); None for what the answer suggests.
-        fractions: sizes of samples as shares of the input; none for the usual ones.
-        plan: whose rule chooses the runs, one of `TRAINING_PLANS`; only Ernest's has a budget.
+        amount: in `unit` ("usd", "seconds", "smallest runs"); None for the suggested budget.
+        fractions: sample sizes as shares of the input; empty for the default sizes.
+        plan: the design that chooses the runs, one of `TRAINING_PLANS`; only Ernest's has a budget.
     """
 
     amount: float | None = None
@@ -121,10 +122,10 @@ class Training(NamedTuple):
 
 TRAINING_PLANS: tuple[TrainingPlan, ...] = ("ernest", "peridot", "simcost")
 
-AS_SUGGESTED = Training()
+DEFAULT_TRAINING = Training()
 
-MOST_TYPES = 3
-"""Types in one cluster at most."""
+MAX_TYPES = 3
+"""Most types in one cluster."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,47 +133,48 @@ class PlanState:
     """The whole state of the planner.
 
     Args:
-        sources: what is read.
-        ran_on: instance type of the measured nodes (TYPE or TYPE@CATALOG); None as the log says.
-        category: overrides the profile's; None leaves it.
-        catalog: whose prices hold, by name or file; None for those of where it ran.
+        sources: the evidence.
+        ran_on: instance type of the measured nodes (TYPE or TYPE@CATALOG); None to take it from the
+            log.
+        category: overrides the profile's category; None keeps it.
+        catalog: name or file of the price catalog; None for that of the provider where the job ran.
         instances: globs of candidate types; empty for the default candidates.
         deadline_seconds, budget_usd: None is off.
         deadline_chosen: whether the user set the deadline; otherwise it follows the evidence.
         scale: size of the input as a multiple of the largest run.
         job: iterations and parameters.
-        mix: types in one cluster at most; None for as many as is usual (`tui.mixing`).
+        mix: most types in one cluster; None for the default (`tui.mixing`).
         limits: what may be rented, and what is owned.
-        training: what runs may cost that are made to learn from.
-        reading, pricing: how often the same sources, the same prices were read again.
-        selected: instance type under the cursor of the compositions, None for the recommended.
+        training: budget and design of the training runs.
+        reading, pricing: counters of repeated reads of the same sources and of the same prices.
+        selected: instance type under the cursor of the compositions; None for the recommended one.
         point: the cluster under the cursor of the frontier, as type and nodes; None for the
             recommended, or the one nearest to it.
-        listed: words or globs that the rows of the compositions hold.
-        order: of these rows.
-        crosshair: where the charts are looked at: nodes, or seconds in the frontier.
-        axes: how the charts are looked at.
-        drawn: types whose curves are drawn as well.
+        listed: filter of the compositions: words or globs.
+        order: sort order of the compositions.
+        crosshair: position of the crosshair: nodes, or seconds in the frontier.
+        axes: scale and zoom of each axis.
+        drawn: types whose curves are drawn in addition.
     """
 
     sources: tuple[str, ...]
     ran_on: str | None = None
     category: str | None = None
     catalog: str | None = None
-    terms: Terms = AS_TOLD
+    terms: Terms = CATALOG_TERMS
     instances: tuple[str, ...] = ()
     model: str = "sparkplan"
     deadline_seconds: float | None = None
     deadline_chosen: bool = False
     budget_usd: float | None = None
     scale: float = 1.0
-    job: Job = AS_RUN
+    job: Job = MEASURED_JOB
     max_nodes: int = 64
     confidence: float = 0.9
     spot: bool = False
     mix: int | None = None
     limits: Limits = NO_LIMITS
-    training: Training = AS_SUGGESTED
+    training: Training = DEFAULT_TRAINING
     view: View = "curves"
     chart: ChartKind = "time"
     selected: str | None = None
@@ -186,49 +188,49 @@ class PlanState:
     pricing: int = 0
 
 
-_LOOKS = frozenset(
+_VIEW_FIELDS = frozenset(
     {
         *("view", "chart", "selected", "point", "listed", "order"),
         *("crosshair", "axes", "drawn", "reading", "pricing"),
     }
 )
-"""What is looked at, and how often it was read, is no input: undo does not turn pages."""
+"""Fields that are no inputs: the view, and the read counters. Undo leaves them alone."""
 
-INPUTS = tuple(field.name for field in fields(PlanState) if field.name not in _LOOKS)
-"""Everything that the user sets, in the order in which it reads well."""
+INPUTS = tuple(field.name for field in fields(PlanState) if field.name not in _VIEW_FIELDS)
+"""Every field that the user sets, in the order in which changes are reported."""
 
 
 def with_inputs(state: PlanState, inputs: PlanState) -> PlanState:
-    """`state` with the inputs of another one; what is looked at stays."""
+    """`state` with the inputs of another state; the view stays."""
     return replace(state, **{name: getattr(inputs, name) for name in INPUTS})
 
 
 def with_renamed_sources(state: PlanState, names: Mapping[str, str]) -> PlanState:
-    """`state` with sources by their new names; old name -> new name."""
+    """`state` with renamed sources; old name -> new name."""
     return replace(state, sources=tuple(names.get(source, source) for source in state.sources))
 
 
-PLANNED = (
+PLAN_INPUTS = (
     *("ran_on", "category", "catalog", "pricing", "terms", "model", "instances", "scale", "job"),
     "reading",
 )
-"""What a plan is built for, beside its sources and limits."""
+"""The inputs that a plan depends on, beside sources and limits."""
 
 
 def evidence_key(state: PlanState) -> Hashable:
-    """What reading depends on: the type named as source is looked up in the catalog."""
+    """What reading depends on; the type in `ran_on` is looked up in the catalog."""
     where = state.catalog if state.ran_on is not None else None
     return (state.sources, state.ran_on, where, state.reading)
 
 
 def plan_key(state: PlanState) -> Hashable:
-    """What the plan depends on; everything else only asks it another question."""
-    planned = (getattr(state, name) for name in PLANNED)
+    """What the plan depends on; every other field only changes the question to it."""
+    planned = (getattr(state, name) for name in PLAN_INPUTS)
     return (state.sources, _candidate_limits(state.limits), *planned)
 
 
 def _candidate_limits(limits: Limits) -> Hashable:
-    """The limits that decide which types are compared; the others only filter a plan."""
+    """The limits that decide which types are candidates; the others only filter a plan."""
     return (limits.arch, limits.exclude, frozenset(name for name, _ in limits.owned))
 
 

@@ -1,4 +1,4 @@
-"""What goes out on stdout and stderr where not every character can: signs get their ASCII form."""
+"""stdout and stderr that cannot encode every character: signs are replaced by ASCII forms."""
 
 from __future__ import annotations
 
@@ -9,21 +9,22 @@ import sys
 from contextlib import suppress
 from typing import TextIO
 
+from tui.read_progress import ReadProgress
 from tui.widgets.glyphs import locale_is_utf8
-from tui.words.progress import Speedometer
 
 FORMS = "sparkplan-ascii"
-"""The name of the error handler that knows the forms (`tui.widgets.ascii_forms`)."""
+"""Name of the codec error handler that writes the ASCII forms (`tui.widgets.ascii_forms`)."""
 
 NOT_WRITTEN = frozenset({errno.EBADF, errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
-"""What a write fails with whose stream is closed, or whose disk is full."""
+"""Error numbers of a write to a closed stream or a full disk."""
 
 
 def make_ready() -> None:
-    """Texts hold signs such as × and –; a stream that cannot show them gets "x" and "-", not a
-    crash. A terminal in a locale without UTF-8 is taken at its word: Python would send it UTF-8."""
+    """Install the ASCII error handler: a stream that cannot encode × or – writes "x" or "-" instead
+    of failing. For a terminal in a locale without UTF-8 the encoding is set to ASCII: Python would
+    send it UTF-8."""
     codecs.register_error(FORMS, in_ascii_forms)
-    stand_in_for_closed()
+    replace_closed()
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is None:
@@ -34,10 +35,10 @@ def make_ready() -> None:
             reconfigure(errors=FORMS)
 
 
-def stand_in_for_closed() -> None:
-    """Python has None for a stream that its caller closed (`>&-`), and prints messages among the
-    data where that is stderr. Input is then empty and messages go nowhere; data fail as a write to
-    a closed stream does, but only where there are any."""
+def replace_closed() -> None:
+    """Replace streams that the caller closed (`>&-`), for which Python has None; it would print
+    messages among the data where that is stderr. Input is then empty and messages are dropped; data
+    fail like a write to a closed stream, but only if there are any."""
     if sys.stdin is None:
         sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115
     if sys.stdout is None:
@@ -47,18 +48,19 @@ def stand_in_for_closed() -> None:
 
 
 def say(message: str) -> None:
-    """A line for the user; where stderr takes none, the exit code alone has to do."""
+    """Print a line for the user on stderr; if stderr cannot be written, the exit code alone has to
+    do."""
     with suppress(OSError):
         print(message, file=sys.stderr, flush=True)
 
 
-def long_reading() -> Speedometer:
-    """Says how far reading is, where it takes so long that one wonders."""
-    return Speedometer(say, in_lines=True)
+def stderr_progress() -> ReadProgress:
+    """A progress callback that prints to stderr when reading takes long."""
+    return ReadProgress(say, in_lines=True)
 
 
 def drop_unwritten() -> None:
-    """What could not be written is not tried again, and lost again, when Python ends."""
+    """Discard what could not be written, so that Python does not try it again at exit."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
@@ -66,25 +68,25 @@ def drop_unwritten() -> None:
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
-def place_of(error: OSError) -> str | None:
-    """Where it went wrong, None where that is not known: files have their names, and what cannot be
-    written without one is data."""
+def error_location(error: OSError) -> str | None:
+    """The file of an error; "standard output" for data, None where it is not known."""
     if error.filename:
         return str(error.filename)
     return "standard output" if error.errno in NOT_WRITTEN else None
 
 
 def is_utf8(stream: TextIO) -> bool:
-    """Whether every character reaches whoever reads the stream; one in memory has no encoding."""
+    """Whether the stream encodes every character; one in memory has no encoding."""
     encoding = getattr(stream, "encoding", None)
     return encoding is None or encoding.lower().replace("-", "").startswith("utf")
 
 
 def in_ascii_forms(error: UnicodeError) -> tuple[str, int]:
-    """What stands for the characters that could not be encoded, and where to go on."""
+    """Codec error handler: the ASCII forms of the characters that cannot be encoded, and where to
+    go on."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
-    # Here: where every character can be shown, nobody needs the table.
+    # Imported here: with an encoding for every character the table is not needed.
     from tui.widgets.ascii_forms import in_ascii
 
     return "".join(map(in_ascii, error.object[error.start : error.end])), error.end

@@ -1,4 +1,4 @@
-"""What the terminal can do, found out before Textual starts, and made ready for it."""
+"""Checks what the terminal can do, and prepares it, before Textual starts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TextIO
 import engine
 
 HEADLESS = "sparkplan recommend SOURCE --deadline 45m"
-"""What answers the same question without a terminal."""
+"""The command that answers the same question without a terminal."""
 
 _RICH_TERMS = ("256color", "direct", "kitty", "alacritty", "ghostty", "wezterm", "foot", "iterm")
 _BACKGROUNDS_LIGHT = frozenset({"7", "15"})
@@ -23,7 +23,7 @@ def require_interactive(
     stdin: TextIO | None = None,
     stdout: TextIO | None = None,
 ) -> None:
-    """Refuses where the planner could only print escape sequences.
+    """Refuse a terminal on which the planner could only print escape sequences.
 
     Raises:
         BadInput: without a terminal on both ends, or on one that cannot move its cursor.
@@ -48,12 +48,12 @@ def require_interactive(
 
 
 def in_browser(environ: Mapping[str, str]) -> bool:
-    """Whether textual-serve started this process, and draws what it writes in a browser."""
+    """Whether textual-serve started this process and shows its output in a browser."""
     return environ.get("TEXTUAL_DRIVER", "").startswith("textual.drivers.web_driver:")
 
 
 def prepare(environ: MutableMapping[str, str] | None = None) -> None:
-    """Makes the process ready: sizes are asked of the terminal, and text goes out as UTF-8."""
+    """Prepare the process: sizes are queried from the terminal, and text is written as UTF-8."""
     variables = os.environ if environ is None else environ
     for name in ("COLUMNS", "LINES"):
         if not in_browser(variables):
@@ -64,33 +64,36 @@ def prepare(environ: MutableMapping[str, str] | None = None) -> None:
             reconfigure(encoding="utf-8", errors="replace")
 
 
-def hasten() -> None:
-    """What makes a planner that is about to be imported faster; `settle` ends the first part.
+def speed_up_start() -> None:
+    """Speed up the start of a planner that is about to be imported.
 
-    Until the first frame hardly anything becomes garbage, and looking for some takes a tenth of the
+    `resume_garbage_collection` undoes the first part.
+
+    Until the first frame hardly anything becomes garbage, and collecting takes a tenth of the
     start. A change is painted within 1/120 s, as several panels change one after another.
     """
     gc.disable()
     os.environ.setdefault("TEXTUAL_FPS", "120")
 
 
-def settle() -> None:
-    """After the first frame: collect garbage again, but not search what the start has made."""
+def resume_garbage_collection() -> None:
+    """After the first frame: enable garbage collection again, excluding the objects of the
+    start."""
     if not gc.isenabled():
         gc.freeze()
         gc.enable()
 
 
 def has_few_colors(environ: Mapping[str, str]) -> bool:
-    """Whether the terminal promises no more than 16 colours."""
+    """Whether the terminal announces no more than 16 colours."""
     if environ.get("COLORTERM", "").lower() in ("truecolor", "24bit"):
         return False
     return not any(word in environ.get("TERM", "").lower() for word in _RICH_TERMS)
 
 
 def choose_theme(environ: Mapping[str, str], *, colourless: bool = False) -> str:
-    """The theme for a terminal, light where that says its background is (COLORFGBG, as rxvt sets
-    it); where it has 16 colours, or nobody wants any (NO_COLOR), its own are used."""
+    """The theme for a terminal: a light one where it reports a light background (COLORFGBG, as rxvt
+    sets it); the terminal's own colours where it has 16, or where none are wanted (NO_COLOR)."""
     family = "ansi" if colourless or has_few_colors(environ) else "textual"
     light = environ.get("COLORFGBG", "").rpartition(";")[2] in _BACKGROUNDS_LIGHT
     return f"{family}-{'light' if light else 'dark'}"

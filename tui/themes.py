@@ -1,5 +1,5 @@
-"""Themes of high contrast, every text at least 7:1 on what it lies on (WCAG 2.2, 1.4.6 AAA), and
-one for a light background, at least 4.5:1 (1.4.3 AA)."""
+"""Themes of high contrast, with every text at least 7:1 on its background (WCAG 2.2, 1.4.6 AAA),
+and a light one, at least 4.5:1 (1.4.3 AA)."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ HIGH_CONTRAST = (
         variables=_LIGHT,
     ),
 )
-"""Beside those of Textual."""
+"""Themes in addition to Textual's."""
 
 LIGHT = replace(
     BUILTIN_THEMES["textual-light"],
@@ -70,8 +70,8 @@ LIGHT = replace(
         "text-warning": "#874b00",
     },
 )
-"""In the place of Textual's own of this name: its orange was 2.8:1 on the header, its green 3.8:1,
-what is muted 4:1, with 256 colours less. These greys keep their distance when rounded to those."""
+"""Replaces Textual's theme of this name: its orange was 2.8:1 on the header, its green 3.8:1, muted
+text 4:1, and less with 256 colours. These greys keep their contrast when rounded to those."""
 
 DARK_ANSI = replace(
     BUILTIN_THEMES["ansi-dark"],
@@ -81,8 +81,8 @@ DARK_ANSI = replace(
         "text-primary": "ansi_bright_blue",
     },
 )
-"""In the place of Textual's own of this name: on the black of a console its blue was 1.5:1, its red
-2.7:1. The bright ones are at least 5:1 there, and 3:1 where the background is white after all."""
+"""Replaces Textual's theme of this name: on the black of a console its blue was 1.5:1, its red
+2.7:1. The bright ones are at least 5:1 there, and 3:1 on a white background."""
 
 NAMES = (*BUILTIN_THEMES, *(theme.name for theme in HIGH_CONTRAST))
 """Every theme that can be chosen."""

@@ -1,8 +1,8 @@
-"""`sparkplan --web`: the planner in a browser, through textual-serve, for whoever has the address.
+"""`sparkplan --web`: the planner in a browser, through textual-serve.
 
 Every browser window gets a planner of its own, a process with the rights of the user. A gateway has
-other users, and a browser has other pages: so the address that is printed holds a secret, without
-which nothing is served.
+other users, and a browser has other pages: so the address that is printed contains a secret,
+without which nothing is served.
 """
 
 from __future__ import annotations
@@ -19,41 +19,43 @@ from tui.arguments import options, sections
 
 LOOPBACK = "127.0.0.1"
 PORT = 8000
-MOST_PORT = 65535
+MAX_PORT = 65535
 
 PORTS_FAULT = (errno.EADDRINUSE, errno.EACCES)
-"""Where listening fails with one of these, another port helps; else the address is at fault."""
+"""Errors of listening that another port solves; with others the address is at fault."""
 
 
 def add_web(parser: argparse.ArgumentParser) -> None:
-    """The options of a planner in a browser."""
-    group = sections.of(parser, "in a browser")
+    """Add the options of a planner in a browser."""
+    group = sections.section(parser, "in a browser")
     group.add_argument("--web", action="store_true", help="serve the planner to a browser")
     group.add_argument(
         "--host", metavar="ADDRESS", help=f"with --web: where to listen (default {LOOPBACK})"
     )
     group.add_argument(
         "--port",
-        type=options.whole(most=MOST_PORT),
+        type=options.whole(most=MAX_PORT),
         metavar="N",
         help=f"with --web: default {PORT}",
     )
 
 
 def without_web(arguments: Sequence[str]) -> list[str]:
-    """The arguments of the planner itself."""
-    found, skip = [], False
+    """The arguments without those of --web."""
+    kept, skip_value = [], False
     for argument in arguments:
         takes_value = argument in ("--host", "--port")
-        ours = takes_value or argument == "--web" or argument.startswith(("--host=", "--port="))
-        if not skip and not ours:
-            found.append(argument)
-        skip = takes_value and not skip
-    return found
+        is_web_option = (
+            takes_value or argument == "--web" or argument.startswith(("--host=", "--port="))
+        )
+        if not skip_value and not is_web_option:
+            kept.append(argument)
+        skip_value = takes_value and not skip_value
+    return kept
 
 
 def check_options(args: argparse.Namespace) -> None:
-    """Refuses an address for nothing.
+    """Refuse --host and --port without --web.
 
     Raises:
         BadInput: for --host or --port without --web.
@@ -64,7 +66,7 @@ def check_options(args: argparse.Namespace) -> None:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether nobody outside this machine can reach an address."""
+    """Whether an address is unreachable from other machines."""
     import ipaddress
 
     try:
@@ -74,7 +76,7 @@ def is_loopback(host: str) -> bool:
 
 
 def serve(arguments: Sequence[str], *, host: str | None, port: int | None) -> int:
-    """Serves planners that were given `arguments` until ctrl+c.
+    """Serve planners with these `arguments` until interrupted.
 
     Raises:
         BadInput: where textual-serve is not installed, or the address cannot be listened on.
@@ -83,7 +85,7 @@ def serve(arguments: Sequence[str], *, host: str | None, port: int | None) -> in
 
     host, port = host or LOOPBACK, port or PORT
     try:
-        from tui.web_server import Guarded
+        from tui.web_server import AuthenticatedServer
     except ImportError:
         raise engine.BadInput(
             "textual-serve is not installed",
@@ -92,11 +94,11 @@ def serve(arguments: Sequence[str], *, host: str | None, port: int | None) -> in
         ) from None
     if not is_loopback(host):
         streams.say(warning(host, port))
-    # What the planner draws on is the browser, not the terminal that this was typed in.
+    # The planner draws in the browser, not in the terminal where this was typed.
     os.environ.update({"TERM": "xterm-256color", "COLORTERM": "truecolor"})
     command = shlex.join([sys.executable, "-m", "tui.cli", *without_web(arguments)])
     try:
-        Guarded(command, host, port).serve()
+        AuthenticatedServer(command, host, port).serve()
     except OSError as error:
         other = "--port" if error.errno in PORTS_FAULT else "--host"
         raise engine.BadInput(
@@ -108,7 +110,7 @@ def serve(arguments: Sequence[str], *, host: str | None, port: int | None) -> in
 
 
 def warning(host: str, port: int) -> str:
-    """What everybody should read before they leave loopback."""
+    """The warning about an address that is not loopback."""
     return (
         f"sparkplan: WARNING: {host} is not loopback. Whoever learns the address below uses this\n"
         "planner as you and reads what you can read; nothing on the line is encrypted. Better:\n"

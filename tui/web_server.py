@@ -1,4 +1,4 @@
-"""The server behind `sparkplan --web`; its libraries are an extra, so only `tui.web` imports it."""
+"""The server behind `sparkplan --web`; its libraries are optional, so only `tui.web` imports it."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from textual_serve.server import Server
 COOKIE = "sparkplan"
 PARAMETER = "key"
 
-# The page of textual-serve asks Google for a font that it holds itself; what a gateway plans is
-# nobody's business, so the browser is to ask this server alone.
+# The page of textual-serve loads from Google a font that it has itself. What a gateway plans is
+# private, so the browser may only load from this server.
 POLICY = (
     "default-src 'self'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; "
     "img-src 'self' data:; font-src 'self' data:; connect-src 'self' ws://{host}; "
@@ -23,8 +23,8 @@ POLICY = (
 )
 
 
-# The page of textual-serve leaves the keyboard with the browser until it is clicked. Its body has
-# this class once the socket is open, which has to be told of the focus.
+# The page of textual-serve has no keyboard focus until it is clicked. Its body gets this class
+# once the socket is open; the socket has to be open to be told of the focus.
 FOCUS = b"""<script>
 new MutationObserver((_, observer) => {
   if (!document.body.classList.contains("-loaded")) return;
@@ -34,7 +34,7 @@ new MutationObserver((_, observer) => {
 </script></body>"""
 
 
-class Guarded(Server):
+class AuthenticatedServer(Server):
     """The server of textual-serve with a secret, and without its banner."""
 
     def __init__(self, command: str, host: str, port: int) -> None:
@@ -51,25 +51,26 @@ class Guarded(Server):
         return app
 
     async def _guard(self, request: web.Request, handler: Any) -> web.StreamResponse:
-        """The address with the secret opens the page and leaves a cookie; all else needs it,
-        and sockets an origin that is this server."""
-        asked = request.query.get(PARAMETER, "")
-        if request.path == "/" and secrets.compare_digest(asked.encode(), self._key):
+        """Let requests through that know the secret: the printed address sets a cookie, all other
+        requests need it, and sockets must come from this server's own pages."""
+        key_given = request.query.get(PARAMETER, "")
+        if request.path == "/" and secrets.compare_digest(key_given.encode(), self._key):
             response = await self._page(request, handler)
             response.set_cookie(COOKIE, self._secret, httponly=True, samesite="Strict")
             return response
-        held = request.cookies.get(COOKIE, "")
+        cookie = request.cookies.get(COOKIE, "")
         origin = request.headers.get("Origin")
         foreign = origin is not None and origin.partition("://")[2] != request.host
-        if foreign or not secrets.compare_digest(held.encode(), self._key):
+        if foreign or not secrets.compare_digest(cookie.encode(), self._key):
             raise web.HTTPForbidden(text="sparkplan: open the whole address that it printed\n")
         if request.path == "/":
             return await self._page(request, handler)
-        answered: web.StreamResponse = await handler(request)
-        return answered
+        response_to_handler: web.StreamResponse = await handler(request)
+        return response_to_handler
 
     async def _page(self, request: web.Request, handler: Any) -> web.StreamResponse:
-        """The page names its own addresses: those by which the browser came, as through ssh."""
+        """The page with addresses of its own host: those by which the browser came, as through
+        ssh."""
         self.public_url = f"http://{request.host}"
         page: web.Response = await handler(request)
         if isinstance(page.body, bytes):
@@ -85,7 +86,7 @@ class Guarded(Server):
         """No banner."""
 
     def serve(self, debug: bool = False) -> None:
-        """Until a signal; where it is stands in one line that scripts can read."""
+        """Serve until a signal; the address is printed in one line that scripts can read."""
         logging.basicConfig(level="WARNING", format="sparkplan: %(message)s")
         asyncio.run(self._serve())
 

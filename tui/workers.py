@@ -1,4 +1,4 @@
-"""Work that would block the keyboard, in one thread of its own."""
+"""A worker thread for computations that would block the user interface."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from collections.abc import Callable
 
 
 class Cancelled(Exception):
-    """Raised within a job that nobody waits for any more."""
+    """Raised within a job whose result is no longer wanted."""
 
 
 IDLE_SECONDS = 2.0
-"""A thread without a job ends after so long, and the next job starts another one: it holds the
-streams that it was started with, and with these a planner that was left long ago."""
+"""A thread without a job ends after this time, and the next job starts another one: a thread keeps
+its streams alive, and with them a planner that was closed long ago."""
 
 
-class Latest:
-    """Runs one job at a time in a daemon thread; of the jobs that wait, only the newest stays.
+class LatestJobWorker:
+    """Runs one job at a time in a daemon thread; of the jobs that wait, only the newest is kept.
 
-    A slider asks for a plan with every step: building each of them would only delay the last one.
-    A daemon thread lets the application end while a large log is being read (`end_process`).
+    A slider requests a plan with every step: building each of them would only delay the last one. A
+    daemon thread lets the application end while a large log is being read (`end_process`).
     """
 
     started = False
@@ -36,10 +36,11 @@ class Latest:
         self._abandoned = 0
 
     def submit(self, job: Callable[[], None]) -> None:
-        """Run `job` after the running one, in place of one that waits; jobs handle their errors."""
+        """Run `job` after the current one, in place of one that waits. Jobs handle their own
+        errors."""
         with self._condition:
             self._waiting = job
-            Latest.started = True
+            LatestJobWorker.started = True
             if self._thread is None:
                 self._thread = threading.Thread(
                     target=self._work, args=(self._abandoned,), name=self._name, daemon=True
@@ -48,7 +49,7 @@ class Latest:
             self._condition.notify()
 
     def abandon(self) -> None:
-        """Wait for the running job no longer: it may hang in a read. Its thread ends with it."""
+        """Stop waiting for the current job, which may hang in a read. Its thread ends with it."""
         with self._condition:
             self._abandoned += 1
             self._waiting = self._thread = None
@@ -67,18 +68,18 @@ class Latest:
                     return
                 job, self._waiting = self._waiting, None
             job()
-            del job  # and with it the plan that it was about
+            del job  # frees the plan that it holds
 
 
 def end_process(status: int) -> None:
-    """Ends the process without waiting for jobs that nobody waits for; returns where there can be
-    none.
+    """End the process at once, without waiting for jobs whose results are no longer wanted. Returns
+    if there can be none.
 
-    An interpreter that winds up ends a daemon thread wherever it next asks for the interpreter. In
-    a library's C++ code that ends the process: "terminate called without an active exception" on
-    the terminal and exit code 134, after a quit in the middle of a computation.
+    An interpreter that shuts down ends a daemon thread wherever it next requests the interpreter
+    lock. In a library's C++ code that aborts the process: "terminate called without an active
+    exception" on the terminal and exit code 134, after a quit in the middle of a computation.
     """
-    if not Latest.started:
+    if not LatestJobWorker.started:
         return
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError, ValueError):

@@ -15,7 +15,7 @@ import engine
 from engine.batch import ClusterBatch
 from engine.forecast import Forecast
 from engine.models.base import Explanation, LeaveOneOut, StageForecast
-from tui.answers import Built, Say
+from tui.answers import BuiltPlan, ReportProgress
 from tui.session import EngineSession, limits_of
 from tui.state import MAX_NODES, PlanState
 
@@ -188,7 +188,7 @@ class FakeSession(EngineSession):
         self.builds = 0
         self.asked: list[str] = []
 
-    def build(self, state: PlanState, say: Say) -> Built:
+    def build(self, state: PlanState, say: ReportProgress) -> BuiltPlan:
         """At once, without files."""
         self.builds += 1
         say("building the plan")
@@ -211,9 +211,9 @@ class FakeSession(EngineSession):
             limits=limits_of(state),
         )
         fitted = Law(state.model, evidence, validation=LEFT_OUT)
-        return Built(evidence, self.prices, engine.prepare_fitted(fitted, request))
+        return BuiltPlan(evidence, self.prices, engine.prepare_fitted(fitted, request))
 
-    def apart(self, state: PlanState, built: Built) -> engine.FittedModel:
+    def separate_fit(self, state: PlanState, built: BuiltPlan) -> engine.FittedModel:
         """The law keeps nothing that two threads could spoil."""
         return built.plan.fitted
 

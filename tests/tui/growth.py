@@ -33,7 +33,7 @@ from textual.widget import Widget, _RenderCache
 import engine
 import tui
 from tui.app import PlannerApp
-from tui.changes import Reread
+from tui.changes import RereadSources
 from tui.history import History
 from tui.session import EngineSession
 from tui.state import PlanState
@@ -104,9 +104,9 @@ class Growth:
         await pilot.resize_terminal(*SIZES[1])
         app.theme, app.pins = self.theme, ()
         app.refresh_css(animate=False)
-        app.travel_to(self.first, history=History())
+        app.restore_state(self.first, history=History())
         await quiet(pilot)
-        app.dispatch(Reread(self.first.sources))
+        app.dispatch(RereadSources(self.first.sources))
         await quiet(pilot)
         for view in (*self._views, "curves"):
             app.action_view(view)
@@ -119,7 +119,7 @@ class Growth:
         app.action_zoom("all")
         app.query_one("#deadline").focus()
         await pilot.press("escape", "escape")
-        app.noticed = ()
+        app.notice_log = ()
         app._mouse_down_widget = None  # Textual keeps the last one, and with it all of its dialog.
         await quiet(pilot)
 
@@ -139,9 +139,9 @@ class Growth:
         assert isinstance(app, PlannerApp)
         session = app._session
         assert isinstance(session, EngineSession)
-        assert len(session._mixed) <= 64
+        assert len(session._mixed_reports) <= 64
         assert len(session._catalogs) <= 8
-        session._mixed.clear()
+        session._mixed_reports.clear()
         session._catalogs.clear()
         session._limited._kept = session._explained._kept = None
         for widget in app.screen_stack[0].walk_children(Widget):

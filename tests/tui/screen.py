@@ -10,21 +10,21 @@ from textual.widget import Widget
 
 from tui.app import PlannerApp
 
-MOST_WAITS = 6000
+MAX_WAITS = 6000
 """A minute and more: other programs may have the machine, and no test asserts a time."""
 
 
 async def waits() -> AsyncIterator[None]:
     """So often may a test look whether something has come about. A pause of the pilot asks every
     widget each time, and what is waited for would have to share its processor with that."""
-    for _ in range(MOST_WAITS):
+    for _ in range(MAX_WAITS):
         yield
         await sleep(0.01)
 
 
 def _at_rest(app: PlannerApp) -> bool:
     """Whether no key waits for another one (`KeyOrder`), no plan is built and no mix searched."""
-    keys = app.message_queue_size or app.keys_wait
+    keys = app.message_queue_size or app.keys_queued
     return not (keys or app.busy or app.settling)
 
 

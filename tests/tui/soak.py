@@ -12,7 +12,7 @@ from textual.geometry import Size
 from textual.pilot import Pilot
 
 from tui.app import PlannerApp
-from tui.state import INPUTS, LEAST_SCALE, MAX_NODES, MOST_SCALE, MOST_TYPES
+from tui.state import INPUTS, MAX_NODES, MAX_SCALE, MAX_TYPES, MIN_SCALE
 from tui.views.goal import GoalPanel, value_of
 from tui.views.pages import NAMES
 
@@ -125,9 +125,9 @@ def check(app: PlannerApp) -> None:
     """What holds whenever the planner is quiet."""
     state = app.state
     assert state.view in NAMES
-    assert LEAST_SCALE <= state.scale <= MOST_SCALE
+    assert MIN_SCALE <= state.scale <= MAX_SCALE
     assert 1 <= state.max_nodes <= MAX_NODES
-    assert 1 <= state.mix <= MOST_TYPES
+    assert 1 <= state.mix <= MAX_TYPES
     assert 0.0 < state.confidence < 1.0
     assert state.deadline_seconds is None or state.deadline_seconds > 0.0
     assert state.budget_usd is None or state.budget_usd > 0.0

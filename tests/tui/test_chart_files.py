@@ -129,9 +129,9 @@ def test_cells_that_a_spreadsheet_would_run_are_text():
 
 async def test_the_planner_saves_pictures_and_numbers(planner, tmp_path):
     async with at_rest(planner(), (80, 24)) as (app, pilot):
-        await app.run_line("draw m5.xlarge")
-        await app.run_line(f"chart {tmp_path / 'a.csv'}")
-        await app.run_line(f"chart {tmp_path / 'a.svg'}")
+        await app.run_command_line("draw m5.xlarge")
+        await app.run_command_line(f"chart {tmp_path / 'a.csv'}")
+        await app.run_command_line(f"chart {tmp_path / 'a.svg'}")
         rows = list(csv.DictReader((tmp_path / "a.csv").open()))
         curve = app.answer.report.curve
         assert {row["instance"] for row in rows} == {curve.instance, "m5.xlarge"}
@@ -144,17 +144,17 @@ async def test_the_planner_saves_pictures_and_numbers(planner, tmp_path):
         assert "Cost by nodes" in said
         await pilot.press("3")
         await settled(pilot)
-        await app.run_line(f"chart {tmp_path / 'f.csv'}")
+        await app.run_command_line(f"chart {tmp_path / 'f.csv'}")
         rows = list(csv.DictReader((tmp_path / "f.csv").open()))
         assert len(rows) == len(app.answer.report.recommendation.frontier)
-        await app.run_line(f"chart {tmp_path / 'f.svg'}")
+        await app.run_command_line(f"chart {tmp_path / 'f.svg'}")
         assert "Cost by time" in texts((tmp_path / "f.svg").read_text())
 
 
 async def test_a_goal_that_is_missed_is_copied_and_drawn_with_the_nearest(planner, tmp_path):
     async with at_rest(planner(deadline_seconds=1.0), (120, 40), "y") as (app, _):
         assert app.answer.report.recommendation.recommended is None
-        await app.run_line(f"chart {tmp_path / 'a.svg'}")
+        await app.run_command_line(f"chart {tmp_path / 'a.svg'}")
         drawn = " ".join(texts((tmp_path / "a.svg").read_text()))
         for said in (app.clipboard, drawn):
             assert "No cluster of up to 64 nodes" in said
@@ -165,14 +165,14 @@ async def test_a_file_is_replaced_only_when_asked_twice(planner, tmp_path):
     path = tmp_path / "mine.csv"
     path.write_text("mine")
     async with at_rest(planner(), (80, 24)) as (app, _):
-        await app.run_line(f"chart {path}")
+        await app.run_command_line(f"chart {path}")
         assert path.read_text() == "mine"
-        await app.run_line(f"chart {path}")
+        await app.run_command_line(f"chart {path}")
         assert path.read_text().startswith("instance,")
-        await app.run_line(f"chart {tmp_path / 'no' / 'b.svg'}")
-        assert "No such file" in app.noticed[-1].words
-        await app.run_line("chart picture.png")
-        assert ".svg or .csv" in app.noticed[-1].words
+        await app.run_command_line(f"chart {tmp_path / 'no' / 'b.svg'}")
+        assert "No such file" in app.notice_log[-1].words
+        await app.run_command_line("chart picture.png")
+        assert ".svg or .csv" in app.notice_log[-1].words
         assert sorted(p.name for p in tmp_path.iterdir() if p.is_file()) == ["mine.csv"]
 
 

@@ -153,7 +153,7 @@ async def wheel(chart, x, y, *, ctrl=False, down=False):
 
 async def test_the_plot_is_dragged_when_it_is_zoomed(planner):
     async with at_rest(planner(), (120, 40)) as (app, pilot):
-        await app.run_line("zoom 8:32")
+        await app.run_command_line("zoom 8:32")
         await pilot.pause()
         chart = chart_of(app)
         await drag(pilot, chart, (40, 2), (30, 2), (20, 2))
@@ -170,7 +170,7 @@ async def test_the_axes_are_linear_or_logarithmic(planner):
         assert chart_of(app).data.y.log is False
         assert chart_of(app, "cost").data.x.log is False
         assert chart_of(app, "cost").data.y.log is True
-        await app.run_line("axis y log")
+        await app.run_command_line("axis y log")
         await pilot.press("X")
         await pilot.pause()
         assert chart_of(app).data.x.log is True
@@ -195,11 +195,11 @@ async def test_dragging_the_deadline_moves_its_slider_as_one_step(planner, size)
 
 async def test_a_long_drag_is_one_step_however_slow(planner, monkeypatch):
     import tui.app
-    import tui.behaviours.charting
+    import tui.behaviours.chart_actions
 
     clock = iter(range(0, 10_000, 10))
     monkeypatch.setattr(tui.app, "monotonic", lambda: float(next(clock)))
-    monkeypatch.setattr(tui.behaviours.charting, "monotonic", lambda: float(next(clock)))
+    monkeypatch.setattr(tui.behaviours.chart_actions, "monotonic", lambda: float(next(clock)))
     async with at_rest(planner(), (120, 40)) as (app, pilot):
         chart = chart_of(app)
         x, y = row_of_line(chart)
@@ -241,16 +241,16 @@ async def test_a_click_in_the_frontier_takes_the_list_there(planner):
 
 async def test_types_are_drawn_with_signs_and_patterns(planner):
     async with at_rest(planner(), (120, 40)) as (app, pilot):
-        await app.run_line("draw m5.xlarge,r5.2xlarge")
+        await app.run_command_line("draw m5.xlarge,r5.2xlarge")
         await pilot.pause()
         series = chart_of(app).data.series
         assert [one.label for one in series][1:] == ["m5.xlarge", "r5.2xlarge"]
         assert len({one.pattern for one in series}) == len({one.slot for one in series}) == 3
         assert "■ m5.xlarge" in text_of(app)
-        await app.run_line("draw off")
+        await app.run_command_line("draw off")
         await pilot.pause()
         assert len(chart_of(app).data.series) == 1
-        await app.run_line("draw m9.huge")
+        await app.run_command_line("draw m9.huge")
         await pilot.pause()
         assert "m9.huge" in text_of(app)
 
@@ -265,7 +265,7 @@ async def test_d_draws_the_type_under_the_cursor_and_pins_are_drawn(planner):
         await pilot.pause()
         assert app.state.drawn == (app.state.selected,)
         pinned = app.pins[0].instance
-        await app.run_line(f"exclude {pinned}")
+        await app.run_command_line(f"exclude {pinned}")
         await settled(pilot)
         assert pinned not in [one.label for one in chart_of(app).data.series]
         await pilot.press("d")
@@ -276,7 +276,7 @@ async def test_d_draws_the_type_under_the_cursor_and_pins_are_drawn(planner):
 async def test_a_type_that_is_no_candidate_is_not_said_to_be_drawn(planner):
     async with at_rest(planner(), (120, 40), "p") as (app, pilot):
         pinned = app.pins[0].instance
-        await app.run_line(f"exclude {pinned}")
+        await app.run_command_line(f"exclude {pinned}")
         await settled(pilot)
         app.action_draw_types(pinned)
         await settled(pilot)
@@ -294,7 +294,7 @@ async def test_a_type_that_is_no_candidate_is_not_said_to_be_drawn(planner):
 )
 async def test_a_typed_part_of_an_axis(planner, line, axis, window):
     async with at_rest(planner(), (80, 24)) as (app, pilot):
-        await app.run_line(line)
+        await app.run_command_line(line)
         await pilot.pause()
         assert getattr(app.state.axes, axis).window == window
         assert app.state.chart == ("cost" if axis == "cost" else "time")
@@ -306,17 +306,17 @@ async def test_a_typed_part_of_an_axis(planner, line, axis, window):
 async def test_what_has_no_meaning_is_one_notice(planner, line):
     async with at_rest(planner(), (80, 24)) as (app, pilot):
         before = app.state
-        await app.run_line(line)
+        await app.run_command_line(line)
         await pilot.pause()
         assert app.state == before
-        assert app.noticed
+        assert app.notice_log
 
 
 async def test_keys_of_charts_elsewhere_say_where_there_are_some(planner):
     async with at_rest(planner(), (80, 24), "4", "+") as (app, pilot):
         await pilot.pause()
         assert "no chart" in text_of(app)
-        await app.run_line("at 12")
+        await app.run_command_line("at 12")
         await settled(pilot)
         assert app.state.view == "curves"
         assert app.state.crosshair == 12
@@ -324,7 +324,7 @@ async def test_keys_of_charts_elsewhere_say_where_there_are_some(planner):
 
 async def test_ascii_is_complete(planner):
     async with at_rest(planner(glyphs="ascii"), (80, 24)) as (app, pilot):
-        await app.run_line("draw m5.xlarge,r5.2xlarge,m5.4xlarge")
+        await app.run_command_line("draw m5.xlarge,r5.2xlarge,m5.4xlarge")
         await pilot.press("v", "+")
         await pilot.pause()
         assert text_of(app).isascii()
@@ -365,7 +365,7 @@ async def test_a_press_points_where_it_is(planner):
 async def test_the_axis_has_its_figures_in_a_small_terminal(planner, chart, said):
     """The list below kept its rows, and the chart was cut above the figures of its axis."""
     async with at_rest(planner(), (60, 20)) as (app, pilot):
-        await app.run_line(f"chart {chart}")
+        await app.run_command_line(f"chart {chart}")
         if said:
             app.show_notice(said, "warn")
         await settled(pilot)

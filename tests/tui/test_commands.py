@@ -9,7 +9,7 @@ from textual.app import App
 from textual.events import Key, Paste
 
 import engine
-from tui.behaviours.key_order import Followed
+from tui.behaviours.key_order import KeyHandled
 from tui.changes import (
     OpenSources,
     SetBudget,
@@ -26,17 +26,17 @@ from tui.changes import (
     SetTerms,
     ShowChart,
 )
-from tui.commands import offered, outcome_of
+from tui.command_parser import completions, outcome_of
 from tui.screens.dialog import Dialog
 from tui.session import EngineSession
 from tui.state import Terms
-from tui.verbs import VERBS, Names
-from tui.views import words
+from tui.typed_commands import TYPED_COMMANDS, CommandContext
+from tui.views import sentences
 from tui.views.goal import Ranges
-from tui.views.words import in_planner
+from tui.views.sentences import in_planner
 from tui.widgets.table import Table
 
-NAMES = Names(
+NAMES = CommandContext(
     models=("sparkplan", "ernest", "ernest-extended"),
     catalogs=("aws", "papers"),
     categories=("sql", "mllib"),
@@ -142,19 +142,21 @@ def test_what_goes_further_than_the_planner_is_a_line_for_the_shell():
 
 
 def test_every_command_is_offered_and_completes_to_itself():
-    assert [line.strip() for line, _ in offered("", NAMES)] == [verb.name for verb in VERBS]
-    assert [line for line, _ in offered("mod", NAMES)] == ["model "]
-    assert [line for line, _ in offered("model e", NAMES)] == [
+    assert [line.strip() for line, _ in completions("", NAMES)] == [
+        verb.name for verb in TYPED_COMMANDS
+    ]
+    assert [line for line, _ in completions("mod", NAMES)] == ["model "]
+    assert [line for line, _ in completions("model e", NAMES)] == [
         "model ernest",
         "model ernest-extended",
     ]
-    assert [line for line, _ in offered("instances r5.xlarge,m5.2", NAMES)] == [
+    assert [line for line, _ in completions("instances r5.xlarge,m5.2", NAMES)] == [
         "instances r5.xlarge,m5.2xlarge"
     ]
     for line in ("deadline 45m", "nodes 1:200", "chart job.svg", "save mine"):
-        assert [found for found, _ in offered(f":{line}", NAMES)] == [line]
-    assert offered("model nowhere", NAMES) == []
-    assert offered("nonsense x", NAMES) == []
+        assert [found for found, _ in completions(f":{line}", NAMES)] == [line]
+    assert completions("model nowhere", NAMES) == []
+    assert completions("nonsense x", NAMES) == []
 
 
 async def test_a_command_typed_in_the_planner(planner):
@@ -274,13 +276,13 @@ async def test_keys_that_are_under_way_when_the_planner_is_left_are_let_go(plann
     """Quit while some were waiting, it ended with a traceback: no screen was left for them."""
     async with at_rest(planner(), (120, 40)) as (app, _):
         _at_once(app, ":deadline 2h")
-        while not app._under_way:
+        while not app._key_in_progress:
             await asyncio.sleep(0)
-        handed = app._handed
+        handed = app._current_key
     assert not app.screen_stack
-    app._handed, app._under_way = handed, True
-    await app.on_followed(Followed(handed, 2))
-    await app.on_dialog_stood()
+    app._current_key, app._key_in_progress = handed, True
+    await app.on_key_handled(KeyHandled(handed, 2))
+    await app.on_dialog_ready()
 
 
 async def test_what_is_pasted_keeps_its_place_among_keys(planner):
@@ -319,7 +321,7 @@ async def test_a_value_may_be_typed_faster_than_the_slider_asks_for_it(planner):
 
 async def test_a_command_with_markup_is_only_text(planner):
     async with at_rest(planner(), (80, 24)) as (app, pilot):
-        await app.run_line("model [bold red]x[/]")
+        await app.run_command_line("model [bold red]x[/]")
         await pilot.pause()
         assert "[bold red]x[/]" in text_of(app)
 
@@ -329,12 +331,12 @@ async def test_another_platform_is_another_bill(planner):
     app = planner(EngineSession(), sources=("sales-report-small",), mix=1)
     async with at_rest(app, (120, 40)) as (_, pilot):
         assert app.answer.report.billing.surcharge_fraction
-        await app.run_line("platform kubernetes")
+        await app.run_command_line("platform kubernetes")
         await settled(pilot)
         assert app.state.terms.platform == "kubernetes"
         assert not app.answer.report.billing.surcharge_fraction
         assert app.answer.built.catalog.memory_rule.kind == "kubernetes"
-        await app.run_line("region nowhere-1")
+        await app.run_command_line("region nowhere-1")
         await settled(pilot)
         assert app.state.terms.region is None
         assert app.state.terms.platform == "kubernetes"
@@ -354,14 +356,14 @@ async def test_prices_of_several_regions_are_chosen_with_one_of_them(planner, tm
         )
     app = planner(EngineSession(), sources=("sales-report-small",), mix=1)
     async with at_rest(app, (120, 40)) as (_, pilot):
-        await app.run_line(f"catalog {folder}")
+        await app.run_command_line(f"catalog {folder}")
         await settled(pilot)
         assert app.answer.built.catalog.name == "aws"
         assert "type one behind its name (choices: eu-1, us-9)" in " ".join(text_of(app).split())
-        await app.run_line(f"catalog {folder} us-9")
+        await app.run_command_line(f"catalog {folder} us-9")
         await settled(pilot)
         assert app.answer.built.catalog.region == "us-9"
-        await app.run_line("region eu-1")
+        await app.run_command_line("region eu-1")
         await settled(pilot)
         assert app.answer.built.catalog.region == "eu-1"
 
@@ -373,12 +375,12 @@ async def test_the_memory_beside_the_heap_is_overruled(planner):
     async with at_rest(app, (120, 40)) as (_, pilot):
         layout = app.answer.best.layout
         assert layout.beside == engine.BesideHeap(8.0, 2.0, 0.25)
-        (told,) = [n for n in words.notices(app.answer) if n.code == "more-beside-heap"]
-        assert words.REMEDIES[told.code].startswith("type :overhead-per-core")
-        await app.run_line("overhead-per-core 0")
+        (told,) = [n for n in sentences.notices(app.answer) if n.code == "more-beside-heap"]
+        assert sentences.REMEDIES[told.code].startswith("type :overhead-per-core")
+        await app.run_command_line("overhead-per-core 0")
         await settled(pilot)
         assert app.answer.best.layout.beside is None
-        assert told not in words.notices(app.answer)
+        assert told not in sentences.notices(app.answer)
         app.action_undo()
         await settled(pilot)
         assert app.answer.best.layout == layout

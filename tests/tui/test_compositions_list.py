@@ -11,7 +11,7 @@ from tui import format as text
 from tui.changes import FilterList, SortList
 from tui.reducer import reduce
 from tui.views import compare, compositions, frontier
-from tui.views.compositions import chosen_rows, holds, rows
+from tui.views.compositions import chosen_rows, matches_filter, rows
 from tui.views.marks import Marks
 from tui.widgets.columns import fit_columns
 from tui.widgets.table import Table
@@ -40,7 +40,7 @@ def answered(**options):
     ],
 )
 def test_words_and_globs(wanted, names, said, held):
-    assert holds(wanted, names, said) is held
+    assert matches_filter(wanted, names, said) is held
 
 
 def test_unfiltered_and_by_the_goal_it_is_the_list_as_it_was():
@@ -233,15 +233,15 @@ async def test_a_type_that_lost_says_by_what_where_there_is_no_room_for_its_note
 )
 def test_a_miss_fits_its_column(code, miss, says):
     lost = engine.Rejected("m5.large", None, "the whole reason", code, **miss)
-    assert compositions.missed(lost, 900.0) == says
+    assert compositions.miss_text(lost, 900.0) == says
     assert len(says) <= text.SPAN_CELLS
 
 
 def test_what_is_hardly_late_is_not_told_the_deadline_itself():
     """ "Up to 30.0 s" stood in the list below a deadline of 30 s."""
     lost = engine.Rejected("a", {"a": 1}, "", "deadline", 18.0, late_seconds=0.02)
-    assert compositions.missed(lost, 30.0) == "<0.1 s late"
-    assert compositions.missed(replace(lost, late_seconds=0.2), 30.0) == "up to 30.2 s"
+    assert compositions.miss_text(lost, 30.0) == "<0.1 s late"
+    assert compositions.miss_text(replace(lost, late_seconds=0.2), 30.0) == "up to 30.2 s"
 
 
 @pytest.mark.parametrize("cost", [1234.56, 0.00935, 0.000349])
@@ -323,7 +323,7 @@ async def test_a_mix_that_comes_or_goes_moves_no_column_of_the_list(planner, siz
         await pilot.press("2")
         heads, mixed = set(), set()
         for minutes in (20, 25, 33, 45, 50, 90):
-            await app.run_line(f"deadline {minutes}m")
+            await app.run_command_line(f"deadline {minutes}m")
             await settled(pilot)
             (head,) = (line for line in text_of(app).splitlines() if " composition " in line)
             heads.add(tuple(head.index(f" {name} ") for name in ("time", "interval", "cost")))

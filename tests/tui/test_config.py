@@ -13,9 +13,9 @@ from tui.arguments import options
 from tui.bindings import binding_id
 from tui.cli import main, planner_parser, start_of
 from tui.headless.config import defaults, with_setting
-from tui.kept import config
 from tui.start import ON_SAMPLE
 from tui.state import Job, Limits, PlanState, Terms
+from tui.storage import config
 from tui.themes import NAMES
 
 

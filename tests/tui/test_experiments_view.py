@@ -10,18 +10,11 @@ from screen import advised, at_rest, settled, text_of
 
 import engine
 from tui import format as text
-from tui.changes import (
-    SetBudget,
-    SetDeadline,
-    SetMaxNodes,
-    SetSamples,
-    SetSpot,
-    SetTrainingBudget,
-)
+from tui.changes import SetBudget, SetDeadline, SetMaxNodes, SetSamples, SetSpot, SetTrainingBudget
+from tui.input_text.training_text import next_round_amount
 from tui.session import EngineSession
 from tui.views import experiments
 from tui.views.marks import Marks
-from tui.words.training_words import stepped
 
 
 @asynccontextmanager
@@ -70,26 +63,26 @@ async def test_the_budget_is_stepped_typed_undone_and_kept_in_the_title(planner)
         await pilot.press("plus")
         await advised(pilot)
         amount = app.state.training.amount
-        assert amount == stepped(before.amount, "usd", 1)
+        assert amount == next_round_amount(before.amount, "usd", 1)
         assert "(suggested)" not in text_of(app)
         await pilot.press("minus", "minus")
         await advised(pilot)
         assert app.state.training.amount < before.amount
-        await app.run_line("training 20h")
+        await app.run_command_line("training 20h")
         await advised(pilot)
         assert app.state.training == (72000.0, "seconds", (), "ernest")
         assert "Training within 20h" in text_of(app)
         await pilot.press("u")
         await advised(pilot)
         assert app.state.training.unit == "usd"
-        await app.run_line("training off")
+        await app.run_command_line("training off")
         await advised(pilot)
         assert "(suggested)" in text_of(app)
 
 
 async def test_a_budget_below_the_cheapest_run_is_one_line(planner):
     async with opened(planner(), (80, 24)) as (app, pilot):
-        await app.run_line("training $0.0001")
+        await app.run_command_line("training $0.0001")
         await advised(pilot)
         found, _ = app.advised(app.answer)
         assert found.plan is None
@@ -194,11 +187,11 @@ async def test_r_goes_through_the_rules_and_works_out_only_the_one_looked_at(pla
         assert app.state.training.plan == "ernest"
         # The next run is about the goal alone: another rule asks for nothing new.
         assert len(advised_for) == 1
-        await app.run_line("plan simcost")
+        await app.run_command_line("plan simcost")
         await pilot.press("u")
         await settled(pilot)
         assert app.state.training.plan == "ernest"
-        await app.run_line("plan optex")
+        await app.run_command_line("plan optex")
         await settled(pilot)
         assert "peridot" in text_of(app)
 
@@ -241,7 +234,7 @@ async def test_what_training_runs_lack_is_said_as_it_is_typed_here(planner):
 
 async def test_what_fails_in_the_engine_takes_nothing_else_away(planner):
     class Broken(FakeSession):
-        def apart(self, state, built):
+        def separate_fit(self, state, built):
             raise ZeroDivisionError("division [b]by[/b] zero")
 
     async with opened(planner(Broken(evidence=without_stages()))) as (app, pilot):
@@ -262,15 +255,15 @@ async def test_in_ascii_and_without_colour_every_sign_is_plain(planner, monkeypa
 
 
 def test_the_command_and_the_scenario_take_the_same_words():
-    from tui.commands import outcome_of
-    from tui.verbs import Names
+    from tui.command_parser import outcome_of
+    from tui.typed_commands import CommandContext
 
-    assert outcome_of("training $5", Names()) == SetTrainingBudget(5.0, "usd")
-    assert outcome_of("training off", Names()) == SetTrainingBudget(None)
-    assert outcome_of("samples 5%, 10%", Names()) == SetSamples((0.05, 0.1))
-    assert len(outcome_of("samples 1%:10%", Names()).fractions) == 10
+    assert outcome_of("training $5", CommandContext()) == SetTrainingBudget(5.0, "usd")
+    assert outcome_of("training off", CommandContext()) == SetTrainingBudget(None)
+    assert outcome_of("samples 5%, 10%", CommandContext()) == SetSamples((0.05, 0.1))
+    assert len(outcome_of("samples 1%:10%", CommandContext()).fractions) == 10
     with pytest.raises(engine.BadInput):
-        outcome_of("samples 150%", Names())
+        outcome_of("samples 150%", CommandContext())
 
 
 async def test_where_the_other_views_say_another_time_for_a_run_that_is_said(planner, tmp_path):

@@ -12,12 +12,12 @@ from tui.screens.export import (
     Target,
     file_name,
     leading_comments,
-    pasted,
     refusal,
     save,
+    text_to_copy,
 )
+from tui.training_exports import TARGETS
 from tui.widgets.table import Table
-from tui.words.training_lines import TARGETS
 
 ENDINGS = {target.name: f"nightly.{target.name}{target.suffix}" for target in engine.EXPORTS} | {
     "spark-submit": "nightly.spark-submit.sh",
@@ -89,7 +89,7 @@ async def test_keys_behind_an_export_wait_until_it_is_settled(planner, monkeypat
         app.dispatch(SetDeadline(deadline))
         app.action_export()
         await pilot.press("down", "down", "2")
-        assert app.awaited
+        assert app.pending
         assert await shows(pilot, "then the export opens")
         assert app.state.view == "curves"
         go_on.set()
@@ -235,6 +235,6 @@ async def test_a_command_is_copied_without_the_notes_that_a_shell_might_run(plan
 
 
 def test_a_text_of_notes_alone_or_none_is_copied_as_it_is():
-    assert pasted("# all\n# notes\n", ".conf") == "# all\n# notes\n"
-    assert pasted("# note\nrun \\\n  x # not a note\n", ".sh") == "run \\\n  x # not a note\n"
-    assert pasted("run\n", ".sh") == "run\n"
+    assert text_to_copy("# all\n# notes\n", ".conf") == "# all\n# notes\n"
+    assert text_to_copy("# note\nrun \\\n  x # not a note\n", ".sh") == "run \\\n  x # not a note\n"
+    assert text_to_copy("run\n", ".sh") == "run\n"

@@ -74,10 +74,10 @@ def test_a_log_that_broke_off_does_not_say_how_long_a_job_takes(
 
 def test_a_message_on_many_jobs_names_the_first_of_them() -> None:
     names = [f"job{i}" for i in range(9)]
-    assert fleet.named(names[:1], 1) == "job0"
-    assert fleet.named(names[:5], 9) == "job0, job1, job2, job3, job4"
-    assert fleet.named(names[:8], 9) == "job0, job1, job2, job3 and 4 more"
-    assert fleet.named(names, 9) == "every job"
+    assert fleet.job_names(names[:1], 1) == "job0"
+    assert fleet.job_names(names[:5], 9) == "job0, job1, job2, job3, job4"
+    assert fleet.job_names(names[:8], 9) == "job0, job1, job2, job3 and 4 more"
+    assert fleet.job_names(names, 9) == "every job"
 
 
 def test_without_a_goal_no_job_is_slower_than_it_was(capsys: pytest.CaptureFixture[str]) -> None:

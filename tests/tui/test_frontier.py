@@ -10,7 +10,7 @@ from screen import at_rest, settled, text_of
 
 from tui.reducer import reduce
 from tui.state import Limits
-from tui.views import frontier, words
+from tui.views import frontier, sentences
 from tui.views.marks import Marks
 from tui.widgets.chart import Chart
 from tui.widgets.table import Table
@@ -31,7 +31,7 @@ def test_every_point_is_the_answer_to_what_it_promises():
     points = answer.report.recommendation.frontier
     assert len(points) > 3
     for place, choice in enumerate(points):
-        asked = frontier.followed(answer, place)
+        asked = frontier.goal_action(answer, place)
         then = reduce(state, asked)
         assert then.budget_usd is None
         found = session.answer(then, answer.built).report.recommendation.recommended
@@ -70,10 +70,10 @@ def test_what_hardly_misses_the_deadline_does_not_read_as_meeting_it():
     none = replace(answer, report=replace(answer.report, recommendation=missed))
     [(mark, *_, odds, _)] = frontier.rows(none, [near], MARKS)
     assert (mark[0], odds) == ("x", "<90 %")
-    said = " ".join(part for line in words.headline(none, MARKS) for part, _ in line)
+    said = " ".join(part for line in sentences.headline(none, MARKS) for part, _ in line)
     assert "in time in <90 % of runs." in said
     assert "No cluster of up to 64 nodes meets 25m at 90 %" in said  # the goal that was answered
-    copied = words.headline_text(none, MARKS)
+    copied = sentences.headline_text(none, MARKS)
     assert copied.startswith("No cluster of up to 64 nodes")
     assert " Nearest: " in copied
 
@@ -99,7 +99,7 @@ async def test_moving_selects_a_point_and_enter_moves_the_sliders(planner, size)
         assert app.state.point == (wanted.instance, wanted.nodes)
         shown = app.query_one("#frontier-chart", Chart).data.points[-1]
         assert (shown.x, shown.y) == (wanted.seconds, wanted.cost_usd)
-        promised = frontier.followed(app.answer, start + 1)
+        promised = frontier.goal_action(app.answer, start + 1)
         await pilot.press("enter")
         await settled(pilot)
         assert app.state.deadline_seconds == promised.seconds
@@ -117,7 +117,7 @@ async def test_the_cursor_follows_the_recommendation_until_it_is_moved(planner):
         await settled(pilot)
         table = app.query_one("#frontier-list", Table)
         for deadline in ("20m", "60m"):
-            await app.run_line(f"deadline {deadline}")
+            await app.run_command_line(f"deadline {deadline}")
             await settled(pilot)
             points = app.answer.report.recommendation.frontier
             best = app.answer.best
@@ -138,8 +138,8 @@ async def test_a_row_that_another_answer_has_not_is_let_go(planner):
         await pilot.pause()
         table, before = app.query_one("#frontier-list", Table), app.state
         gone = len(app.answer.report.recommendation.frontier)
-        table.post_message(Table.Moved(table, gone))
-        table.post_message(Table.Chosen(table, gone))
+        table.post_message(Table.CursorMoved(table, gone))
+        table.post_message(Table.RowChosen(table, gone))
         await settled(pilot)
         assert app.state == before
 
@@ -168,21 +168,23 @@ def test_a_step_is_said_in_the_cells_that_there_are():
 async def test_the_fastest_at_any_price_has_one_beside_it_that_is_as_fast(planner):
     async with at_rest(planner(budget_usd=1000.0), (120, 40)) as (app, _):
         found = app.answer.report.recommendation
-        (line,) = words.as_good(found)
+        (line,) = sentences.hardly_slower_line(found)
         said = "".join(part for part, _ in line)
         near = [
             choice
             for choice in found.frontier
             if choice.seconds <= 1.01 * found.recommended.seconds
         ]
-        assert said.startswith(words.composition(near[-1]))
+        assert said.startswith(sentences.composition(near[-1]))
         assert "at most 1 % slower and costs $" in said
         for before, lines in (("", []), ("1", [line])):
-            why = (f"the next best type, {before}{words.composition(near[-1])}, takes 1 s longer",)
+            why = (
+                f"the next best type, {before}{sentences.composition(near[-1])}, takes 1 s longer",
+            )
             told = replace(found, recommended=replace(found.recommended, why=why))
-            assert words.as_good(told) == lines
+            assert sentences.hardly_slower_line(told) == lines
     async with at_rest(planner(deadline_seconds=3000.0), (120, 40)) as (app, _):
-        assert words.as_good(app.answer.report.recommendation) == []
+        assert sentences.hardly_slower_line(app.answer.report.recommendation) == []
 
 
 def test_a_reason_names_a_cluster_only_where_it_is_all_of_one():
@@ -191,7 +193,7 @@ def test_a_reason_names_a_cluster_only_where_it_is_all_of_one():
     def said(*why: str) -> bool:
         best = Some(why=why, cost_usd=0.5)
         other = Some(composition={"c5.xlarge": 2}, spot={}, note="", cost_usd=0.3)
-        return bool(words.as_good(Some(recommended=best, hardly_slower=other)))
+        return bool(sentences.hardly_slower_line(Some(recommended=best, hardly_slower=other)))
 
     assert said()
     assert not said("the next best type, 2 × c5.xlarge, takes 138 ms longer")

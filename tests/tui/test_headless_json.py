@@ -8,7 +8,7 @@ import pytest
 from command_line import answer
 
 from tui.cli import main
-from tui.kept import config
+from tui.storage import config
 
 LOG = "nightly-features"
 GOAL = f"{LOG} --ran-on m5.2xlarge --instances 'm5.*' --deadline"

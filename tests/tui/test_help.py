@@ -10,7 +10,7 @@ from importlib import import_module
 import pytest
 
 import engine
-from tui.arguments.examples import EXAMPLES, shown
+from tui.arguments.examples import EXAMPLES, help_examples
 from tui.arguments.parser import OneLineParser
 from tui.cli import COMMANDS, main, planner_parser
 
@@ -38,7 +38,7 @@ def test_examples_are_commands_that_the_parser_takes(command: str) -> None:
 
 @pytest.mark.parametrize("command", EXAMPLES)
 def test_examples_can_be_pasted_as_they_are_shown(command: str) -> None:
-    said = shown(command)
+    said = help_examples(command)
     assert not re.search(r"--[\w-]+ \\\n {8}[^-]", said), "an option is broken from its value"
     commands = [line for line in said.replace("\\\n", "").splitlines() if "    sparkplan" in line]
     for line, words in zip(commands, EXAMPLES[command].values(), strict=True):

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from screen import at_rest, settled, text_of
 
-from tui.history import MOST_STEPS, ONE_GESTURE_SECONDS, History, difference
+from tui.history import MAX_STEPS, ONE_GESTURE_SECONDS, History, difference
 from tui.state import INPUTS, Job, Limits, PlanState, Terms, Training
 from tui.widgets.slider import Slider
 
@@ -84,8 +84,8 @@ def test_looking_around_is_not_a_step():
 
 
 def test_old_steps_are_forgotten():
-    history, _, _ = walked([("max_nodes", n, 9.0) for n in range(65, 65 + MOST_STEPS + 50)])
-    assert len(history.past) == MOST_STEPS
+    history, _, _ = walked([("max_nodes", n, 9.0) for n in range(65, 65 + MAX_STEPS + 50)])
+    assert len(history.past) == MAX_STEPS
 
 
 def test_every_input_has_a_word():
@@ -145,14 +145,14 @@ async def test_what_an_undo_did_is_said_until_its_plan_stands(planner, size):
             ("size 2x", "undone: data size 2x → 1x"),
             ("model ernest", "undone: model ernest → sparkplan"),
         ):
-            await app.run_line(line)
+            await app.run_command_line(line)
             await settled(pilot)
             assert "undone" not in text_of(app)
             app.action_undo()
             await settled(pilot)
             assert said in text_of(app)
         await pilot.press("p")
-        await app.run_line("size 3x")
+        await app.run_command_line("size 3x")
         await settled(pilot)
         app.return_to_pin(0)
         await settled(pilot)

@@ -8,15 +8,15 @@ from screen import at_rest, settled, text_of
 
 import engine
 from tui import cli
-from tui.commands import outcome_of
+from tui.command_parser import outcome_of
 from tui.history import difference
-from tui.kept.scenario import format_scenario, read_top, state_of
+from tui.input_text import job_text
 from tui.reducer import reduce
 from tui.session import EngineSession
-from tui.state import AS_RUN, Job, PlanState
-from tui.verbs import Names
+from tui.state import MEASURED_JOB, Job, PlanState
+from tui.storage.scenario import format_scenario, read_top, state_of
+from tui.typed_commands import CommandContext
 from tui.widgets.table import Table
-from tui.words import job_words
 
 ROWS = [
     (nodes, size, k, round(60 + k * size / 1e6 * (20 + 200 / nodes)))
@@ -24,7 +24,7 @@ ROWS = [
     for nodes, size in ((2, 1e6), (4, 1e6), (8, 1e6), (4, 2e6))
 ]
 
-NAMES = Names(parameters=("k", "line length"))
+NAMES = CommandContext(parameters=("k", "line length"))
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ async def test_the_parameters_that_are_planned_for_are_seen_and_can_be_changed(
     async with at_rest(chosen, size) as (app, pilot):
         before = app.answer.best.seconds
         assert "8 runs · k 9 · ran on" in text_of(app).splitlines()[0]
-        await app.run_line("param k=3")
+        await app.run_command_line("param k=3")
         app = await settled(pilot)
         assert "8 runs · k 3 · ran on" in text_of(app).splitlines()[0]
         asked = app.built.plan.surface.workload
@@ -56,7 +56,7 @@ async def test_the_parameters_that_are_planned_for_are_seen_and_can_be_changed(
         await pilot.press("u")
         app = await settled(pilot)
         assert "· k 9 ·" in text_of(app).splitlines()[0]
-        await app.run_line("param kk=3")
+        await app.run_command_line("param kk=3")
         app = await settled(pilot)
         assert "unknown parameter 'kk'; did you mean k?" in text_of(app)
 
@@ -102,10 +102,10 @@ async def test_measured_runs_say_their_size_and_their_parameters(planner, table)
         ("param k=3", Job(None, (("k", 3.0),))),
         ("param k=3 line length=80", Job(None, (("k", 3.0), ("line length", 80.0)))),
         ("param k=3, line length=1e3", Job(None, (("k", 3.0), ("line length", 1000.0)))),
-        ("param k=off", AS_RUN),
-        ("param off", AS_RUN),
+        ("param k=off", MEASURED_JOB),
+        ("param off", MEASURED_JOB),
         ("iterations 20", Job(20.0)),
-        ("iterations off", AS_RUN),
+        ("iterations off", MEASURED_JOB),
     ],
 )
 def test_what_is_typed(line, job):
@@ -146,7 +146,7 @@ def test_a_scenario_keeps_both_and_undo_names_them(tmp_path):
 def test_the_command_takes_them(monkeypatch, table):
     opened = []
     monkeypatch.setattr("tui.terminal.require_interactive", lambda: None)
-    monkeypatch.setattr("tui.terminal.hasten", lambda: None)
+    monkeypatch.setattr("tui.terminal.speed_up_start", lambda: None)
     monkeypatch.setattr("tui.app.run", lambda options: opened.append(options) or 0)
     assert cli.main([table, "--param", "k=3", "--iterations", "7"]) == 0
     assert opened[0].start.job == Job(7.0, (("k", 3.0),))
@@ -161,6 +161,6 @@ def test_other_evidence_begins_with_its_own(table):
     from tui.changes import OpenSources
 
     state = PlanState(sources=("a",), job=Job(3.0))
-    assert reduce(state, OpenSources((table,))).job == AS_RUN
+    assert reduce(state, OpenSources((table,))).job == MEASURED_JOB
     assert reduce(state, OpenSources((table,), add=True)).job == Job(3.0)
-    assert job_words.line_of(Job(None, (("k", 0.1),))) == "k=0.1"
+    assert job_text.line_of(Job(None, (("k", 0.1),))) == "k=0.1"

@@ -5,7 +5,7 @@ from signal import SIGHUP, SIGTERM
 from threading import Event
 
 import pytest
-from screen import MOST_WAITS, at_rest, settled, shows, text_of
+from screen import MAX_WAITS, at_rest, settled, shows, text_of
 from textual.events import Key
 
 from tui import format as text
@@ -22,7 +22,7 @@ def _at_once(app, *keys):
 
 async def left(pilot):
     """Whether the planner comes to be left."""
-    for _ in range(MOST_WAITS):
+    for _ in range(MAX_WAITS):
         if pilot.app._exit:
             return True
         await pilot.pause(0.01)
@@ -63,7 +63,7 @@ async def test_a_copy_and_a_pin_are_of_the_answer_that_is_seen(planner):
         assert pin.state.deadline_seconds < app.state.deadline_seconds
         assert isinstance(app.screen, ExportScreen)
         assert pin.p_deadline is not None
-        said = [one.words for one in app.noticed]
+        said = [one.words for one in app.notice_log]
         assert any("pinned as A" in words for words in said)
         assert any("clipboard" in words for words in said)
 
@@ -77,7 +77,7 @@ async def test_while_another_size_is_planned_they_wait_for_its_answer(planner, m
         await pilot.press("tab", "tab", "right")
         assert app.computing
         await pilot.press(key)
-        assert [one.then for one in app.awaited]
+        assert [one.then for one in app.pending]
         assert not app.pins
         assert not app.clipboard
         assert not isinstance(app.screen, ExportScreen)
@@ -125,14 +125,14 @@ async def test_before_there_is_a_plan_they_say_why_there_is_none(planner, monkey
 async def before_the_evidence(app, monkeypatch):
     """An app that has drawn and reads, until the event is set."""
     begun, go_on = Event(), Event()
-    build = app._given.build
+    build = app._injected_session.build
 
     def held(*asked):
         begun.set()
         go_on.wait()
         return build(*asked)
 
-    monkeypatch.setattr(app._given, "build", held)
+    monkeypatch.setattr(app._injected_session, "build", held)
     async with app.run_test(size=(120, 40)) as pilot:
         while not begun.is_set():
             await pilot.pause(0.01)
@@ -199,7 +199,7 @@ async def test_what_was_typed_before_a_signal_is_done(planner, times):
     async with at_rest(planner(), (120, 40), "right") as (app, pilot):
         _at_once(app, "right", "p")
         for _ in range(times):
-            app.leave_by(SIGHUP)
+            app.quit_on_signal(SIGHUP)
         assert await left(pilot)
     assert app.return_code == 128 + SIGHUP
     assert len(app.session_state.pins) == 1
@@ -207,12 +207,12 @@ async def test_what_was_typed_before_a_signal_is_done(planner, times):
 
 async def test_a_signal_does_not_wait_for_ever(planner, monkeypatch):
     app, go_on = planner(), Event()
-    monkeypatch.setattr(session_actions, "GRACE_SECONDS", 0.2)
+    monkeypatch.setattr(session_actions, "SIGNAL_GRACE_SECONDS", 0.2)
     async with at_rest(app, (120, 40)) as (_, pilot):
         monkeypatch.setattr(app._session, "build", lambda *asked: go_on.wait())
         await pilot.press("tab", "tab", "right")
         _at_once(app, "p")
-        app.leave_by(SIGTERM)
+        app.quit_on_signal(SIGTERM)
         assert await left(pilot)
         go_on.set()
     assert app.return_code == 128 + SIGTERM

@@ -11,7 +11,7 @@ import engine
 from tui.cli import main
 from tui.format import executor_size
 from tui.session import EngineSession
-from tui.words.training_lines import collect_line
+from tui.training_exports import collect_line
 
 LOG = Path(engine.__file__).parents[1] / "tests" / "data" / "overhead.zstd"
 CODE = "more-beside-heap"
@@ -148,10 +148,10 @@ def test_training_runs_get_it() -> None:
 async def test_measured_nodes_are_filled_on_request(planner):
     app = planner(EngineSession(), sources=(str(LOG),), ran_on="m5.xlarge", mix=1)
     async with app.run_test(size=(120, 40)) as pilot:
-        await app.run_line("instances m5.xlarge")
+        await app.run_command_line("instances m5.xlarge")
         await settled(pilot)
         measured = app.answer.best.layout
-        await app.run_line("fill-nodes on")
+        await app.run_command_line("fill-nodes on")
         await settled(pilot)
         filled = app.answer.best.layout
         assert (measured.executor_cores, filled.executor_cores) == (1, 4)

@@ -10,11 +10,11 @@ from screen import at_rest, settled, text_of, typed
 
 import engine
 from tui.changes import SetLimits, SetMaxNodes, SetMix, SetScale
-from tui.commands import offered, outcome_of
+from tui.command_parser import completions, outcome_of
+from tui.input_text.limit_text import line_of, parse_limits, with_clause
 from tui.state import NO_LIMITS, Limits, PlanState, plan_key
-from tui.verbs import Names
+from tui.typed_commands import CommandContext
 from tui.widgets.table import Table
-from tui.words.limit_words import changed, line_of, parsed
 
 LINE = (
     "own m5.xlarge=10, limit c6i.*=4, max-vcpus 512, min-nodes 3, exclude t3.* t2.*, "
@@ -38,13 +38,13 @@ counts = st.dictionaries(names, st.integers(1, 99), max_size=3).map(lambda d: tu
 @pytest.mark.parametrize("typed_text", ["5", "9:3", "a:b", "0:0", "2:", "-1:4", "1:2:3"])
 def test_bounds_of_executors_that_are_none(typed_text):
     with pytest.raises(engine.BadInput, match=r"no range .*MAX is at least 1"):
-        parsed(f"dynamic-allocation {typed_text}")
+        parse_limits(f"dynamic-allocation {typed_text}")
 
 
 def test_a_line_and_the_limits_that_it_states():
-    assert parsed(LINE) == LIMITS
+    assert parse_limits(LINE) == LIMITS
     assert line_of(LIMITS) == LINE
-    assert parsed("") == NO_LIMITS
+    assert parse_limits("") == NO_LIMITS
     assert line_of(NO_LIMITS) == ""
 
 
@@ -63,15 +63,15 @@ def test_a_line_and_the_limits_that_it_states():
     )
 )
 def test_every_line_reads_back(limits):
-    assert parsed(line_of(limits)) == limits
+    assert parse_limits(line_of(limits)) == limits
 
 
 def test_one_clause_changes_only_its_own_kind():
-    assert changed(LIMITS, "own", "m5.xlarge=12").owned == (("m5.xlarge", 12),)
-    assert changed(LIMITS, "own", "r5.2xlarge=1 m5.xlarge=off").owned == (("r5.2xlarge", 1),)
-    assert changed(LIMITS, "max-vcpus", "off") == LIMITS._replace(max_vcpus=None)
-    assert changed(NO_LIMITS, "exclude", "t3.*,t2.*").exclude == ("t3.*", "t2.*")
-    assert changed(NO_LIMITS, "limit", "t3.*=0").most == (("t3.*", 0),)
+    assert with_clause(LIMITS, "own", "m5.xlarge=12").owned == (("m5.xlarge", 12),)
+    assert with_clause(LIMITS, "own", "r5.2xlarge=1 m5.xlarge=off").owned == (("r5.2xlarge", 1),)
+    assert with_clause(LIMITS, "max-vcpus", "off") == LIMITS._replace(max_vcpus=None)
+    assert with_clause(NO_LIMITS, "exclude", "t3.*,t2.*").exclude == ("t3.*", "t2.*")
+    assert with_clause(NO_LIMITS, "limit", "t3.*=0").most == (("t3.*", 0),)
 
 
 @pytest.mark.parametrize(
@@ -91,19 +91,19 @@ def test_one_clause_changes_only_its_own_kind():
 )
 def test_a_wrong_limit_says_what_to_type(line, says):
     with pytest.raises(engine.BadInput) as refused:
-        parsed(line)
+        parse_limits(line)
     assert says in str(refused.value)
 
 
 def test_typed_commands():
-    known = Names(instances=("m5.xlarge", "r5.xlarge"), limits=Limits(min_nodes=2))
+    known = CommandContext(instances=("m5.xlarge", "r5.xlarge"), limits=Limits(min_nodes=2))
     owned = SetLimits(Limits(owned=(("m5.xlarge", 10),), min_nodes=2))
     assert outcome_of("own m5.xlarge=10", known) == owned
     assert outcome_of("limits off", known) == SetLimits(NO_LIMITS)
     assert outcome_of(f"limits {LINE}", known) == SetLimits(LIMITS)
     assert outcome_of("limits", known) == "limits"
     assert outcome_of("mix 2", known) == SetMix(2)
-    assert [line for line, _ in offered("own m5", known)] == ["own m5.xlarge="]
+    assert [line for line, _ in completions("own m5", known)] == ["own m5.xlarge="]
     with pytest.raises(engine.BadInput, match="type 1 to 3"):
         outcome_of("mix 4", known)
 
@@ -120,17 +120,17 @@ async def test_limits_filter_the_plan_at_hand(planner):
     session = FakeSession()
     async with at_rest(planner(session), (120, 40)) as (app, pilot):
         before = app.answer.best
-        await app.run_line(f"limit {before.instance}=0")
+        await app.run_command_line(f"limit {before.instance}=0")
         await settled(pilot)
         assert app.answer.best.instance != before.instance
-        await app.run_line("max-vcpus 64")
-        await app.run_line("deadline off")
+        await app.run_command_line("max-vcpus 64")
+        await app.run_command_line("deadline off")
         await settled(pilot)
         offer = app.built.catalog.offers[app.answer.best.instance]
         assert app.answer.best.nodes * offer.instance.vcpus <= 64
         assert session.builds == 1
-        await app.run_line("limits off")
-        await app.run_line("min-nodes 30")
+        await app.run_command_line("limits off")
+        await app.run_command_line("min-nodes 30")
         await settled(pilot)
         assert app.answer.best.nodes >= 30
         assert "min-nodes 30" in text_of(app)
@@ -139,7 +139,7 @@ async def test_limits_filter_the_plan_at_hand(planner):
 async def test_the_nodes_that_are_spot_are_said(planner):
     async with at_rest(planner(FakeSession()), (120, 40)) as (app, pilot):
         for line in ("spot on", "max-spot 50%", "deadline 20m"):
-            await app.run_line(line)
+            await app.run_command_line(line)
             await settled(pilot)
         spot = app.answer.best.spot
         assert 0 < sum(spot.values()) <= app.answer.best.nodes / 2
@@ -177,7 +177,7 @@ async def test_owned_nodes_cost_nothing_and_are_said(planner):
 async def test_a_contradiction_is_a_notice_and_the_last_good_plan_stays(planner, line, says):
     async with at_rest(planner(), (120, 40)) as (app, pilot):
         good, best = app.state, app.answer.best
-        await app.run_line(line)
+        await app.run_command_line(line)
         await settled(pilot)
         assert says in text_of(app)
         assert app.state == good
@@ -223,7 +223,7 @@ async def test_nor_while_another_plan_is_built(planner):
 async def test_a_quota_that_nothing_keeps_is_refused_and_the_answer_stays(planner):
     async with at_rest(planner(), (120, 40)) as (app, pilot):
         before = app.answer.report.recommendation.recommended
-        await app.run_line("max-vcpus 1")
+        await app.run_command_line("max-vcpus 1")
         await settled(pilot)
         assert "room for no node" in text_of(app)
         assert app.state.limits == Limits()
@@ -262,7 +262,7 @@ async def test_a_contradiction_from_the_start_can_be_mended(planner):
     async with at_rest(planner(limits=Limits(min_nodes=90)), (80, 24)) as (app, pilot):
         assert app.answer is None
         assert "at least 90 nodes" in text_of(app)
-        await app.run_line("nodes 128")
+        await app.run_command_line("nodes 128")
         await settled(pilot)
         assert app.answer.best.nodes >= 90
 

@@ -7,7 +7,7 @@ from screen import settled, text_of
 
 from tui.cli import main
 from tui.session import EngineSession
-from tui.views import words
+from tui.views import sentences
 from tui.views.marks import Marks
 
 STREAM = "order-stream-small"
@@ -52,5 +52,5 @@ async def test_the_planner_says_it_beside_the_time(planner, deadline, said):
     async with app.run_test(size=(80, 24)) as pilot:
         top = text_of(await settled(pilot)).splitlines()[0]
     assert "order-stream, 13 micro-batches" in top
-    lines = words.headline(app.answer, Marks("*", "x", "!"))
+    lines = sentences.headline(app.answer, Marks("*", "x", "!"))
     assert said in "".join(part for line in lines for part, _ in line)

@@ -8,11 +8,11 @@ from fakes import FakeSession, started, without_stages
 from screen import at_rest, compared, settled, text_of
 
 import engine
-from tui.answers import Answer, Built
-from tui.behaviours.planning import LEAST_REST_SECONDS, SETTLED_SECONDS
+from tui.answers import Answer, BuiltPlan
+from tui.behaviours.plan_updates import MAX_REST_SECONDS, MIN_REST_SECONDS
 from tui.changes import SetDeadline, SetMix, SetScale
 from tui.messages import MixReady
-from tui.mixing import most_types
+from tui.mixing import max_types
 from tui.session import EngineSession
 from tui.state import Limits, PlanState, Terms
 from tui.views import curves
@@ -33,7 +33,7 @@ def one_type_and_mix(session: FakeSession, deadline: float):
 def test_two_types_are_the_default_and_a_mix_is_found_by_a_plain_search():
     session = FakeSession(evidence=without_stages())
     state, built, single, mixed = one_type_and_mix(session, MIXED_SECONDS)
-    assert most_types(state, built.catalog) == 2
+    assert max_types(state, built.catalog) == 2
     direct = engine.recommend(
         built.plan.fitted,
         catalog=built.catalog,
@@ -46,7 +46,7 @@ def test_two_types_are_the_default_and_a_mix_is_found_by_a_plain_search():
     assert mixed.best.cost_usd < single.best.cost_usd
     assert mixed.report.recommendation.alternatives[0].composition == single.best.composition
     assert mixed.compared.instance == list(mixed.best.composition)[1]
-    assert list(mixed.alike) == list(mixed.best.composition)[:1]
+    assert list(mixed.equivalent) == list(mixed.best.composition)[:1]
 
 
 async def test_a_service_of_one_worker_type_is_searched_with_one_unless_more_are_asked_for(planner):
@@ -61,7 +61,7 @@ async def test_a_service_of_one_worker_type_is_searched_with_one_unless_more_are
         assert "up to 2 types" in text_of(app)
     kubernetes = replace(app.state, mix=None, terms=Terms(platform="kubernetes"))
     on_kubernetes = EngineSession().build(kubernetes, lambda words: None).catalog
-    assert most_types(kubernetes, on_kubernetes) == 2
+    assert max_types(kubernetes, on_kubernetes) == 2
 
 
 def test_the_same_question_is_searched_once():
@@ -153,7 +153,7 @@ async def test_while_another_size_is_planned_nothing_old_is_searched_or_drawn(pl
         session.searched.clear()
         drawn.clear()
         app.dispatch(SetScale(2.0))
-        await pilot.pause(2 * SETTLED_SECONDS)
+        await pilot.pause(2 * MAX_REST_SECONDS)
         assert app.busy
         assert "computing" in text_of(app)
         assert app.settling  # what is exported waits for the new answer
@@ -182,7 +182,7 @@ async def test_a_search_that_was_put_off_for_a_plan_that_cannot_be_asked_is_made
 async def test_the_next_search_waits_as_long_as_the_last_one_took(planner):
     app = planner(FakeSession(evidence=without_stages()), mix=2)
     async with at_rest(app, (120, 40)):
-        for took, rest in ((0.001, LEAST_REST_SECONDS), (0.1, 0.1), (2.0, SETTLED_SECONDS)):
+        for took, rest in ((0.001, MIN_REST_SECONDS), (0.1, 0.1), (2.0, MAX_REST_SECONDS)):
             app.on_mix_ready(MixReady(app.answer, app.answer, took))
             app.dispatch(SetDeadline(1000.0 + took))
             assert app._settling._interval == rest
@@ -264,13 +264,15 @@ async def test_views_that_know_no_mix_say_what_they_are_of(planner):
         assert "of one type: none but a mix" in text_of(app)
         await pilot.press("5")
         await compared(pilot)
-        (alike,) = app.answer.alike.items()
-        assert f"Every model on {alike[1]} × {alike[0]}, in place of the mix" in text_of(app)
+        (equivalent,) = app.answer.equivalent.items()
+        assert f"Every model on {equivalent[1]} × {equivalent[0]}, in place of the mix" in text_of(
+            app
+        )
 
 
 async def test_a_title_is_cut_with_a_sign_of_the_glyphs(planner):
     async with at_rest(planner(glyphs="ascii"), (100, 30)) as (app, pilot):
-        app._panels.entitle("time", "4 × " + "words of a title " * 9)
+        app._panels.set_title("time", "4 × " + "words of a title " * 9)
         await pilot.pause()
         assert text_of(app).isascii()
 
@@ -305,7 +307,7 @@ class Tight(FakeSession):
         self.default: float | None = None
         self.searched: list[float | None] = []
 
-    def answer(self, state: PlanState, built: Built) -> Answer:
+    def answer(self, state: PlanState, built: BuiltPlan) -> Answer:
         deadline = state.deadline_seconds
         self.default = self.default or deadline
         if deadline is not None and self.default and deadline < 0.99 * self.default:

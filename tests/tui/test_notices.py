@@ -8,9 +8,9 @@ from fakes import FakeSession, profile
 from screen import advised, at_rest, compared, drag_to, settled, shows, text_of, waits
 
 import engine
-from tui.screens.notices import MOST_NOTICES
+from tui.screens.notices import MAX_NOTICES
 from tui.session import EngineSession
-from tui.views import words
+from tui.views import sentences
 from tui.views.pages import NAMES, PAGES, key_of
 
 
@@ -20,10 +20,10 @@ async def test_what_was_said_can_be_read_again(planner, size, glyphs):
         await pilot.pause()
         assert "No notices yet." in text_of(app)
         await pilot.press("n")
-        await app.run_line("deadline never")
-        await app.run_line("spot on")
-        await app.run_line("undo")
-        await app.run_line("model [b]x[/b]")
+        await app.run_command_line("deadline never")
+        await app.run_command_line("spot on")
+        await app.run_command_line("undo")
+        await app.run_command_line("model [b]x[/b]")
         await pilot.press("escape", "n")
         await pilot.pause()
         rows = text_of(app).splitlines()
@@ -33,7 +33,7 @@ async def test_what_was_said_can_be_read_again(planner, size, glyphs):
         ]
         assert places == sorted(places)
         assert app.marks.missed in rows[places[0]]
-        assert app.noticed[0].at.strftime("%H:%M:%S") in rows[places[-1]]
+        assert app.notice_log[0].at.strftime("%H:%M:%S") in rows[places[-1]]
         assert glyphs != "ascii" or text_of(app).isascii()
 
 
@@ -41,11 +41,11 @@ async def test_the_log_is_bounded_and_repeats_once(planner):
     async with at_rest(planner(), (80, 24)) as (app, _):
         for _ in range(5):
             app.show_notice("again", "warn")
-        assert len(app.noticed) == 1
-        for number in range(2 * MOST_NOTICES):
+        assert len(app.notice_log) == 1
+        for number in range(2 * MAX_NOTICES):
             app.show_notice(f"notice {number}", "base")
-        assert len(app.noticed) == MOST_NOTICES
-        assert app.noticed[-1].words == f"notice {2 * MOST_NOTICES - 1}"
+        assert len(app.notice_log) == MAX_NOTICES
+        assert app.notice_log[-1].words == f"notice {2 * MAX_NOTICES - 1}"
 
 
 class Gated(FakeSession):
@@ -82,7 +82,7 @@ async def test_why_there_is_no_plan_is_said_in_every_view(planner, tmp_path):
     app = planner(EngineSession(), sources=(str(table),))
     async with app.run_test(size=(120, 40)) as pilot:
         async for _ in waits():
-            if app.noticed:
+            if app.notice_log:
                 break
         for key in views:
             await pilot.press(key)
@@ -91,8 +91,8 @@ async def test_why_there_is_no_plan_is_said_in_every_view(planner, tmp_path):
             assert "input_size must be more than zero" in shown
             assert "No plan: see above why" in shown
         table.write_text("nodes,input_size,seconds\n4,1e9,100\n8,1e9,60\n")
-        await app.run_line("catalog aws")
-        await app.run_line("ran-on m5.2xlarge")
+        await app.run_command_line("catalog aws")
+        await app.run_command_line("ran-on m5.2xlarge")
         for key in views:
             await pilot.press(key)
             await settled(pilot)
@@ -118,7 +118,7 @@ async def test_what_a_table_says_wrongly_of_a_type_is_said_in_the_planner(planne
         said = " ".join(part for line in lines for part, _ in line)
         assert "runs.csv:2 says that m5.2xlarge has 4 vCPUs and 16 GiB" in " ".join(said.split())
         before = app.built.profile
-        await app.run_line("discount 10%")
+        await app.run_command_line("discount 10%")
         while app.busy or app.built.catalog.billing.discount_fraction == 0.0:
             await pilot.pause(0.05)
         assert app.built.profile is before
@@ -130,8 +130,8 @@ async def test_of_several_warnings_their_number_is_not_cut_off(planner):
         several = engine.Notice("one", "a long sentence " * 10, "do this")
         found = replace(app.answer.report.recommendation, warnings=(several,))
         answer = replace(app.answer, report=replace(app.answer.report, recommendation=found))
-        line = words.brief(app.state, answer, app.marks)[-1]
-        many = len(words.first_of_each(words.notices(answer)))
+        line = sentences.brief(app.state, answer, app.marks)[-1]
+        many = len(sentences.first_of_each(sentences.notices(answer)))
         assert many > 1
         assert line[1][0].startswith(f"{many} warnings (key 5): A long sentence")
 
@@ -145,7 +145,7 @@ async def test_in_a_small_terminal_a_question_of_two_rows_leaves_the_whole_answe
         assert "Where did it run?" in rows
         assert "is assumed: press w" in rows
         best = app.answer.best
-        for said in (words.composition(best), "9 in 10 runs", "within "):
+        for said in (sentences.composition(best), "9 in 10 runs", "within "):
             assert said in rows
         assert not app.query_one("#about").display
         await pilot.press("2")

@@ -4,7 +4,7 @@ import pytest
 
 import engine
 from tui.screens.open_rows import (
-    MOST_FETCHED,
+    MAX_FETCHED,
     Entry,
     Listing,
     application_entries,
@@ -67,7 +67,7 @@ def test_odd_names_and_places_list_nothing(tmp_path):
 
 
 def test_of_very_many_files_in_a_store_only_the_first_are_fetched():
-    found = [engine.RemoteEntry(f"s3://b/{n}", str(n), 5) for n in range(MOST_FETCHED + 3)]
+    found = [engine.RemoteEntry(f"s3://b/{n}", str(n), 5) for n in range(MAX_FETCHED + 3)]
     assert [e.stamp is None for e in remote_entries(found)].count(True) == 3
 
 

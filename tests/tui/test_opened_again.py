@@ -26,13 +26,13 @@ async def test_a_table_that_changed_is_read_again(planner, tmp_path, again):
     """The old rows stayed, and the deadline went."""
     runs, kept = table(tmp_path / "runs.csv", ROWS), tmp_path / "kept.yaml"
     async with at_rest(opened(planner, str(runs)), (80, 24)) as (app, pilot):
-        await app.run_line("deadline 10m")
-        await app.run_line("ran-on m5.xlarge")
+        await app.run_command_line("deadline 10m")
+        await app.run_command_line("ran-on m5.xlarge")
         await settled(pilot)
-        await app.run_line(f"save {kept}")
+        await app.run_command_line(f"save {kept}")
         before = app.state
         table(runs, [*SLOWER, "16,100GB,300,m5.xlarge"])
-        await app.run_line(f"{again} {kept if again == 'load' else runs}")
+        await app.run_command_line(f"{again} {kept if again == 'load' else runs}")
         await settled(pilot)
         assert len(app.built.profile.runs) == 4
         after = replace(app.state, reading=before.reading, pricing=before.pricing)
@@ -57,16 +57,16 @@ async def test_prices_that_changed_are_read_again(planner, tmp_path, again):
     prices = tmp_path / "ours.yaml"
     prices.write_text(PRICES.format(0.2))
     async with at_rest(opened(planner, str(runs), catalog=str(prices)), (80, 24)) as (app, pilot):
-        await app.run_line("deadline 30m")
+        await app.run_command_line("deadline 30m")
         await settled(pilot)
-        await app.run_line(f"save {kept}")
+        await app.run_command_line(f"save {kept}")
         before = app.answer.best.cost_usd
         prices.write_text(PRICES.format("dear"))
-        await app.run_line(f"{again} {kept if again == 'load' else prices}")
+        await app.run_command_line(f"{again} {kept if again == 'load' else prices}")
         await settled(pilot)
         assert "'dear'" in text_of(app)
         prices.write_text(PRICES.format(0.4))
-        await app.run_line(f"{again} {kept if again == 'load' else prices}")
+        await app.run_command_line(f"{again} {kept if again == 'load' else prices}")
         await settled(pilot)
         assert app.answer.best.cost_usd == pytest.approx(2.0 * before)
 
@@ -77,12 +77,12 @@ async def test_a_table_that_was_refused_is_read_again_once_mended(planner, tmp_p
     async with at_rest(
         opened(planner, str(table(tmp_path / "good.csv", ROWS)), model="ernest"), (80, 24)
     ) as (app, pilot):
-        await app.run_line(f"open {runs}")
+        await app.run_command_line(f"open {runs}")
         await settled(pilot)
         assert "add runs" in text_of(app)
         assert app.state.sources != (str(runs),)
         table(runs, ROWS)
-        await app.run_line(f"open {runs}")
+        await app.run_command_line(f"open {runs}")
         await settled(pilot)
         assert app.state.sources == (str(runs),)
         assert len(app.built.profile.runs) == 3
@@ -94,8 +94,8 @@ async def test_a_scenario_without_a_deadline_follows_the_evidence(planner, tmp_p
     kept.write_text(f"open: {runs}\ninstances: m5.*\n")
     async with at_rest(opened(planner, str(runs)), (80, 24)) as (app, pilot):
         first = app.state.deadline_seconds
-        await app.run_line("deadline 45m")
-        await app.run_line(f"load {kept}")
+        await app.run_command_line("deadline 45m")
+        await app.run_command_line(f"load {kept}")
         await settled(pilot)
         assert first is not None
         assert app.state.deadline_seconds == first
@@ -110,9 +110,9 @@ async def test_a_scenario_that_is_refused_leaves_every_input(planner, tmp_path):
     runs, kept = table(tmp_path / "runs.csv", ROWS), tmp_path / "kept.yaml"
     kept.write_text(f"open: {runs}\ninstances: zz.*\ndeadline: 1m\nbudget: $1\nspot: on\n")
     async with at_rest(opened(planner, str(runs)), (80, 24)) as (app, pilot):
-        await app.run_line("deadline 45m")
+        await app.run_command_line("deadline 45m")
         before, steps = app.state, app.history.past
-        await app.run_line(f"load {kept}")
+        await app.run_command_line(f"load {kept}")
         await settled(pilot)
         assert "unknown instance type 'zz.*'" in text_of(app)
         assert app.state == before

@@ -7,9 +7,9 @@ import pytest
 from screen import at_rest, settled, text_of
 
 from tui import format as text
-from tui.pins import Pin, changed, free_name, pin_of, with_pin, without_pin
+from tui.pins import Pin, free_name, input_differences, pin_of, with_pin, without_pin
 from tui.state import PlanState
-from tui.views import compare, words
+from tui.views import compare, sentences
 from tui.views.marks import Marks
 
 MARKS = Marks("@", "x", "!")
@@ -54,13 +54,16 @@ def test_there_are_as_many_pins_as_letters():
 def test_inputs_differ_in_words():
     there = replace(FIRST, state=replace(BASE, deadline_seconds=None, sources=("/b/run-2.zstd",)))
     unset = replace(there, state=replace(there.state, deadline_chosen=False, category="sql"))
-    assert changed(there, FIRST) == (
+    assert input_differences(there, FIRST) == (
         "open run-2.zstd, not run-1.zstd",
         "deadline off, not 45m",
     )
-    assert changed(unset, there) == ("deadline not set (A: off)", "category sql (A: not set)")
-    assert changed(SECOND, FIRST) == ("deadline 30m, not 45m", "spot on, not off")
-    assert changed(FIRST, FIRST) == ()
+    assert input_differences(unset, there) == (
+        "deadline not set (A: off)",
+        "category sql (A: not set)",
+    )
+    assert input_differences(SECOND, FIRST) == ("deadline 30m, not 45m", "spot on, not off")
+    assert input_differences(FIRST, FIRST) == ()
 
 
 def test_differences_are_to_the_first():
@@ -118,10 +121,10 @@ def test_time_and_cost_say_what_they_lie_between_and_of_what_prices():
 def test_what_every_other_one_changes_is_said_below_the_list():
     """Where columns were few, two rows of one cluster told two costs, and not what they are for."""
     third = replace(SECOND, name="C", state=BASE)
-    said = [line[0][0] for line in compare.others([FIRST, SECOND, third], 0)]
+    said = [line[0][0] for line in compare.other_differences([FIRST, SECOND, third], 0)]
     assert said == ["fast: deadline 30m, not 45m; spot on, not off.", "C: the same inputs."]
-    assert [line[0][0] for line in compare.others([FIRST, SECOND, third], 2)] == said[:1]
-    assert compare.others([FIRST], 0) == []
+    assert [line[0][0] for line in compare.other_differences([FIRST, SECOND, third], 2)] == said[:1]
+    assert compare.other_differences([FIRST], 0) == []
 
 
 async def test_a_pin_is_the_answer_on_the_screen(planner):
@@ -140,13 +143,13 @@ async def test_a_pin_is_the_answer_on_the_screen(planner):
 
 async def test_a_pin_of_the_nearest_miss_and_one_of_spot_nodes_say_so(planner):
     async with at_rest(planner(), (120, 40)) as (app, pilot):
-        await app.run_line("spot on")
-        await app.run_line("deadline 1s")
+        await app.run_command_line("spot on")
+        await app.run_command_line("deadline 1s")
         await settled(pilot)
         best = app.answer.best
         pin = pin_of("A", app.state, app.answer)
         assert (pin.meets, pin.at_spot) == (False, True)
-        assert (pin.composition, pin.seconds) == (words.composition(best), best.seconds)
+        assert (pin.composition, pin.seconds) == (sentences.composition(best), best.seconds)
         nothing = SimpleNamespace(best=None, report=app.answer.report)
         assert pin_of("A", app.state, nothing) == Pin("A", app.state, False, "nothing")
 
@@ -158,9 +161,9 @@ async def test_compare_and_back(planner, size):
         assert "nothing is pinned: press p to pin this plan, then change it" in text_of(app)
         await pilot.press("1", "p")
         pinned = app.state
-        await app.run_line("deadline 25m")
-        await app.run_line("pin fast")
-        await app.run_line("spot on")
+        await app.run_command_line("deadline 25m")
+        await app.run_command_line("pin fast")
+        await app.run_command_line("spot on")
         await pilot.press("7")
         await pilot.pause()
         shown = text_of(app)
@@ -179,10 +182,10 @@ async def test_compare_and_back(planner, size):
         await pilot.press("7", "delete")
         await pilot.pause()
         assert [pin.name for pin in app.pins] == ["fast"]
-        await app.run_line("unpin nothing")
+        await app.run_command_line("unpin nothing")
         await pilot.pause()
         assert "pinned: fast" in text_of(app)
-        await app.run_line("unpin all")
+        await app.run_command_line("unpin all")
         await pilot.pause()
         assert app.pins == ()
 
@@ -190,7 +193,7 @@ async def test_compare_and_back(planner, size):
 async def test_going_back_to_the_plan_on_the_screen_promises_no_undo(planner):
     """It said that u goes to where one was; u took back the change before, or nothing."""
     async with at_rest(planner(), (120, 40)) as (app, pilot):
-        await app.run_line("deadline 25m")
+        await app.run_command_line("deadline 25m")
         await pilot.press("p", "7")
         await settled(pilot)
         for row, said in (("home", "back at A; it is the plan"), ("end", "nothing changed")):
@@ -209,7 +212,7 @@ async def test_the_plan_of_now_follows_the_sliders(planner):
     async with at_rest(planner(), (120, 40), "p", "7") as (app, pilot):
         await pilot.pause()
         before = text_of(app)
-        await app.run_line("deadline 20m")
+        await app.run_command_line("deadline 20m")
         await settled(pilot)
         assert text_of(app) != before
         assert text.usd(app.answer.best.cost_usd) in text_of(app)
@@ -217,11 +220,11 @@ async def test_the_plan_of_now_follows_the_sliders(planner):
 
 async def test_what_cannot_be_pinned(planner):
     async with at_rest(planner(), (80, 24)) as (app, pilot):
-        await app.run_line("pin now")
+        await app.run_command_line("pin now")
         await pilot.pause()
         assert app.pins == ()
         assert "choose another name" in text_of(app)
-        await app.run_line("pin [b]x[/b]")
+        await app.run_command_line("pin [b]x[/b]")
         await pilot.press("7")
         await pilot.pause()
         assert "[b]x[/b]" in text_of(app)

@@ -13,14 +13,14 @@ from screen import at_rest, settled, text_of
 
 import engine
 from tui import cli
-from tui.changes import OpenSources, PlanRefused, Reread
-from tui.reading import Reading
+from tui.changes import OpenSources, PlanRefused, RereadSources
+from tui.log_watcher import MAX_WAIT_SECONDS, QUIET_SECONDS, LogWatcher, log_snapshot
+from tui.read_progress import ReadProgress, megabytes
+from tui.read_tracker import ReadTracker
 from tui.reducer import reduce
 from tui.session import EngineSession
 from tui.state import PlanState, evidence_key
-from tui.watch import LONGEST_WAIT_SECONDS, QUIET_SECONDS, Watch, unfinished
-from tui.words.progress import Speedometer, megabytes
-from tui.workers import Cancelled, Latest
+from tui.workers import Cancelled, LatestJobWorker
 
 STATE = PlanState(sources=("a",))
 
@@ -40,7 +40,7 @@ class Clock:
 
 def test_speed_is_said_now_and_then():
     clock, said = Clock(), []
-    speed = Speedometer(said.append, clock)
+    speed = ReadProgress(said.append, clock)
     speed(10_000_000, None)
     clock.now += 1.0
     speed(412_000_000, 1_830_000_000)
@@ -61,7 +61,7 @@ def test_speed_is_said_now_and_then():
 
 def test_speeds_have_no_exponent_where_reading_is_fast_or_has_only_begun():
     clock, said = Clock(), []
-    speed = Speedometer(said.append, clock)
+    speed = ReadProgress(said.append, clock)
     clock.now += 6.0
     speed(16, None)
     clock.now += 1.0
@@ -74,7 +74,7 @@ def test_speeds_have_no_exponent_where_reading_is_fast_or_has_only_begun():
 
 def test_lines_are_few_and_name_no_key():
     clock, said = Clock(), []
-    speed = Speedometer(said.append, clock, in_lines=True)
+    speed = ReadProgress(said.append, clock, in_lines=True)
     for _ in range(50):
         clock.now += 1.0
         speed(int((clock.now - 100) * 1e7), 1_830_000_000)
@@ -86,7 +86,7 @@ def test_lines_are_few_and_name_no_key():
 
 @pytest.mark.parametrize("command", ["predict", "profile", "fleet", "workflow"])
 def test_a_command_that_reads_long_says_so(command, monkeypatch, capsys):
-    monkeypatch.setattr("tui.words.progress.FIRST_LINE_AFTER_SECONDS", 0.0)
+    monkeypatch.setattr("tui.read_progress.FIRST_LINE_AFTER_SECONDS", 0.0)
     cluster = ("--nodes", "2", "--instance", "m5.xlarge") if command == "workflow" else ()
     log = str(files("sample_logs") / "sort-small.zstd")
     cli.main([command, log, "--ran-on", "m5.xlarge", *cluster])
@@ -100,7 +100,7 @@ def test_what_the_words_raise_ends_the_reading():
         raise Cancelled
 
     clock = Clock()
-    speed = Speedometer(say, clock)
+    speed = ReadProgress(say, clock)
     clock.now += 1.0
     with pytest.raises(Cancelled):
         speed(1, None)
@@ -110,7 +110,7 @@ def test_what_the_words_raise_ends_the_reading():
 
 
 def test_an_abandoned_job_delays_nobody():
-    latest, release, done = Latest("test"), threading.Event(), threading.Event()
+    latest, release, done = LatestJobWorker("test"), threading.Event(), threading.Event()
     started = threading.Event()
 
     def hang():
@@ -132,7 +132,7 @@ def test_what_a_finished_job_held_is_let_go():
     class Plan:
         pass
 
-    latest, done, plan = Latest("test"), threading.Event(), Plan()
+    latest, done, plan = LatestJobWorker("test"), threading.Event(), Plan()
     gone = threading.Event()
     weakref.finalize(plan, gone.set)
     latest.submit(lambda plan=plan: done.set())
@@ -142,11 +142,11 @@ def test_what_a_finished_job_held_is_let_go():
 
 
 def test_another_evidence_cancels_what_is_being_read():
-    reading = Reading()
-    first = reading.ticket("a")
-    assert reading.ticket("a") is first
+    reading = ReadTracker()
+    first = reading.request_for("a")
+    assert reading.request_for("a") is first
     first.check()
-    second = reading.ticket("b")
+    second = reading.request_for("b")
     second.check()
     with pytest.raises(Cancelled):
         first.check()
@@ -175,7 +175,7 @@ class Stuck(FakeSession):
         super().__init__()
         self.hangs = threading.Event()
         self.release = threading.Event()
-        self.noticed = threading.Event()
+        self.notice_log = threading.Event()
 
     def build(self, state, say):
         if "stuck" not in state.sources:
@@ -186,7 +186,7 @@ class Stuck(FakeSession):
         try:
             say("reading 2 MB")
         except Cancelled:
-            self.noticed.set()
+            self.notice_log.set()
             raise
         return super().build(state, say)
 
@@ -208,7 +208,7 @@ async def test_escape_cancels_a_read_and_the_last_plan_stays(planner, size):
         assert app.answer.best == answer.best
         assert "reading was cancelled" in text_of(app)
         session.release.set()
-        assert await asyncio.to_thread(session.noticed.wait, 5)
+        assert await asyncio.to_thread(session.notice_log.wait, 5)
         await pilot.press("escape")
         await pilot.pause()
         assert "cancelled" not in text_of(app)
@@ -232,7 +232,7 @@ async def test_the_first_read_can_be_cancelled_and_something_else_opened(planner
 
 
 def follow(clock, *sources):
-    watch = Watch(clock)
+    watch = LogWatcher(clock)
     watch.follow(tuple(map(str, sources)))
     return watch
 
@@ -251,7 +251,7 @@ def test_a_growing_log_is_read_again_when_it_rests(tmp_path):
     clock.now += QUIET_SECONDS
     grown = watch.poll()
     assert grown.sources == (str(log), "other")
-    assert "app.inprogress has grown" in grown.words
+    assert "app.inprogress has grown" in grown.notice
 
 
 def test_a_log_that_never_rests_is_read_all_the_same(tmp_path):
@@ -263,7 +263,7 @@ def test_a_log_that_never_rests_is_read_all_the_same(tmp_path):
         clock.now += 1.0
         log.write_bytes(b"x" * polls)
         assert polls < 100
-    assert polls > LONGEST_WAIT_SECONDS - 2
+    assert polls > MAX_WAIT_SECONDS - 2
 
 
 def test_a_log_whose_application_ends_takes_its_new_name(tmp_path):
@@ -273,7 +273,7 @@ def test_a_log_whose_application_ends_takes_its_new_name(tmp_path):
     log.rename(tmp_path / "app")
     grown = watch.poll()
     assert grown.sources == (str(tmp_path / "app"),)
-    assert "app has ended" in grown.words
+    assert "app has ended" in grown.notice
 
 
 def test_a_log_that_was_removed_is_followed_no_more(tmp_path):
@@ -289,14 +289,14 @@ def test_a_rolling_log_grows_by_its_parts(tmp_path):
     folder = tmp_path / "eventlog_v2_app"
     folder.mkdir()
     (folder / "events_1_app").write_bytes(b"xx")
-    assert unfinished(str(folder)) is None
+    assert log_snapshot(str(folder)) is None
     (folder / "appstatus_app.inprogress").touch()
-    assert unfinished(str(folder)) == (2, 2, 1)
+    assert log_snapshot(str(folder)) == (2, 2, 1)
     watch = follow(Clock(), folder)
     (folder / "events_2_app").write_bytes(b"x")
-    assert unfinished(str(folder)) == (3, 3, 1)
+    assert log_snapshot(str(folder)) == (3, 3, 1)
     (folder / "appstatus_app.inprogress").rename(folder / "appstatus_app")
-    assert "has ended" in watch.poll().words
+    assert "has ended" in watch.poll().notice
 
 
 def test_a_folder_of_logs_is_followed_until_its_last_log_ends(tmp_path):
@@ -317,7 +317,7 @@ def test_a_folder_of_logs_is_followed_until_its_last_log_ends(tmp_path):
         grown = watch.poll()
         assert grown.sources == (str(tmp_path),)
         watch.follow(grown.sources)
-        return grown.words
+        return grown.notice
 
     (rolling / "events_2_two").write_bytes(b"x")
     assert "has grown" in read_again()
@@ -327,15 +327,15 @@ def test_a_folder_of_logs_is_followed_until_its_last_log_ends(tmp_path):
     assert "has grown" in read_again()
     (tmp_path / "three.inprogress").rename(tmp_path / "three")
     (rolling / "appstatus_two.inprogress").rename(rolling / "appstatus_two")
-    assert "has ended" in watch.poll().words
+    assert "has ended" in watch.poll().notice
     assert not watch.active
 
 
 def test_a_folder_of_very_many_files_is_not_followed(tmp_path, monkeypatch):
-    monkeypatch.setattr("tui.watch.MOST_WATCHED", 2)
+    monkeypatch.setattr("tui.log_watcher.MAX_WATCHED_FILES", 2)
     for name in ("a", "b", "c.inprogress"):
         (tmp_path / name).touch()
-    assert unfinished(str(tmp_path)) is None
+    assert log_snapshot(str(tmp_path)) is None
 
 
 def test_only_unfinished_local_logs_are_followed(tmp_path):
@@ -345,34 +345,32 @@ def test_only_unfinished_local_logs_are_followed(tmp_path):
 
 
 def test_reading_again_is_another_evidence_and_a_failure_takes_it_back():
-    again = reduce(STATE, Reread(("b",)))
+    again = reduce(STATE, RereadSources(("b",)))
     assert (again.sources, again.reading) == (("b",), 1)
     assert evidence_key(again) != evidence_key(STATE)
-    same = reduce(replace(STATE, deadline_seconds=5.0), Reread(("a",)))
+    same = reduce(replace(STATE, deadline_seconds=5.0), RereadSources(("a",)))
     refused = reduce(same, PlanRefused(STATE))
     assert evidence_key(refused) == evidence_key(STATE)
     assert refused.deadline_seconds == 5.0
 
 
 async def test_the_planner_reads_a_log_again_that_has_grown(planner, tmp_path, monkeypatch):
-    from tui import watch
-
-    monkeypatch.setattr(watch, "QUIET_SECONDS", 0.0)
+    monkeypatch.setattr("tui.log_watcher.QUIET_SECONDS", 0.0)
     log, session = tmp_path / "app.inprogress", FakeSession()
     log.write_bytes(b"x")
     async with at_rest(planner(session, sources=(str(log),)), (120, 40), "p", "s") as (app, pilot):
-        await app._look_for_growth()
+        await app._poll_growing_logs()
         assert session.builds == 1
         log.write_bytes(b"xx")
-        await app._look_for_growth()
+        await app._poll_growing_logs()
         await settled(pilot)
         assert session.builds == 2
         assert "app.inprogress has grown: it was read again" in text_of(app)
         log.rename(tmp_path / "app")
-        await app._look_for_growth()
+        await app._poll_growing_logs()
         await settled(pilot)
         assert app.state.sources == (str(tmp_path / "app"),)
-        await app._look_for_growth()
+        await app._poll_growing_logs()
         assert session.builds == 3
         # Nothing leads back to the old name: neither a step of the history nor a pinned plan.
         await pilot.press("u")

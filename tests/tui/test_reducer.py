@@ -9,27 +9,27 @@ from hypothesis import strategies as st
 
 from tui.changes import (
     Action,
-    Adopt,
     DeadlineRelaxed,
-    Draw,
+    DrawCurves,
     EvidenceRead,
     FilterList,
-    FollowPoint,
-    LookAt,
-    LookAtAll,
+    LoadInputs,
+    MoveCrosshair,
     OpenSources,
     PlanRefused,
-    PointAt,
-    Reread,
-    Restore,
-    ScaleAxis,
+    RereadSources,
+    ResetZoom,
+    RestoreInputs,
     Select,
     SelectPoint,
+    SetAxisScale,
+    SetAxisWindow,
     SetBudget,
     SetCatalog,
     SetCategory,
     SetConfidence,
     SetDeadline,
+    SetGoalFromPoint,
     SetInstances,
     SetJob,
     SetLimits,
@@ -49,14 +49,14 @@ from tui.changes import (
 )
 from tui.reducer import nice_seconds, reduce
 from tui.state import (
-    AS_RUN,
-    AS_TOLD,
+    CATALOG_TERMS,
     INPUTS,
+    MAX_DRAWN,
     MAX_NODES,
-    MOST_DRAWN,
+    MEASURED_JOB,
     WHOLE,
     Axes,
-    AxisLook,
+    AxisView,
     Job,
     Limits,
     PlanState,
@@ -197,9 +197,9 @@ def test_nice_durations_are_never_shorter_and_at_most_ten_times_as_long(seconds)
 def test_terms_belong_to_their_catalog():
     """A region or a discount of one provider means nothing with another's prices."""
     named = replace(START, catalog="azure", terms=Terms("eastus", 0.15))
-    assert plan_key(named) != plan_key(replace(named, terms=AS_TOLD))
+    assert plan_key(named) != plan_key(replace(named, terms=CATALOG_TERMS))
     elsewhere = reduce(named, SetCatalog("gcp"))
-    assert elsewhere.terms == AS_TOLD
+    assert elsewhere.terms == CATALOG_TERMS
     assert reduce(elsewhere, PlanRefused(named)).terms == named.terms
 
 
@@ -229,7 +229,7 @@ BUSY = PlanState(
     listed="D",
     order="cost",
     crosshair=5.0,
-    axes=Axes(*(AxisLook(True, (1.0, place + 2.0)) for place in range(len(WHOLE)))),
+    axes=Axes(*(AxisView(True, (1.0, place + 2.0)) for place in range(len(WHOLE)))),
     drawn=("D2", "D8"),
     reading=1,
     pricing=1,
@@ -242,10 +242,10 @@ EXACT: list[tuple[Action, dict[str, Any]]] = [
     (
         OpenSources(("b.zstd",)),
         {name: getattr(FRESH, name) for name in ("ran_on", "category", "selected", "crosshair")}
-        | {"sources": ("b.zstd",), "axes": WHOLE, "scale": 1.0, "job": AS_RUN}
+        | {"sources": ("b.zstd",), "axes": WHOLE, "scale": 1.0, "job": MEASURED_JOB}
         | {"deadline_seconds": None, "deadline_chosen": False, "budget_usd": None},
     ),
-    (Reread(("renamed",)), {"sources": ("renamed",), "reading": 2}),
+    (RereadSources(("renamed",)), {"sources": ("renamed",), "reading": 2}),
     (SetDeadline(70.0), {"deadline_seconds": 70.0}),
     (SetBudget(4.0), {"budget_usd": 4.0}),
     (SetScale(3.0), {"scale": 3.0}),
@@ -262,14 +262,14 @@ EXACT: list[tuple[Action, dict[str, Any]]] = [
     (SetLimits(Limits()), {"limits": Limits()}),
     (
         SetCatalog("gcp"),  # names mean nothing there; numbers of cores and nodes do
-        {"catalog": "gcp", "terms": AS_TOLD, "instances": (), "selected": None}
+        {"catalog": "gcp", "terms": CATALOG_TERMS, "instances": (), "selected": None}
         | {"limits": Limits(max_vcpus=96.0, min_nodes=3)},
     ),
     (
-        FollowPoint(80.0, 12),
+        SetGoalFromPoint(80.0, 12),
         {"deadline_seconds": 80.0, "budget_usd": None, "max_nodes": 12, "selected": None},
     ),
-    (FollowPoint(80.0, 4), {"deadline_seconds": 80.0, "budget_usd": None, "selected": None}),
+    (SetGoalFromPoint(80.0, 4), {"deadline_seconds": 80.0, "budget_usd": None, "selected": None}),
     (SetTrainingBudget(5.0, "usd"), {"training": Training(5.0, "usd", (0.1,), "peridot")}),
     (SetSamples((0.2,)), {"training": Training(4.0, "seconds", (0.2,), "peridot")}),
     (SetTrainingPlan("simcost"), {"training": Training(4.0, "seconds", (0.1,), "simcost")}),
@@ -280,15 +280,18 @@ EXACT: list[tuple[Action, dict[str, Any]]] = [
     (FilterList("E"), {"listed": "E", "selected": None}),
     (SortList("time"), {"order": "time", "selected": None}),
     (SortList("cost"), {"order": "best", "selected": None}),
-    (PointAt(6.0), {"crosshair": 6.0}),
-    (LookAt("cost", (7.0, 8.0)), {"axes": BUSY.axes._replace(cost=AxisLook(True, (7.0, 8.0)))}),
-    (LookAtAll(), {"axes": Axes(*(AxisLook(True) for _ in WHOLE))}),
+    (MoveCrosshair(6.0), {"crosshair": 6.0}),
     (
-        ScaleAxis("time", False),
-        {"axes": BUSY.axes._replace(time=AxisLook(False, BUSY.axes.time.window))},
+        SetAxisWindow("cost", (7.0, 8.0)),
+        {"axes": BUSY.axes._replace(cost=AxisView(True, (7.0, 8.0)))},
     ),
-    (Draw(("E2", "E4", "E2")), {"drawn": ("E2", "E4")}),
-    (Draw(tuple("abcdefg")), {"drawn": tuple("abcdefg")[:MOST_DRAWN]}),
+    (ResetZoom(), {"axes": Axes(*(AxisView(True) for _ in WHOLE))}),
+    (
+        SetAxisScale("time", False),
+        {"axes": BUSY.axes._replace(time=AxisView(False, BUSY.axes.time.window))},
+    ),
+    (DrawCurves(("E2", "E4", "E2")), {"drawn": ("E2", "E4")}),
+    (DrawCurves(tuple("abcdefg")), {"drawn": tuple("abcdefg")[:MAX_DRAWN]}),
 ]
 
 
@@ -302,7 +305,7 @@ def test_an_action_changes_what_it_is_about_and_nothing_else(action, changes):
     assert reduce(BUSY, action) == replace(BUSY, **changes)
 
 
-@pytest.mark.parametrize("back", [Restore, Adopt])
+@pytest.mark.parametrize("back", [RestoreInputs, LoadInputs])
 def test_inputs_come_back_and_what_is_looked_at_stays(back):
     after = reduce(BUSY, back(FRESH))
     for field in fields(PlanState):
@@ -321,7 +324,7 @@ def test_all_that_a_refused_plan_rests_on_goes_back_and_all_else_stays():
 
 
 def test_a_frontier_point_is_a_deadline_that_was_chosen():
-    after = reduce(FRESH, FollowPoint(80.0, 4))
+    after = reduce(FRESH, SetGoalFromPoint(80.0, 4))
     assert after.deadline_chosen
     assert after.max_nodes == FRESH.max_nodes, "a limit that holds the point stays"
     assert reduce(after, EvidenceRead(5400.0)) == after

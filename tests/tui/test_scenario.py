@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from screen import at_rest, settled, text_of
 
 import engine
-from tui.kept import keeping
-from tui.kept.pin_file import Kept
-from tui.kept.places import home
-from tui.kept.scenario import KEYS, format_scenario, read_top, scalar, state_of
 from tui.screens import export
 from tui.start import DEFAULT_SAMPLE
 from tui.state import INPUTS, Limits, PlanState, Terms, Training
+from tui.storage import scenario_store
+from tui.storage.scenario import KEYS, format_scenario, read_top, scalar, state_of
+from tui.storage.scenario_file import SavedPlan
+from tui.storage.user_folders import home
 
 SAMPLE = "nightly-features"
 
@@ -92,9 +92,9 @@ def test_any_text_is_the_same_after_reading(tmp_path, text):
 
 
 def test_a_name_that_is_no_text_is_refused_in_one_line(tmp_path):
-    kept = Kept(PlanState(sources=(os.fsdecode(b"/logs/a\xff.zstd"),)))
+    kept = SavedPlan(PlanState(sources=(os.fsdecode(b"/logs/a\xff.zstd"),)))
     with pytest.raises(engine.BadInput, match=r"'/logs/a.udcff.zstd' is no Unicode text") as caught:
-        keeping.save(str(tmp_path / "x.yaml"), kept)
+        scenario_store.save(str(tmp_path / "x.yaml"), kept)
     str(caught.value).encode()
     assert not (tmp_path / "x.yaml").exists()
 
@@ -209,51 +209,56 @@ def test_a_file_that_is_none(tmp_path, text, says):
 
 def test_names_and_files_are_kept_apart(tmp_path):
     state = PlanState(sources=(SAMPLE,))
-    assert keeping.saved() == ()
-    assert keeping.save("month end", Kept(state)).path.parent == home("data") / "scenarios"
-    assert keeping.saved() == ("month end",)
-    assert keeping.load("month end").state.sources == (SAMPLE,)
-    assert keeping.save(str(tmp_path / "a.yaml"), Kept(state)) == (tmp_path / "a.yaml", None)
-    keeping.save(str(tmp_path / "a.yaml"), Kept(replace(state, spot=True)))
-    assert keeping.load(str(tmp_path / "a.yaml")).state.spot
+    assert scenario_store.scenario_names() == ()
+    assert (
+        scenario_store.save("month end", SavedPlan(state)).path.parent == home("data") / "scenarios"
+    )
+    assert scenario_store.scenario_names() == ("month end",)
+    assert scenario_store.load("month end").state.sources == (SAMPLE,)
+    assert scenario_store.save(str(tmp_path / "a.yaml"), SavedPlan(state)) == (
+        tmp_path / "a.yaml",
+        None,
+    )
+    scenario_store.save(str(tmp_path / "a.yaml"), SavedPlan(replace(state, spot=True)))
+    assert scenario_store.load(str(tmp_path / "a.yaml")).state.spot
     (tmp_path / "notes.yaml").write_text("shopping: milk\n")
     with pytest.raises(engine.BadInput, match="is no scenario"):
-        keeping.save(str(tmp_path / "notes.yaml"), Kept(state))
+        scenario_store.save(str(tmp_path / "notes.yaml"), SavedPlan(state))
     assert (tmp_path / "notes.yaml").read_text() == "shopping: milk\n"
     with pytest.raises(engine.BadInput, match="did you mean month end"):
-        keeping.load("month ende")
+        scenario_store.load("month ende")
     with pytest.raises(engine.BadInput, match="no name"):
-        keeping.save("..", Kept(state))
+        scenario_store.save("..", SavedPlan(state))
     with pytest.raises(engine.BadInput, match="standard input"):
-        keeping.save("x", Kept(replace(state, sources=("-",))))
+        scenario_store.save("x", SavedPlan(replace(state, sources=("-",))))
 
 
 @pytest.mark.parametrize("name", ["nightly", "{here}/nightly.yml", "{kept}/nightly.yml"])
 def test_a_scenario_that_is_replaced_can_be_had_back(tmp_path, name):
     """It was gone without a word; and of a path among those that are kept told by a name that is
     another file's."""
-    kept = keeping.path_of("nightly").parent
+    kept = scenario_store.path_of("nightly").parent
     kept.mkdir(parents=True, exist_ok=True)
     name, state = name.format(here=tmp_path, kept=kept), PlanState(sources=(SAMPLE,))
-    tight, loose = (Kept(replace(state, deadline_seconds=s)) for s in (60.0, 7200.0))
-    assert keeping.save(name, tight).former is None
-    assert keeping.save(name, tight).former is None  # its equal
-    former = keeping.save(name, loose).former
-    assert keeping.load(former).state.deadline_seconds == 60.0
-    assert keeping.load(name).state.deadline_seconds == 7200.0
+    tight, loose = (SavedPlan(replace(state, deadline_seconds=s)) for s in (60.0, 7200.0))
+    assert scenario_store.save(name, tight).former is None
+    assert scenario_store.save(name, tight).former is None  # its equal
+    former = scenario_store.save(name, loose).former
+    assert scenario_store.load(former).state.deadline_seconds == 60.0
+    assert scenario_store.load(name).state.deadline_seconds == 7200.0
     with pytest.raises(engine.BadInput, match="choose another name"):
-        keeping.save(former, loose)
+        scenario_store.save(former, loose)
 
 
 def test_a_file_of_that_name_that_is_no_scenario_stays(tmp_path):
     """Nothing is replaced where what stood there cannot be kept."""
     name, state = str(tmp_path / "a.yaml"), PlanState(sources=(SAMPLE,))
-    keeping.save(name, Kept(state))
+    scenario_store.save(name, SavedPlan(state))
     (tmp_path / "a~.yaml").write_text("shopping: milk\n")
     with pytest.raises(engine.BadInput, match=r"a~\.yaml: is there already"):
-        keeping.save(name, Kept(replace(state, spot=True)))
+        scenario_store.save(name, SavedPlan(replace(state, spot=True)))
     assert (tmp_path / "a~.yaml").read_text() == "shopping: milk\n"
-    assert not keeping.load(name).state.spot
+    assert not scenario_store.load(name).state.spot
 
 
 def test_a_session_that_cannot_be_kept_is_said_and_no_more(planner, monkeypatch, capsys, tmp_path):
@@ -266,9 +271,9 @@ def test_a_session_that_cannot_be_kept_is_said_and_no_more(planner, monkeypatch,
 
 def test_a_sample_that_was_only_looked_at_is_no_session(planner):
     planner(sources=(DEFAULT_SAMPLE,)).keep_session()
-    assert not keeping.session_path().exists()
+    assert not scenario_store.session_path().exists()
     planner(sources=("sales-report-small",)).keep_session()
-    assert keeping.last_session().state.sources == ("sales-report-small",)
+    assert scenario_store.last_session().state.sources == ("sales-report-small",)
 
 
 async def test_a_folder_that_may_not_be_searched_is_said(planner, tmp_path, monkeypatch):
@@ -283,7 +288,7 @@ async def test_a_folder_that_may_not_be_searched_is_said(planner, tmp_path, monk
     monkeypatch.setattr(Path, "stat", stat)
     async with at_rest(planner(sources=(SAMPLE,)), (120, 40)) as (app, pilot):
         for line in ("save {}/a.yaml", "chart {}/a.svg", "load {}/a.yaml"):
-            await app.run_line(line.format(closed))
+            await app.run_command_line(line.format(closed))
             await pilot.pause()
             assert "Permission denied" in " ".join(text_of(app).split()), line
     said = export.save(closed / "a.sh", "text", overwrite=False)
@@ -292,29 +297,29 @@ async def test_a_folder_that_may_not_be_searched_is_said(planner, tmp_path, monk
 
 async def test_saved_and_loaded_in_the_planner(planner):
     async with at_rest(planner(sources=(SAMPLE,), spot=True), (120, 40)) as (app, pilot):
-        await app.run_line("deadline 50m")
-        await app.run_line("save tight")
+        await app.run_command_line("deadline 50m")
+        await app.run_command_line("save tight")
         await pilot.pause()
         assert "saved as" in text_of(app)
-        await app.run_line("deadline 2h")
-        await app.run_line("spot off")
-        await app.run_line("view stages")
-        await app.run_line("load tight")
+        await app.run_command_line("deadline 2h")
+        await app.run_command_line("spot off")
+        await app.run_command_line("view stages")
+        await app.run_command_line("load tight")
         await settled(pilot)
         assert (app.state.deadline_seconds, app.state.spot) == (3000.0, True)
         assert app.state.view == "curves"
         await pilot.press("u")
         assert (app.state.deadline_seconds, app.state.spot) == (7200.0, False)
-        await app.run_line("save tight")
+        await app.run_command_line("save tight")
         await pilot.pause()
         assert "the one that it replaced with :load tight~" in " ".join(text_of(app).split())
-        await app.run_line("load tight~")
+        await app.run_command_line("load tight~")
         await settled(pilot)
         assert app.state.deadline_seconds == 3000.0
-        await app.run_line("load nothing")
+        await app.run_command_line("load nothing")
         await pilot.pause()
         assert "unknown scenario" in text_of(app)
-        await app.run_line("resume")
+        await app.run_command_line("resume")
         await pilot.pause()
         assert "no session was kept yet" in " ".join(text_of(app).split())
         await app.run_action("scenario_load")
@@ -336,9 +341,9 @@ def test_what_the_command_refuses(capsys, line, says):
 
 
 def test_every_key_is_a_command():
-    from tui.verbs import VERBS
+    from tui.typed_commands import TYPED_COMMANDS
 
-    assert set(KEYS) <= {verb.name for verb in VERBS}
+    assert set(KEYS) <= {verb.name for verb in TYPED_COMMANDS}
 
 
 def test_limits_and_mixes_are_part_of_a_scenario(tmp_path):

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 import engine
-from tui.answers import Answer, Built
+from tui.answers import Answer, BuiltPlan
 from tui.session import EngineSession
 from tui.state import PlanState
 
@@ -89,7 +89,7 @@ def test_a_workflow_too_has_the_prices_of_where_it_ran() -> None:
     assert "prices-of-where-it-ran" in said
 
 
-def answer_of(built: Built) -> Answer:
+def answer_of(built: BuiltPlan) -> Answer:
     goal = engine.Goal(deadline_seconds=STATE.deadline_seconds, max_nodes=STATE.max_nodes)
     return Answer(built, built.plan.report(goal), None, None)
 
@@ -97,10 +97,10 @@ def answer_of(built: Built) -> Answer:
 def test_the_course_is_that_of_the_plan_at_hand() -> None:
     """Another plan may come to lie where one lay in memory that is gone."""
     larger = EngineSession().build(replace(STATE, scale=4.0), quiet)
-    expected = EngineSession().course(STATE, answer_of(larger))
+    expected = EngineSession().workflow_report(STATE, answer_of(larger))
     session = EngineSession()
     first = session.build(STATE, quiet)
-    assert session.course(STATE, answer_of(first)) is not None
+    assert session.workflow_report(STATE, answer_of(first)) is not None
     place = id(first.plan)
     del first
     parts, others = larger.plan, []
@@ -108,5 +108,5 @@ def test_the_course_is_that_of_the_plan_at_hand() -> None:
         others.append(engine.Plan(parts.request, parts.fitted, parts.surface))
         if id(others[-1]) == place:
             break
-    found = session.course(STATE, answer_of(replace(larger, plan=others[-1])))
+    found = session.workflow_report(STATE, answer_of(replace(larger, plan=others[-1])))
     assert found.seconds == expected.seconds

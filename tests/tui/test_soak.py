@@ -69,7 +69,7 @@ async def soak(pilot, seed, steps):
             before = pilot.app.state, lately(pilot.app.history)
             await growth.read(pilot, number)
             check(pilot.app)
-            pilot.app.travel_to(before[0], history=before[1])
+            pilot.app.restore_state(before[0], history=before[1])
             check(await quiet(pilot))
     return growth
 

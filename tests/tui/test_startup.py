@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-from tui.cli import ALGEBRA_THREADS, calm_algebra
+from tui.cli import ALGEBRA_THREADS, limit_algebra_threads
 
 
 def test_a_file_opens_without_the_engines_readers():
@@ -18,13 +18,13 @@ def test_a_file_opens_without_the_engines_readers():
 
 def test_linear_algebra_gets_one_thread_unless_told_or_submitting_jobs():
     given: dict[str, str] = {}
-    calm_algebra(["recommend", "log"], given)
+    limit_algebra_threads(["recommend", "log"], given)
     assert given == {ALGEBRA_THREADS: "1"}
     told = {ALGEBRA_THREADS: "8"}
-    calm_algebra([], told)
+    limit_algebra_threads([], told)
     assert told == {ALGEBRA_THREADS: "8"}
     inherited: dict[str, str] = {}
-    calm_algebra(["collect", "plan.yaml"], inherited)
+    limit_algebra_threads(["collect", "plan.yaml"], inherited)
     assert inherited == {}
 
 

@@ -108,7 +108,7 @@ async def test_nothing_is_in_the_dark_blue_of_sixteen_colours(planner):
     """On black most terminals show it at 2:1 or less; it told how many cores are idle, and how far
     a slider is. The dark red of the deadline was hardly better."""
     async with at_rest(planner(theme="ansi-dark"), (120, 40)) as (app, pilot):
-        await app.run_line("draw m5.2xlarge,r5.2xlarge,c6i.4xlarge,m5.xlarge")
+        await app.run_command_line("draw m5.2xlarge,r5.2xlarge,c6i.4xlarge,m5.xlarge")
         for key in "12345678":
             await pilot.press(key)
             await settled(pilot)

@@ -35,7 +35,7 @@ class Spectator:
 
     def paused(self, app, seconds):
         best = app.answer.best
-        self.pages.append((app.guide.told, text_of(app), best, seconds))
+        self.pages.append((app.guide.caption, text_of(app), best, seconds))
 
 
 def words_of(shown):
@@ -48,14 +48,14 @@ async def at(pilot, place):
     async for _ in waits():
         guide = pilot.app.guide
         is_over = place is None and guide is None
-        if is_over or (guide is not None and guide.place == place and guide.idle):
+        if is_over or (guide is not None and guide.step_index == place and guide.idle):
             await pilot.pause()
             return
     raise AssertionError(f"step {place} did not come")
 
 
 @cache
-def played(size, glyphs):
+def play_tour(size, glyphs):
     """What was seen of the whole tour, and its exit code: it plays once for several tests."""
     seen = Spectator()
     options = AppOptions(tour=TourOptions(auto=True, recorder=seen), glyphs=glyphs)
@@ -73,7 +73,7 @@ def played(size, glyphs):
 
 def test_what_is_to_be_pasted_is_seen_beside_the_caption_of_a_small_terminal():
     """Of the text there was its first line, which names the program."""
-    pages = [shown for _, shown, *_ in played((80, 24), "ascii")[0].pages]
+    pages = [shown for _, shown, *_ in play_tour((80, 24), "ascii")[0].pages]
     (shown,) = (shown for shown in pages if "Preview" in shown)
     assert "--executor-memory" in shown
     assert "spark-submit      options" in shown
@@ -82,9 +82,9 @@ def test_what_is_to_be_pasted_is_seen_beside_the_caption_of_a_small_terminal():
 
 @pytest.mark.parametrize(("size", "glyphs"), [((120, 40), "unicode"), ((80, 24), "ascii")])
 def test_it_plays_to_its_end_on_the_bundled_sample(size, glyphs):
-    seen, code = played(size, glyphs)
+    seen, code = play_tour(size, glyphs)
     assert code == 0
-    assert [told.place for told, *_ in seen.pages] == list(range(1, len(STEPS) + 1))
+    assert [caption.step for caption, *_ in seen.pages] == list(range(1, len(STEPS) + 1))
     for told, shown, _, _ in seen.pages:
         assert "{" not in told.text
         rows = shown.splitlines()
@@ -99,7 +99,7 @@ def test_it_plays_to_its_end_on_the_bundled_sample(size, glyphs):
 
 
 def test_captions_say_what_the_answer_says():
-    seen, _ = played((120, 40), "unicode")
+    seen, _ = play_tour((120, 40), "unicode")
     by_title = {told.title: (told, shown, best) for told, shown, best, _ in seen.pages}
     for title in ("The answer", "A tighter deadline", "Undo", "How sure", "Spot prices"):
         told, shown, best = by_title[title]
@@ -120,21 +120,21 @@ async def test_next_and_back_lead_to_the_same_screens(planner):
     app = planner(sources=("nightly-features",), tour=TourOptions())
     async with app.run_test(size=(80, 24)) as pilot:
         await at(pilot, 0)
-        forth = [app.guide.told]
+        forth = [app.guide.caption]
         states = [app.state]
         for place in range(1, len(STEPS)):
             await pilot.press("space")
             await at(pilot, place)
-            forth.append(app.guide.told)
+            forth.append(app.guide.caption)
             states.append(app.state)
         for place in range(len(STEPS) - 2, -1, -1):
             await pilot.press("b")
             await at(pilot, place)
-            assert app.guide.told == forth[place]
+            assert app.guide.caption == forth[place]
             assert app.state == states[place]
         await pilot.press("b")
         await at(pilot, 0)
-        assert app.guide.told.place == 1
+        assert app.guide.caption.step == 1
 
 
 async def test_what_the_user_does_in_between_does_not_derail_it(planner):
@@ -182,7 +182,7 @@ async def test_enter_goes_on_until_something_else_is_pressed(planner):
         await pilot.press("left", "enter")
         await settled(pilot)
         assert slider.editing
-        assert app.guide.place == 1
+        assert app.guide.step_index == 1
         await pilot.press("space")
         await at(pilot, 2)
         await pilot.press("enter")
@@ -198,11 +198,11 @@ async def test_the_line_of_a_slider_keeps_its_keys(planner):
         await pilot.press("enter", "b", "q", "backspace", "space", "escape")
         await settled(pilot)
         assert not slider.editing
-        assert app.guide.place == 1
+        assert app.guide.step_index == 1
         await pilot.press("enter", "b", "backspace", "3", "m", "enter")
         await settled(pilot)
         assert before != app.state.deadline_seconds == 180.0
-        assert app.guide.place == 1
+        assert app.guide.step_index == 1
 
 
 async def test_keys_that_come_at_once_behind_enter_are_for_the_line(planner):
@@ -215,7 +215,7 @@ async def test_keys_that_come_at_once_behind_enter_are_for_the_line(planner):
                 app.post_message(Key(key, key if len(key) == 1 else None))
             await settled(pilot)
             assert not slider.editing
-            assert app.guide.place == 1
+            assert app.guide.step_index == 1
         assert app.state.deadline_seconds == 180.0
         for key, character in (("enter", None), ("space", " ")):
             app.post_message(Key(key, character))
@@ -240,7 +240,7 @@ async def test_space_goes_on_from_a_line_in_which_nothing_was_typed(planner):
 async def test_a_tour_from_the_planner_gives_the_plan_back(planner):
     async with at_rest(planner(deadline_seconds=5400.0), (80, 24)) as (app, pilot):
         before = app.state
-        await app.run_line(":tour")
+        await app.run_command_line(":tour")
         await at(pilot, 0)
         assert app.state.sources == ("nightly-features",)
         await pilot.press("space", "space")
@@ -266,7 +266,7 @@ async def test_left_in_the_middle_of_a_step_it_does_no_more_of_it(planner):
     several = next(place for place, step in enumerate(STEPS) if step.actions[0] == ":size 3x")
     async with at_rest(planner(deadline_seconds=5400.0), (80, 24)) as (app, pilot):
         before = app.state
-        await app.run_line(":tour")
+        await app.run_command_line(":tour")
         for place in range(several):
             await at(pilot, place)
             app.action_tour_next()
@@ -286,7 +286,7 @@ async def test_a_key_stops_what_plays_by_itself(planner):
         await pilot.press("space")
         await at(pilot, 1)
         await pilot.pause(0.1)
-        assert app.guide.place == 1
+        assert app.guide.step_index == 1
         await pilot.press("q")
         await at(pilot, None)
         assert app.is_running
@@ -365,7 +365,7 @@ async def test_what_a_step_speaks_of_is_on_a_small_terminal(planner):
         for place in range(1, len(STEPS)):
             await pilot.press("space")
             await at(pilot, place)
-            title, said = STEPS[place].title, app.guide.told.text
+            title, said = STEPS[place].title, app.guide.caption.text
             if title == "More than there is":
                 assert " can be met. Nearest: " in said
             if title == "More evidence":

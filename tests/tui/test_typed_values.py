@@ -7,13 +7,13 @@ from fakes import FakeSession
 from screen import at_rest, settled, shows, text_of, typed
 
 from tui.session import EngineSession
-from tui.views import terms, words
+from tui.views import sentences, terms
 from tui.views.goal import GoalPanel
 from tui.widgets.slider import Slider
 
 
 def words_of(app):
-    return words.headline(app.answer, app.marks)
+    return sentences.headline(app.answer, app.marks)
 
 
 def said(app):
@@ -85,27 +85,27 @@ async def test_an_impossible_goal_shows_the_nearest_miss(planner):
         assert "No cluster of up to 64 nodes" in shown
         assert "Nearest:" in shown
         deadline = re.search(r"at 90 %; (.+) can be met\.", said(app))[1]
-        await app.run_line(f"deadline {deadline}")
+        await app.run_command_line(f"deadline {deadline}")
         await settled(pilot)
         assert app.answer.report.recommendation.recommended is not None
-        await app.run_line("deadline 3s")
-        await app.run_line("budget $0.01")
+        await app.run_command_line("deadline 3s")
+        await app.run_command_line("budget $0.01")
         await settled(pilot)
         ways = re.search(r"; (.+) can be met for (\$\S+), (.+?) for (\$\S+)\. N", said(app))
         for deadline, budget in (ways.groups()[:2], ways.groups()[2:]):
-            await app.run_line(f"deadline {deadline}")
-            await app.run_line(f"budget {budget}")
+            await app.run_command_line(f"deadline {deadline}")
+            await app.run_command_line(f"budget {budget}")
             await settled(pilot)
             assert app.answer.report.recommendation.recommended is not None
         for line in ("deadline 3s", "budget $0.01", "nodes 1", "instances m5.xlarge"):
-            await app.run_line(line)
+            await app.run_command_line(line)
         await settled(pilot)
         assert re.search(r"; (.+) can be met for (\$\S+)\. N", said(app))  # one cluster does both
         for line in ("nodes 64", "instances off", "deadline 20h"):
-            await app.run_line(line)
+            await app.run_command_line(line)
         await settled(pilot)
         budget = re.search(r"; (\$.+) is enough\.", said(app))[1]
-        await app.run_line(f"budget {budget}")
+        await app.run_command_line(f"budget {budget}")
         await settled(pilot)
         assert app.answer.report.recommendation.recommended is not None
 
@@ -116,7 +116,7 @@ async def test_where_no_type_can_be_priced_the_goal_is_not_blamed_alone(planner)
         planner(EngineSession(), sources=("sales-report-small",), catalog="gcp"), (120, 40)
     ) as (app, pilot):
         for line in ("instances n2-standard-4,n2-standard-8", "budget $12", "spot on"):
-            await app.run_line(line)
+            await app.run_command_line(line)
             await settled(pilot)
         best = app.answer.report.recommendation
         assert {entry.code for entry in best.rejected} == {"no-spot-price"}
@@ -192,17 +192,17 @@ async def test_a_refusal_goes_with_what_was_typed(planner, keys):
 async def test_a_refusal_goes_when_a_typed_command_is_taken(planner, refused, taken, said):
     """It stayed above the value that had been typed in its place."""
     async with at_rest(planner(), (120, 40)) as (app, pilot):
-        await app.run_line(refused)
+        await app.run_command_line(refused)
         await settled(pilot)
         assert said in text_of(app)
-        await app.run_line(taken)
+        await app.run_command_line(taken)
         await settled(pilot)
         assert said not in text_of(app)
 
 
 async def test_a_slider_that_contradicts_a_limit_says_so_until_one_is_taken(planner):
     async with at_rest(planner(max_nodes=8), (120, 40)) as (app, pilot):
-        await app.run_line("min-nodes 8")
+        await app.run_command_line("min-nodes 8")
         app.query_one("#nodes").focus()
         await pilot.press("left")
         await settled(pilot)

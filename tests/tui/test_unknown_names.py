@@ -14,11 +14,11 @@ from engine.mixing.notices import MIXED
 from tui.app import PlannerApp
 from tui.arguments.parser import OneLineParser
 from tui.cli import main
-from tui.commands import outcome_of
-from tui.verbs import EXAMPLES, VERBS, Names, Verb
-from tui.views.words import in_planner
+from tui.command_parser import outcome_of
+from tui.typed_commands import EXAMPLES, TYPED_COMMANDS, Command, CommandContext
+from tui.views.sentences import in_planner
 
-KNOWN = Names(parameters=("k",), instances=("c5.2xlarge",))
+KNOWN = CommandContext(parameters=("k",), instances=("c5.2xlarge",))
 RECOMMEND = "recommend nightly-features --deadline 4h"
 LISTED = "`sparkplan catalog show aws` lists its types"
 MISTAKES = {
@@ -88,8 +88,10 @@ def test_the_planner_names_its_own_command_once() -> None:
     assert in_planner(MIXED.remedy) == "ask for one type: :mix 1"
 
 
-@pytest.mark.parametrize("verb", VERBS, ids=lambda verb: verb.name)
-def test_a_command_alone_opens_the_choice_or_shows_an_example_that_works(verb: Verb) -> None:
+@pytest.mark.parametrize("verb", TYPED_COMMANDS, ids=lambda verb: verb.name)
+def test_a_command_alone_opens_the_choice_or_shows_an_example_that_works(
+    verb: Command,
+) -> None:
     """It said ":theme needs NAME; type :theme NAME"."""
     if not verb.takes or verb.takes.startswith("["):
         return

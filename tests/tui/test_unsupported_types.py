@@ -87,14 +87,17 @@ def test_the_planner_says_that_there_is_no_price() -> None:
         drawn=("m5.large",),
     )  # fmt: skip
     answer = session.answer(state, session.build(state, lambda _: None))
-    drawn = curves.drawn(state, answer, [])
+    drawn = curves.drawn_curves(state, answer, [])
     read = at_crosshair.readings(drawn, 4, UNICODE)
     said = "no price (not supported by EMR)"
-    for lines in (at_crosshair.column(state, read), at_crosshair.rows(state, read, 100)):
+    for lines in (
+        at_crosshair.side_lines(state, read),
+        at_crosshair.compact_rows(state, read, 100),
+    ):
         words = "\n".join("".join(part for part, _ in line) for line in lines)
         assert said in words
         assert "inf" not in words
-    assert curves.unpriced(drawn) == f", m5.large: {said}"
-    assert curves.unpriced(drawn[:1]) == ""
+    assert curves.unpriced_title(drawn) == f", m5.large: {said}"
+    assert curves.unpriced_title(drawn[:1]) == ""
     row = chart_csv.of_curves([drawn[-1][1]], confidence=0.9).splitlines()[4].split(",")
     assert (row[1], row[6]) == ("4", "")

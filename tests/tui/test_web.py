@@ -124,12 +124,12 @@ def test_a_port_that_is_taken_is_one_line(capsys):
     [(errno.EADDRINUSE, "--port"), (errno.EADDRNOTAVAIL, "--host"), (socket.EAI_NONAME, "--host")],
 )
 def test_the_remedy_names_the_option_that_is_at_fault(number, remedy, capsys, monkeypatch):
-    from tui.web_server import Guarded
+    from tui.web_server import AuthenticatedServer
 
     def fails(server):
         raise OSError(number, "cannot be had")
 
-    monkeypatch.setattr(Guarded, "serve", fails)
+    monkeypatch.setattr(AuthenticatedServer, "serve", fails)
     for name in ("TERM", "COLORTERM"):  # which serving sets
         monkeypatch.setenv(name, "")
     assert cli.main(["--web"]) == 2

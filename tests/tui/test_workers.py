@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
-from screen import MOST_WAITS
+from screen import MAX_WAITS
 
 from tui import workers
 
@@ -24,7 +24,7 @@ def transform():
         scipy.fft.fft(np.ones(20_000))
 
 def quit_while_computing(arguments):
-    workers.Latest("fit").submit(transform)
+    workers.LatestJobWorker("fit").submit(transform)
     time.sleep(0.2)
     print("the last words", end="")
     return 3
@@ -56,10 +56,10 @@ def test_a_thread_without_a_job_ends_and_another_does_the_next(
 ) -> None:
     """Each planner of a process left two threads for good, and they held it."""
     monkeypatch.setattr(workers, "IDLE_SECONDS", 0.0)
-    latest, did = workers.Latest("idle"), []
+    latest, did = workers.LatestJobWorker("idle"), []
     for _ in range(2):
         latest.submit(lambda: did.append(threading.current_thread()))
-        for _ in range(MOST_WAITS):
+        for _ in range(MAX_WAITS):
             if latest._thread is None:
                 break
             time.sleep(0.01)

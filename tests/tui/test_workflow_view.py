@@ -95,7 +95,7 @@ async def test_the_answer_is_settled_and_that_of_the_view(planner, workflow, mix
         assert found.composition == asked.recommended.composition
         assert found.seconds == pytest.approx(asked.recommended.seconds)
         if len(found.composition) == 1:
-            course = app._session.course(app.state, app.answer)
+            course = app._session.workflow_report(app.state, app.answer)
             assert course.seconds == pytest.approx(found.seconds)
 
 
@@ -104,7 +104,7 @@ def test_a_cost_of_another_time_is_not_that_of_the_states(workflow):
     session, state = WorkflowSession(), PlanState(sources=(workflow,), deadline_seconds=600.0)
     answer = session.answer(state, session.build(state, lambda line: None))
     answer = session.mixed(replace(state, mix=1), answer)
-    found = session.course(state, answer)
+    found = session.workflow_report(state, answer)
     assert "$" in in_words(about(answer, found))
     longer = replace(found.prediction, seconds=1.05 * found.seconds)
     assert "$" not in in_words(about(answer, replace(found, prediction=longer)))
@@ -114,7 +114,7 @@ def test_a_long_name_leaves_room_for_what_is_said(workflow):
     """The sentence has two lines: what bounds the jobs, and which model says so, were cut off."""
     session, state = WorkflowSession(), PlanState(sources=(workflow,), deadline_seconds=600.0)
     answer = session.answer(state, session.build(state, lambda line: None))
-    found = session.course(state, answer)
+    found = session.workflow_report(state, answer)
     said = in_words(about(answer, replace(found, name="nightly " * 20 + "report 日本語")))
     assert said.startswith("nightly nigh")
     assert "日本語, 4 jobs, on" in said

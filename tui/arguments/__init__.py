@@ -1,1 +1,1 @@
-"""The arguments of the command line: parsed once, and turned into values of the engine."""
+"""The arguments of the command line, parsed once and turned into values of the engine."""

@@ -1,4 +1,4 @@
-"""What --help shows of each command in use: on bundled samples, which everybody has, if it can."""
+"""Examples shown by --help, on bundled samples where possible, so that everybody can run them."""
 
 from __future__ import annotations
 
@@ -67,28 +67,28 @@ EXAMPLES = {
         "a recording for asciinema": "--record tour.cast",
     },
 }
-"""Command ("" for the planner) -> what is asked -> the words after the command that ask it."""
+"""Command ("" for the planner) -> description -> the words after the command."""
 
 COLUMNS = 78
 
 
-def shown(command: str) -> str:
-    """The end of a command's help, to be pasted as it stands; "" where there is none."""
+def help_examples(command: str) -> str:
+    """The examples at the end of a command's help, ready to paste; "" where there are none."""
     before = f"sparkplan {command}".rstrip()
     lines = [
-        f"  {what}:\n" + _broken(f"{before} {words}")
+        f"  {what}:\n" + _wrapped_command(f"{before} {words}")
         for what, words in EXAMPLES.get(command, {}).items()
     ]
     return "\n".join(["examples:", *lines]) if lines else ""
 
 
-def _broken(line: str) -> str:
+def _wrapped_command(line: str) -> str:
     """A command in lines that fit the narrowest terminal, each option beside its value."""
-    kept = re.sub(r"( --[\w-]+| -o) (?!-)", "\\1\0", line)
+    with_joined_options = re.sub(r"( --[\w-]+| -o) (?!-)", "\\1\0", line)
     return " \\\n".join(
         each.replace("\0", " ")
         for each in textwrap.wrap(
-            kept,
+            with_joined_options,
             COLUMNS,
             initial_indent=" " * 4,
             subsequent_indent=" " * 8,

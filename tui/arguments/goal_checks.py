@@ -1,4 +1,4 @@
-"""Goals and options of a recommendation that do not go together."""
+"""Checks for goals and options of a recommendation that contradict each other."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _OWNED = "with --max-executors the cluster is one's own"
 
 
 def check_goal(args: argparse.Namespace) -> None:
-    """Options that contradict each other are refused before anything is read."""
+    """Refuse contradictory options before anything is read."""
     if args.max_executors is not None:
         _check_owned(args)
     else:
@@ -19,7 +19,7 @@ def check_goal(args: argparse.Namespace) -> None:
 
 
 def _check_owned(args: argparse.Namespace) -> None:
-    """Refuses what says nothing of a cluster that one owns."""
+    """Refuse options that do not apply to an owned cluster."""
     beside = "leave it out, or --max-executors"
     for names, why in (
         (("catalog", "budget", "instances", *options.TERMS), "there are no prices"),
@@ -40,7 +40,7 @@ def _check_owned(args: argparse.Namespace) -> None:
 
 
 def _check_rented(args: argparse.Namespace) -> None:
-    """Refuses what is for a cluster that one owns alone, and a question without a goal."""
+    """Refuse options for owned clusters only, and a question without a goal."""
     options.refuse(
         args,
         ("executor_cores", "executor_memory", "theta", "epsilon"),

@@ -1,19 +1,18 @@
-"""The options that say how executors are laid out on nodes."""
+"""Options for the layout of executors on nodes."""
 
 from __future__ import annotations
 
 import argparse
 
 from tui.arguments import options, sections
-from tui.words.term_words import parse_overhead
+from tui.input_text.term_text import parse_overhead
 
 NAMES = ("overhead_per_core", "fill_nodes")
 
 
 def add_layout(parser: argparse.ArgumentParser) -> None:
-    """How many executors sit on a node, and what they get beside their heap, on nodes that they are
-    laid out on."""
-    group = sections.of(parser, sections.EXECUTORS)
+    """Add the options for executors on a node and their memory beside the heap."""
+    group = sections.section(parser, sections.EXECUTORS)
     group.add_argument(
         "--overhead-per-core",
         type=options.quantity(parse_overhead),
@@ -29,8 +28,8 @@ def add_layout(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def check_laid_out(args: argparse.Namespace) -> None:
-    """Refuses the options where executors are as given, or as they ran.
+def check_layout_applies(args: argparse.Namespace) -> None:
+    """Refuse the layout options where executors are as given, or as measured.
 
     Raises:
         BadInput: when no nodes are named that executors are laid out on.
@@ -44,7 +43,7 @@ def check_laid_out(args: argparse.Namespace) -> None:
 
 
 def check_as_given(args: argparse.Namespace) -> None:
-    """Refuses what says nothing of executors whose cores are given.
+    """Refuse options that do not apply to executors with given cores.
 
     Raises:
         BadInput: when nodes are to be filled.

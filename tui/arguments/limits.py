@@ -1,4 +1,4 @@
-"""The options that say what may be rented, and what is paid for already."""
+"""Options for what may be rented, and what is owned."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any
 
 import engine
 from tui.arguments import options, sections
-from tui.words.limit_words import parse_executors, parse_type_count
+from tui.input_text.limit_text import parse_executors, parse_type_count
 
 
 def add_limits(parser: argparse.ArgumentParser) -> None:
-    """What may be rented, and what is paid for already."""
-    group = sections.of(parser, sections.RENTED)
+    """Add the options for what may be rented and what is owned."""
+    group = sections.section(parser, sections.RENTED)
     group.add_argument(
         "--own", action="append", default=[], metavar="TYPE=N", help="N nodes that cost nothing"
     )
@@ -25,7 +25,7 @@ def add_limits(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--min-nodes", type=options.whole(), metavar="N", help="at least N workers")
     group.add_argument("--arch", metavar="x86_64|arm64", help="default: that of the measured type")
-    sections.of(parser, sections.PRICES).add_argument(
+    sections.section(parser, sections.PRICES).add_argument(
         "--max-spot", metavar="SHARE", type=options.quantity(share),
         help="at most this share of the nodes at spot prices, such as 50%% (implies --spot)",
     )  # fmt: skip
@@ -39,7 +39,7 @@ def add_limits(parser: argparse.ArgumentParser) -> None:
 NAMES = (
     "own", "limit", "max_vcpus", "min_nodes", "arch", "max_spot", "dynamic_allocation", "exclude",
 )  # fmt: skip
-"""The options of limits."""
+"""Names of the limit options."""
 
 
 def limits_of(args: argparse.Namespace) -> engine.Limits:
@@ -62,8 +62,8 @@ def fields_of(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def add_spot(parser: argparse.ArgumentParser) -> None:
-    """Spot prices of nodes that are named."""
-    group = sections.of(parser, sections.PRICES)
+    """Add the options for spot prices of named nodes."""
+    group = sections.section(parser, sections.PRICES)
     group.add_argument("--spot", action="store_true", help="at spot prices")
     group.add_argument(
         "--max-spot", metavar="SHARE", type=options.quantity(share),
@@ -72,10 +72,10 @@ def add_spot(parser: argparse.ArgumentParser) -> None:
 
 
 def share(text: str) -> float:
-    """A converter to a share of the nodes, none and all of them included."""
+    """Parse a share of the nodes, 0 and 1 included."""
     return engine.parse_fraction(text, ends=True)
 
 
 def on_spot(args: argparse.Namespace) -> bool:
-    """Whether spot prices are asked for; a share of no nodes at all asks for none."""
+    """Whether spot prices are asked for; a share of 0 asks for none."""
     return bool(args.spot if args.max_spot is None else args.max_spot)

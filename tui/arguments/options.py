@@ -1,6 +1,6 @@
-"""The command's arguments: parsed once, turned into engine values in one place.
+"""The command's arguments: parsers and shared options, turned into engine values in one place.
 
-Every number with a unit goes through `engine.units`, so that a wrong one ends in the same line
+Every number with a unit is parsed by `engine.units`, so that a wrong one gives the same message
 everywhere, with the name of its option.
 """
 
@@ -14,23 +14,23 @@ from typing import TypeVar
 import engine
 from tui import streams
 from tui.arguments import sections
-from tui.words.term_words import parse_dbu, parse_discount
+from tui.input_text.term_text import parse_dbu, parse_discount
 
 DEFAULT_CATALOG = "aws"
 DEFAULT_MAX_NODES = 64
 
 USE_RESOURCES = ("simcost",)
-"""Models that make use of a resource profile."""
+"""Models that use a resource profile."""
 
-MOST_SECONDS = 10 * 365.25 * 86400.0
-"""No deadline is later: ten years."""
+MAX_SECONDS = 10 * 365.25 * 86400.0
+"""Latest deadline: ten years."""
 
-MOST_WHOLE = 1_000_000
-"""No number of nodes, executors, cores or partitions is larger."""
+MAX_WHOLE = 1_000_000
+"""Largest number of nodes, executors, cores or partitions."""
 
 
 def whole(minimum: int = 1, most: int | None = None) -> Callable[[str], int]:
-    """An argument type: a whole number of at least `minimum` and at most `most` (`MOST_WHOLE`)."""
+    """Argument type: a whole number of at least `minimum` and at most `most` (`MAX_WHOLE`)."""
 
     def parse(text: str) -> int:
         try:
@@ -39,8 +39,8 @@ def whole(minimum: int = 1, most: int | None = None) -> Callable[[str], int]:
             raise argparse.ArgumentTypeError(f"{text!r} is not a whole number") from None
         if value < minimum:
             raise argparse.ArgumentTypeError(f"must be at least {minimum}, not {value}")
-        if value > (most or MOST_WHOLE):
-            raise argparse.ArgumentTypeError(f"must be at most {most or MOST_WHOLE:,}, not {value}")
+        if value > (most or MAX_WHOLE):
+            raise argparse.ArgumentTypeError(f"must be at most {most or MAX_WHOLE:,}, not {value}")
         return value
 
     return parse
@@ -50,7 +50,7 @@ T = TypeVar("T")
 
 
 def quantity(parse: Callable[[str], T]) -> Callable[[str], T]:
-    """An argument type from one of the engine's parsers."""
+    """Argument type that uses one of the engine's parsers."""
 
     def convert(text: str) -> T:
         try:
@@ -62,15 +62,15 @@ def quantity(parse: Callable[[str], T]) -> Callable[[str], T]:
 
 
 def parse_wait(text: str) -> float:
-    """Seconds that someone can wait for; the same on the command line and in the planner."""
+    """Seconds of a deadline, at most ten years; the same on the command line and in the planner."""
     seconds = engine.parse_seconds(text)
-    if seconds > MOST_SECONDS:
+    if seconds > MAX_SECONDS:
         raise engine.BadInput(f"must be at most ten years, not {text!r}")
     return seconds
 
 
 duration = quantity(parse_wait)
-"""An argument type."""
+"""Argument type of a deadline."""
 
 
 def add_sources(parser: argparse.ArgumentParser, *, least: str = "+") -> None:
@@ -84,7 +84,7 @@ def add_sources(parser: argparse.ArgumentParser, *, least: str = "+") -> None:
 
 
 def refuse(args: argparse.Namespace, names: Sequence[str], why: str, remedy: str) -> None:
-    """Refuses the first of some options that is given where it means nothing."""
+    """Refuse the first of some options that is given although it does not apply."""
     for option in given(args, names)[:1]:
         raise engine.BadInput(why, where=option, remedy=remedy)
 
@@ -110,7 +110,7 @@ def add_json(parser: argparse.ArgumentParser, *, default: bool | str = False) ->
 
 
 def add_origin(parser: argparse.ArgumentParser) -> None:
-    sections.of(parser, sections.EVIDENCE).add_argument(
+    sections.section(parser, sections.EVIDENCE).add_argument(
         "--ran-on",
         metavar="TYPE[@CATALOG]",
         help="instance type of the measured nodes, where the evidence names none (few logs do)",
@@ -118,8 +118,8 @@ def add_origin(parser: argparse.ArgumentParser) -> None:
 
 
 def add_resources(parser: argparse.ArgumentParser) -> None:
-    """What the nodes can do, for the models that ask."""
-    group = sections.of(parser, sections.EVIDENCE)
+    """Add the resource profile of the nodes, for the models that use it."""
+    group = sections.section(parser, sections.EVIDENCE)
     group.add_argument(
         "--resources",
         metavar="FILE",
@@ -133,8 +133,8 @@ def add_resources(parser: argparse.ArgumentParser) -> None:
 
 
 def add_model(parser: argparse.ArgumentParser) -> None:
-    """What predicts, and how sure an answer must be."""
-    sections.of(parser, sections.MODEL).add_argument(
+    """Add model and confidence."""
+    sections.section(parser, sections.MODEL).add_argument(
         "--model",
         default="sparkplan",
         metavar="NAME",
@@ -144,8 +144,8 @@ def add_model(parser: argparse.ArgumentParser) -> None:
 
 
 def add_confidence(parser: argparse.ArgumentParser) -> None:
-    """How sure an answer must be."""
-    sections.of(parser, sections.MODEL).add_argument(
+    """Add the confidence."""
+    sections.section(parser, sections.MODEL).add_argument(
         "--confidence",
         type=quantity(engine.parse_confidence),
         default=0.9,
@@ -155,7 +155,7 @@ def add_confidence(parser: argparse.ArgumentParser) -> None:
 
 
 def add_cluster(parser: argparse.ArgumentParser) -> None:
-    group = sections.of(parser, sections.CLUSTER)
+    group = sections.section(parser, sections.CLUSTER)
     group.add_argument("--instance", metavar="TYPE", help="instance type of the nodes")
     group.add_argument("--catalog", metavar="NAME|FILE", help="where the type is looked up")
     group.add_argument(
@@ -171,7 +171,7 @@ def add_cluster(parser: argparse.ArgumentParser) -> None:
 
 
 def add_executor_memory(parser: argparse._ActionsContainer) -> None:
-    sections.of(parser, sections.CLUSTER).add_argument(
+    sections.section(parser, sections.CLUSTER).add_argument(
         "--executor-memory",
         type=quantity(engine.parse_heap_gib),
         metavar="M",
@@ -181,8 +181,8 @@ def add_executor_memory(parser: argparse._ActionsContainer) -> None:
 
 
 def add_catalog(parser: argparse.ArgumentParser) -> None:
-    """Whose prices hold."""
-    sections.of(parser, sections.PRICES).add_argument(
+    """Add the price catalog."""
+    sections.section(parser, sections.PRICES).add_argument(
         "--catalog",
         metavar="NAME|FILE",
         help="price catalog (default: that of the machines it ran on, else aws)",
@@ -190,8 +190,8 @@ def add_catalog(parser: argparse.ArgumentParser) -> None:
 
 
 def add_terms(parser: argparse.ArgumentParser) -> None:
-    """Which of a catalog's prices hold, and on what terms."""
-    group = sections.of(parser, sections.PRICES)
+    """Add the terms of a catalog's prices."""
+    group = sections.section(parser, sections.PRICES)
     group.add_argument("--region", metavar="R", help="where a catalog has several")
     group.add_argument(
         "--discount",
@@ -209,8 +209,8 @@ def add_terms(parser: argparse.ArgumentParser) -> None:
 
 
 def add_platform(parser: argparse.ArgumentParser) -> None:
-    """What runs the executors on a catalog's machines."""
-    sections.of(parser, sections.EXECUTORS).add_argument(
+    """Add the platform that runs the executors."""
+    sections.section(parser, sections.EXECUTORS).add_argument(
         "--platform",
         metavar="NAME",
         help="what runs the executors: emr, dataproc, databricks, yarn, kubernetes or standalone "
@@ -244,8 +244,8 @@ def given_terms(args: argparse.Namespace) -> list[str]:
 
 
 def add_goal(parser: argparse._ActionsContainer) -> None:
-    """A deadline, a budget, and which nodes may serve them."""
-    goal = sections.of(parser, sections.GOAL)
+    """Add deadline and budget, and the limits of rented nodes."""
+    goal = sections.section(parser, sections.GOAL)
     goal.add_argument(
         "--deadline",
         type=duration,
@@ -259,32 +259,32 @@ def add_goal(parser: argparse._ActionsContainer) -> None:
         metavar="B",
         help="of one run, by its expected cost, in USD",
     )
-    rented = sections.of(parser, sections.RENTED)
+    rented = sections.section(parser, sections.RENTED)
     rented.add_argument(
         "--max-nodes", type=whole(), metavar="N", help=f"default {DEFAULT_MAX_NODES}"
     )
     rented.add_argument(
         "--instances", metavar="GLOB,...", help="candidate types; '*' lifts the default filter"
     )
-    sections.of(parser, sections.PRICES).add_argument(
+    sections.section(parser, sections.PRICES).add_argument(
         "--spot", action="store_true", help="spot prices, where they are known"
     )
 
 
 def read_profile(args: argparse.Namespace, catalog: engine.Catalog | None = None) -> engine.Profile:
-    """The profile that the SOURCE arguments give; the types that it names are held against
-    `catalog`, where it is open already, else against that of --catalog."""
+    """The profile of the SOURCE arguments; its types are looked up in `catalog` where it is loaded
+    already, else in that of --catalog."""
     resources = resources_of(args)
     pauses = getattr(args, "pauses", None)
     read = engine.read(
-        *args.sources, ran_on=ran_on(args), pause_seconds=pauses, progress=streams.long_reading()
+        *args.sources, ran_on=ran_on(args), pause_seconds=pauses, progress=streams.stderr_progress()
     )
-    profile = laid_out(args, engine.held_against(read, catalog or looked_in(args)))
+    profile = with_layout_options(args, engine.held_against(read, catalog or lookup_catalog(args)))
     return profile if resources is None else replace(profile, resources=resources)
 
 
-def laid_out(args: argparse.Namespace, profile: engine.Profile) -> engine.Profile:
-    """The profile with what --overhead-per-core and --fill-nodes say, where they are given."""
+def with_layout_options(args: argparse.Namespace, profile: engine.Profile) -> engine.Profile:
+    """The profile with --overhead-per-core and --fill-nodes applied, where given."""
     gib = getattr(args, "overhead_per_core", None)
     if getattr(args, "fill_nodes", False):
         profile = engine.with_filled_nodes(profile)
@@ -292,7 +292,7 @@ def laid_out(args: argparse.Namespace, profile: engine.Profile) -> engine.Profil
 
 
 def resources_of(args: argparse.Namespace) -> engine.ResourceProfile | None:
-    """The resource profile that the arguments name; commands without these options have none."""
+    """The resource profile that the arguments name; None for commands without these options."""
     path, stress = getattr(args, "resources", None), getattr(args, "stress_log", None)
     if path is None:
         if stress is not None:
@@ -312,11 +312,11 @@ def ran_on(args: argparse.Namespace) -> engine.InstanceType | None:
     """The type named by --ran-on, with its shape and speed from its catalog."""
     if args.ran_on is None:
         return None
-    return engine.named_type(args.ran_on, first=looked_in(args))[1]
+    return engine.named_type(args.ran_on, first=lookup_catalog(args))[1]
 
 
-def looked_in(args: argparse.Namespace) -> engine.Catalog | str:
-    """The catalog that types are looked for in first: that of --catalog, where it is given."""
+def lookup_catalog(args: argparse.Namespace) -> engine.Catalog | str:
+    """The catalog in which types are looked up first: that of --catalog, where given."""
     return catalog_of(args) if getattr(args, "catalog", None) else DEFAULT_CATALOG
 
 
@@ -332,18 +332,20 @@ def globs(text: str | None) -> tuple[str, ...] | None:
 
 def node_range(text: str | None, *, default: str = "1:64") -> list[int]:
     """Node counts from "A:B" or one number N (meaning 1:N)."""
-    spoken = text or default
-    first, colon, last = spoken.partition(":")
+    range_text = text or default
+    first, colon, last = range_text.partition(":")
     try:
         low, high = (int(first), int(last)) if colon else (1, int(first))
     except ValueError:
         low, high = 0, 0
-    if not 1 <= low <= high <= MOST_NODES:
-        beyond = f"goes beyond {MOST_NODES:,} nodes"
-        what = beyond if high > MOST_NODES else "is not a range of nodes"
-        raise engine.BadInput(f"{spoken!r} {what}", where="--nodes", remedy="write it like 1:64")
+    if not 1 <= low <= high <= MAX_CLUSTER_NODES:
+        beyond = f"goes beyond {MAX_CLUSTER_NODES:,} nodes"
+        what = beyond if high > MAX_CLUSTER_NODES else "is not a range of nodes"
+        raise engine.BadInput(
+            f"{range_text!r} {what}", where="--nodes", remedy="write it like 1:64"
+        )
     return list(range(low, high + 1))
 
 
-MOST_NODES = 10_000
-"""No cluster is larger; a slip of the keyboard should not fill the memory."""
+MAX_CLUSTER_NODES = 10_000
+"""Largest cluster; a typing error should not fill the memory."""

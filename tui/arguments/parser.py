@@ -1,4 +1,4 @@
-"""The parser of every command line: what is wrong with one is said in a line."""
+"""The parser of every command line: an error is reported in one line."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ import engine
 from tui.arguments import sections
 
 _NEGATIVE = re.compile(r"-(?:\$[\d.,]+|[\d.,]+[a-zA-Z$%])")
-_ALIKE = (re.compile(r"[^=]+=[^=]+"), re.compile(r"[\d.,]+%?"), re.compile(r".*\*.*"))
-"""Values that are told from a source by how they look: "k=10", "0.1", "m5.*"."""
+_VALUE_FORMS = (re.compile(r"[^=]+=[^=]+"), re.compile(r"[\d.,]+%?"), re.compile(r".*\*.*"))
+"""Forms of values that are distinguished from sources: "k=10", "0.1", "m5.*"."""
 
-ALIKE = 0.75
-"""How alike two options must be for one to be taken for a slip of the other."""
+MIN_SIMILARITY = 0.75
+"""Similarity from which an unknown option is taken for a misspelt one."""
 
 
 class OneLineParser(argparse.ArgumentParser):
@@ -32,15 +32,15 @@ class OneLineParser(argparse.ArgumentParser):
         super().__init__(formatter_class=sections.Help, **settings)
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Refuses an option that was given nothing, such as a variable of the shell that is not
-        set: it would be as good as not given."""
+        """Refuse options with an empty value, such as an unset shell variable, which would have no
+        effect; and values that argparse takes for options or sources."""
         self._given = () if args is None else tuple(args)
-        for option, value, word in self._apart():
-            if any(kind.fullmatch(value) and kind.fullmatch(word) for kind in _ALIKE):
+        for option, value, word in self._values_cut_by_blanks():
+            if any(kind.fullmatch(value) and kind.fullmatch(word) for kind in _VALUE_FORMS):
                 raise engine.BadInput(
                     f"a blank cuts off {word!r}",
                     where=option.option_strings[0],
-                    remedy=_together(option, value, word),
+                    remedy=_joined_form(option, value, word),
                 )
         flags = {name for each in self._actions if each.nargs == 0 for name in each.option_strings}
         for before, word in pairwise(["", *(args or ())]):
@@ -53,24 +53,24 @@ class OneLineParser(argparse.ArgumentParser):
                 )
             given = before.startswith("--") and before != "--" and before not in flags
             if given and "=" not in before and _NEGATIVE.match(word):
-                # argparse takes it for an option, and says that the one before lacks a value.
+                # argparse would take it for an option, and report a missing value.
                 raise engine.BadInput(
                     f"{word!r} is less than zero", where=before, remedy="give it a larger value"
                 )
         return super().parse_known_args(args, namespace)
 
     def error(self, message: str) -> Any:
-        """A mistake of one argument names it, as every other one does; argparse says "argument
-        --deadline: ..."."""
+        """Name the argument of an error like other errors do; argparse says "argument --deadline:
+        ..."."""
         help_of = f"see {self.prog} --help"
         named, colon, what = message.removeprefix("argument ").partition(": ")
         if message.startswith("argument ") and colon:
             raise engine.BadInput(what, where=named, remedy=help_of)
-        meant = self._meant(message)
+        meant = self._hint(message)
         raise engine.BadInput(message, remedy=f"{meant}{help_of}")
 
     def _print_message(self, message: str, file: Any = None) -> None:
-        """What --help and --version say; argparse lets it pass that it could not be written.
+        """Print --help and --version; argparse ignores that the stream cannot be written.
 
         Raises:
             OSError: where the stream takes nothing more.
@@ -79,28 +79,30 @@ class OneLineParser(argparse.ArgumentParser):
         stream.write(message)
         stream.flush()
 
-    def _meant(self, message: str) -> str:
-        """What would have been right: the options that look like the first one which is none ("did
-        you mean --instances? "), or sources before the options."""
-        for option, value, word in self._apart():
+    def _hint(self, message: str) -> str:
+        """A hint at the correct form: options similar to the first unknown one ("did you mean
+        --instances? "), or sources before the options."""
+        for option, value, word in self._values_cut_by_blanks():
             first = f"{message} ".startswith(f"unrecognized arguments: {word} ")
             samples = {sample.name for sample in engine.list_samples()} if first else set()
-            if first and _joins(option) == "," and word not in samples:
-                return f"{_together(option, value, word)}; "
-        many = any(each.nargs in ("*", "+") for each in self._actions if not each.option_strings)
-        if many and re.match(r"unrecognized arguments: [^-]", message):
+            if first and _separator(option) == "," and word not in samples:
+                return f"{_joined_form(option, value, word)}; "
+        takes_sources = any(
+            each.nargs in ("*", "+") for each in self._actions if not each.option_strings
+        )
+        if takes_sources and re.match(r"unrecognized arguments: [^-]", message):
             return "all sources stand before the options; "  # argparse takes one group of them
         known = [name for each in self._actions for name in each.option_strings]
         unknown = re.search(r"(?<=^unrecognized arguments: )--[a-z-]+", message)
-        close = get_close_matches(unknown[0], known, cutoff=ALIKE) if unknown else []
-        return f"did you mean {' or '.join(close)}? " if close else ""
+        similar = get_close_matches(unknown[0], known, cutoff=MIN_SIMILARITY) if unknown else []
+        return f"did you mean {' or '.join(similar)}? " if similar else ""
 
-    def _apart(self) -> Iterator[tuple[argparse.Action, str, str]]:
+    def _values_cut_by_blanks(self) -> Iterator[tuple[argparse.Action, str, str]]:
         """(option, its value, the word behind it) where the option takes several values and the
-        word is no file, no address and no glob of files: such values are often written with blanks
-        between them."""
+        word is no file, address or glob of files: such values are often written with blanks between
+        them."""
         several = {
-            name: each for each in self._actions if _joins(each) for name in each.option_strings
+            name: each for each in self._actions if _separator(each) for name in each.option_strings
         }
         for name, value, word in zip(self._given, self._given[1:], self._given[2:], strict=False):
             source = word.startswith("-") or "/" in word or os.path.exists(word)
@@ -110,21 +112,21 @@ class OneLineParser(argparse.ArgumentParser):
 
 
 def _is_glob_of_no_type(word: str) -> bool:
-    """Whether it is a pattern that the shell found no file for, and that no bundled catalog has a
-    type for either: it was meant for files."""
+    """Whether it is a pattern that matched no file in the shell and no type of a bundled catalog:
+    it was meant for files."""
     if "*" not in word:
         return False
     catalogs = (engine.load_catalog(entry.path) for entry in engine.list_catalogs())
     return not any(fnmatch.filter(catalog.offers, word) for catalog in catalogs)
 
 
-def _joins(option: argparse.Action) -> str:
-    """What stands between several values of an option: a comma, or the option once more; "" where
-    it takes one value."""
+def _separator(option: argparse.Action) -> str:
+    """Separator between several values of an option: a comma, or the option once more; "" where it
+    takes one value."""
     if isinstance(option.default, list):
         return f" {option.option_strings[0]} "
     return "," if str(option.metavar).endswith(",...") else ""
 
 
-def _together(option: argparse.Action, value: str, word: str) -> str:
-    return f"write {option.option_strings[0]} {value}{_joins(option)}{word}"
+def _joined_form(option: argparse.Action, value: str, word: str) -> str:
+    return f"write {option.option_strings[0]} {value}{_separator(option)}{word}"

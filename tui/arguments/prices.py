@@ -1,4 +1,4 @@
-"""Whose prices an answer takes: the catalog that is named, else that of where the job ran."""
+"""The catalog of the prices: the one that is named, else that of the provider where the job ran."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import engine
 from tui.arguments import options
 
 SERVICES = ("emr", "dataproc")
-"""Targets of an export that say what runs the executors, and on whose machines."""
+"""Export targets that determine the platform and the provider."""
 
 
 def where_it_ran(
     args: argparse.Namespace, *profiles: engine.Profile, candidates: Sequence[str] = ()
 ) -> engine.WhereItRan:
-    """Whose prices hold where --catalog does not say."""
+    """Catalog and platform where --catalog does not name one."""
     named = [*candidates, *(options.globs(getattr(args, "instances", None)) or ())]
     for option in ("own", "limit"):
         named += [text.partition("=")[0] for text in getattr(args, option, [])]
@@ -26,20 +26,20 @@ def where_it_ran(
     return engine.where_it_ran(*profiles, ran_on=ran_on, platform=platform, candidates=named)
 
 
-def priced(
+def catalog_for(
     args: argparse.Namespace, *profiles: engine.Profile, candidates: Sequence[str] = ()
 ) -> tuple[engine.Catalog, engine.Notice | None]:
-    """The catalog of --catalog, else that of where the runs ran, with what is to be said of it.
+    """The catalog of --catalog, else that of where the runs ran, with a notice on that choice.
 
     Args:
         candidates: types that the question names.
     """
     if args.catalog is not None:
         return options.catalog_of(args), None
-    found = where_it_ran(args, *profiles, candidates=candidates)
-    return options.catalog_of(args, found.catalog, platform=found.platform), found.notice
+    origin = where_it_ran(args, *profiles, candidates=candidates)
+    return options.catalog_of(args, origin.catalog, platform=origin.platform), origin.notice
 
 
-def noting(profile: engine.Profile, notice: engine.Notice | None) -> engine.Profile:
-    """The profile with what is to be said of its answers."""
+def with_notice(profile: engine.Profile, notice: engine.Notice | None) -> engine.Profile:
+    """The profile with a notice for its answers."""
     return profile if notice is None else replace(profile, notices=(*profile.notices, notice))

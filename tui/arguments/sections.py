@@ -1,4 +1,4 @@
-"""How --help is laid out: options by their subject, examples at the end."""
+"""Layout of --help: options grouped by subject, examples at the end."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ JOB = "what the job is given"
 MODEL = "the model"
 
 
-def of(
+def section(
     parser: argparse._ActionsContainer, title: str, description: str | None = None
 ) -> argparse._ActionsContainer:
-    """Where --help shows the options of a subject: each stands once, in the order in which they are
-    asked for first. A section is its own: what is added to one stays in it."""
+    """The section of --help for a subject; sections appear in the order of first use. An argument
+    group is returned as it is: options added to it stay in it."""
     if not isinstance(parser, argparse.ArgumentParser):
         return parser
     known = (group for group in parser._action_groups if group.title == title)
@@ -28,12 +28,12 @@ def of(
 
 
 class Help(argparse.RawDescriptionHelpFormatter):
-    """Sections tell of the options: the first line names those alone without which nothing runs."""
+    """The usage line names only what is required; the sections list the options."""
 
     def add_usage(
         self, usage: Any, actions: Iterable[argparse.Action], groups: Any, prefix: Any = None
     ) -> None:
         needed = [each for each in actions if each.required or not each.option_strings]
-        if prefix is None:  # one is given where the name of a command below is made of this line
+        if prefix is None:  # argparse passes one to derive the name of a subcommand from this line
             self._prog += " [OPTION ...]"
         super().add_usage(usage, needed, groups, prefix)

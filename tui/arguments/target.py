@@ -1,4 +1,4 @@
-"""The cluster that a prediction is asked for, from the command's arguments."""
+"""The cluster of a prediction, from the command's arguments."""
 
 from __future__ import annotations
 
@@ -7,33 +7,33 @@ from dataclasses import replace
 
 import engine
 from tui.arguments import options, prices
-from tui.arguments.layouts import check_laid_out
+from tui.arguments.layouts import check_layout_applies
 
 
 def cluster_of(
     args: argparse.Namespace, profile: engine.Profile, *, nodes: int | None
 ) -> engine.Cluster:
     """The cluster asked for: executors, nodes of a type, or that of the profile's largest run."""
-    looked_up = ["--catalog"] * (args.catalog is not None) + options.given_terms(args)
+    catalog_options = ["--catalog"] * (args.catalog is not None) + options.given_terms(args)
     if args.executors is not None:
         if nodes is not None or args.instance is not None:
             raise engine.BadInput(
                 "give either nodes (--nodes, --instance) or executors (--executors), not both"
             )
-        if looked_up:
+        if catalog_options:
             raise engine.BadInput(
                 "executors are no instance types: nothing is looked up in a catalog",
-                where=" ".join(looked_up),
+                where=" ".join(catalog_options),
                 remedy="leave it out, or give --nodes N --instance TYPE",
             )
-        check_laid_out(args)
+        check_layout_applies(args)
         return _of_executors(args, profile)
     if args.executor_cores is not None or args.executor_memory is not None:
         raise engine.BadInput(
             "--executor-cores and --executor-memory need --executors", remedy="add --executors N"
         )
     if nodes is None:
-        return _as_run(args, profile, looked_up)
+        return _as_run(args, profile, catalog_options)
     name = args.instance or _only_type(profile)
     catalog = type_catalog(args, profile, name)
     _check_used(args, catalog)
@@ -41,7 +41,7 @@ def cluster_of(
 
 
 def _check_used(args: argparse.Namespace, catalog: engine.Catalog | None) -> None:
-    """Refuses terms of a catalog where none is used."""
+    """Refuse terms of a catalog where none is used."""
     if catalog is None and options.given_terms(args):
         raise engine.BadInput(
             "no catalog is used",
@@ -53,8 +53,8 @@ def _check_used(args: argparse.Namespace, catalog: engine.Catalog | None) -> Non
 def at_prices_of(
     cluster: engine.Cluster, args: argparse.Namespace, profile: engine.Profile
 ) -> engine.Cluster:
-    """The cluster, measured or asked for, with the catalog whose price its type has; as it is where
-    there is none.
+    """The cluster, measured or asked for, with the catalog that has its type's price; unchanged
+    where there is none.
 
     Raises:
         UnknownName: where the catalog that is named has no such type.
@@ -80,13 +80,13 @@ ADD_CATALOG = "add --catalog NAME, or leave it out"
 
 
 def check_on_demand(args: argparse.Namespace, why: str = NO_SPOT, *, remedy: str) -> None:
-    """Refuses spot nodes where no catalog has their price, and where nobody names the nodes."""
+    """Refuse spot nodes where no catalog has their price, or no nodes are named."""
     if given := options.given(args, ("spot", "max_spot")):
         raise engine.BadInput(why, where=" ".join(given), remedy=remedy)
 
 
 def check_unpriced(args: argparse.Namespace, why: str = NO_PRICES, *, remedy: str) -> None:
-    """Refuses terms of prices where no cost is told."""
+    """Refuse terms of prices where no cost is computed."""
     if given := options.given(args, ("discount", "dbu_price")):
         raise engine.BadInput(why, where=" ".join(given), remedy=remedy)
 
@@ -94,7 +94,7 @@ def check_unpriced(args: argparse.Namespace, why: str = NO_PRICES, *, remedy: st
 def _as_run(
     args: argparse.Namespace, profile: engine.Profile, looked_up: list[str]
 ) -> engine.Cluster:
-    """The cluster of the profile's largest run, where the command says none.
+    """The cluster of the profile's largest run, where the command names none.
 
     Args:
         looked_up: the options that were given of what a type is looked up in.
@@ -108,55 +108,59 @@ def _as_run(
             where=" ".join(looked_up),
             remedy="add --nodes N --instance TYPE, or --ran-on TYPE",
         )
-    check_laid_out(args)
+    check_layout_applies(args)
     return largest.cluster
 
 
 def type_catalog(
     args: argparse.Namespace, profile: engine.Profile, name: str | None
 ) -> engine.Catalog | None:
-    """The catalog that a type is looked up in: that of --catalog, or of --ran-on, or of where it
-    ran. None for the nodes that the profile knows, where a run table tells their price, and where
-    no catalog knows them."""
+    """The catalog in which a type is looked up: that of --catalog, or of --ran-on, or of where
+    it ran. None for nodes of the profile whose price is in a run table, and for types of no
+    catalog."""
     if args.catalog is not None:
         return options.catalog_of(args)
     if name is None:
         return None
-    origin, _, stated = (args.ran_on or "").partition("@")
-    if name == origin and stated:
-        found, _ = engine.named_type(args.ran_on, first=options.looked_in(args))
+    origin, _, origin_catalog = (args.ran_on or "").partition("@")
+    if name == origin and origin_catalog:
+        known_type, _ = engine.named_type(args.ran_on, first=options.lookup_catalog(args))
         where = prices.where_it_ran(args, profile, candidates=(name,))
-        platform = where.platform if where.catalog == stated else None
-        return options.catalog_of(args, stated, platform=platform) if found else None
+        platform = where.platform if where.catalog == origin_catalog else None
+        return options.catalog_of(args, origin_catalog, platform=platform) if known_type else None
     if name == origin:
-        return _knowing(args, profile, name)
+        return _catalog_with_price(args, profile, name)
     if name in profile.instance_types:
         priced = engine.observed_price(profile, name) is not None
-        return None if priced else _knowing(args, profile, name)
-    return prices.priced(args, profile, candidates=(name,))[0]
+        return None if priced else _catalog_with_price(args, profile, name)
+    return prices.catalog_for(args, profile, candidates=(name,))[0]
 
 
-def _knowing(args: argparse.Namespace, profile: engine.Profile, name: str) -> engine.Catalog | None:
-    """The catalog whose price a measured type has: that of where it ran, else as `--ran-on` finds
-    it, a historic one too."""
-    catalog, _ = prices.priced(args, profile, candidates=(name,))
+def _catalog_with_price(
+    args: argparse.Namespace, profile: engine.Profile, name: str
+) -> engine.Catalog | None:
+    """The catalog with the price of a measured type: that of where it ran, else the one that
+    `--ran-on` finds, even a historic one."""
+    catalog, _ = prices.catalog_for(args, profile, candidates=(name,))
     if name in catalog.offers:
         return catalog
     try:
-        found, _ = engine.find_type(name, first=options.looked_in(args))
+        found_in, _ = engine.find_type(name, first=options.lookup_catalog(args))
     except engine.UnknownName:
         return None
-    return options.catalog_of(args, found.name)
+    return options.catalog_of(args, found_in.name)
 
 
-def noted(
+def with_price_notice(
     args: argparse.Namespace, profile: engine.Profile, cluster: engine.Cluster
 ) -> engine.Profile:
-    """The profile with what is to be said of the prices of a cluster, where nobody named them."""
+    """The profile with a notice on the prices of a cluster, where the user named no catalog."""
     if args.catalog is not None or cluster.catalog is None:
         return profile
     where = prices.where_it_ran(args, profile, candidates=tuple(cluster.composition))
-    return prices.noting(profile, where.notice if where.catalog == cluster.catalog.name else None)
+    return prices.with_notice(
+        profile, where.notice if where.catalog == cluster.catalog.name else None
+    )
 
 
 def _of_executors(args: argparse.Namespace, profile: engine.Profile) -> engine.Cluster:
@@ -172,7 +176,7 @@ def _of_executors(args: argparse.Namespace, profile: engine.Profile) -> engine.C
 
 
 def _only_type(profile: engine.Profile) -> str | None:
-    """The type that --instance may leave out: the only one, or the unnamed nodes of the logs."""
+    """The type where --instance is left out: the only one, or the unnamed nodes of the logs."""
     types = profile.instance_types
     if len(types) > 1:
         raise engine.BadInput(

@@ -1,4 +1,4 @@
-"""The options that say what the job is given, and the workload that they make."""
+"""Options for the workload of the job."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ import argparse
 
 import engine
 from tui.arguments import options, sections
-from tui.words.job_words import parse_iterations, parse_parameters
+from tui.input_text.job_text import parse_iterations, parse_parameters
 
 
 def add_workload(parser: argparse.ArgumentParser, *, size: str = "", iterations: str = "") -> None:
-    """What the job is given, and the model that predicts it.
+    """Add the workload options, and the model that predicts it.
 
     Args:
         size, iterations: what is added to the help of those options.
     """
-    group = sections.of(parser, sections.JOB)
+    group = sections.section(parser, sections.JOB)
     options.add_resources(parser)
     group.add_argument(
         "--input-size",
@@ -30,8 +30,8 @@ def add_workload(parser: argparse.ArgumentParser, *, size: str = "", iterations:
 
 
 def add_job(parser: argparse.ArgumentParser, *, iterations: str = "") -> None:
-    """What the job is given beside its input."""
-    group = sections.of(parser, sections.JOB)
+    """Add iterations and parameters of the job."""
+    group = sections.section(parser, sections.JOB)
     group.add_argument("--iterations", metavar="K", help=f"number of iterations{iterations}")
     group.add_argument(
         "--param", action="append", default=[], metavar="NAME=VALUE", help="a parameter of the job"
@@ -39,7 +39,7 @@ def add_job(parser: argparse.ArgumentParser, *, iterations: str = "") -> None:
 
 
 def workload_of(args: argparse.Namespace, profile: engine.Profile) -> engine.Workload:
-    """The workload asked for; what is not said is that of the profile's largest run."""
+    """The workload asked for; what is not given is that of the profile's largest run."""
     base = profile.reference_workload
     if args.input_size is not None:
         base = profile.workload_sized(args.input_size, where="--input-size")

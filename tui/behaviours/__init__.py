@@ -1,1 +1,1 @@
-"""What the planner does with keys, dialogs and messages: parts of the app, one file a concern."""
+"""The behaviour of the planner: mixins of `PlannerApp`, one file per concern."""

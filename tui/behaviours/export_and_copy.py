@@ -1,4 +1,4 @@
-"""The answer for elsewhere: as text to paste, or as a sentence. Both wait until it is settled."""
+"""Export and copy of the answer. Both wait until the answer is settled."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import engine
 from tui import format as text
-from tui.views import words
+from tui.views import sentences
 
 if TYPE_CHECKING:
     from engine import Choice
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def export(app: PlannerApp) -> None:
-    """The recommendation (or the feasible type under the cursor) as text, once it is settled."""
+    """Export the recommendation (or the feasible type under the cursor), once it is settled."""
     if app.state.view == "experiments":
         app.export_runs()
     else:
@@ -34,12 +34,12 @@ def _export_answer(app: PlannerApp) -> None:
     if choice is None:
         app.show_notice("there is no recommendation to export; loosen the goal", "warn")
         return
-    found, plan = answer.report.recommendation, answer.built.plan
+    recommendation, plan = answer.report.recommendation, answer.built.plan
     spot = answer.report.billing.spot
     app.push_screen(
         ExportScreen(
             [Target(target.name, target.summary, target.suffix) for target in engine.EXPORTS],
-            lambda target: plan.export(found, to=target, choice=choice, spot=spot),
+            lambda target: plan.export(recommendation, to=target, choice=choice, spot=spot),
             application=answer.built.profile.name,
             what=text.composition(dict(choice.composition)) or choice.note,
             glyphs=app.glyphs,
@@ -57,16 +57,17 @@ def chosen(app: PlannerApp) -> Choice | None:
     """The composition under the cursor where it meets the goal, else the recommended one."""
     if app.answer is None:
         return None
-    found = app.answer.report.recommendation
+    recommendation = app.answer.report.recommendation
     if app.state.selected is not None:
-        for choice in found.alternatives:
+        for choice in recommendation.alternatives:
             if choice.instance == app.state.selected:
                 return choice
-    return found.recommended
+    return recommendation.recommended
 
 
 def copy(app: PlannerApp) -> None:
-    """The answer in a sentence, or the line that makes the runs, to the terminal's clipboard."""
+    """Copy the answer as a sentence, or the command that makes the training runs, to the terminal's
+    clipboard."""
     app.when_settled(lambda: _copy_answer(app), then="it is copied")
 
 
@@ -75,13 +76,13 @@ def _copy_answer(app: PlannerApp) -> None:
         _say_there_is_none(app)
         return
     if app.state.view == "experiments":
-        sentence = app.training_line()
+        sentence = app.collect_command()
         if not sentence:
             app.show_notice("there are no runs to copy yet", "warn")
             return
     else:
-        sentence = words.headline_text(app.answer, app.marks)
-    app.copy_to_clipboard(text.shown(sentence))
+        sentence = sentences.headline_text(app.answer, app.marks)
+    app.copy_to_clipboard(text.escaped(sentence))
     app.show_notice(
         "sent to the terminal's clipboard (where that is ignored: e exports to a file)", "good"
     )

@@ -1,11 +1,10 @@
-"""What the panels tell the planner: a slider that moved, a row that was pointed at or chosen, a
-click on a bar."""
+"""Messages of the panels: a slider moved, a row was pointed at or chosen, a bar was clicked."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tui.behaviours.part import PlannerPart
+from tui.behaviours.planner_mixin import PlannerMixin
 from tui.changes import Select
 from tui.views import inputs
 from tui.views.bars import Bar
@@ -18,58 +17,58 @@ if TYPE_CHECKING:
     from tui.views.prose import Line
 
 
-class PanelEvents(PlannerPart):
-    """A part of `PlannerApp`."""
+class PanelEvents(PlannerMixin):
+    """Mixin of `PlannerApp`."""
 
     _refusal: tuple[Line, ...] = ()
-    """The notice about the last input that was not taken."""
+    """The notice about the last refused input."""
 
     def on_goal_panel_moved(self, message: GoalPanel.Moved) -> None:
-        """A slider moved: what was refused before is no longer what the screen shows."""
+        """A slider moved: the notice about a refused input no longer applies."""
         app = self.planner
         self.drop_refusal()
         app.dispatch(message.action)
 
     def on_goal_panel_typing(self, message: GoalPanel.Typing) -> None:
-        """Typing began, which takes other keys; or it was given up, or left the value as it was."""
+        """Typing into a slider began or ended; other keys are shown."""
         if not message.editing:
             self.drop_refusal()
         self.planner._panels.show_keys()
 
     def drop_refusal(self) -> None:
-        """Take the notice about a refused input away, where that is still the one that is seen."""
+        """Close the notice about a refused input, where it is still visible."""
         app = self.planner
-        if self._refusal and app.notice_put == self._refusal:
-            app.put_notice(app.standing)
+        if self._refusal and app.current_notice == self._refusal:
+            app.set_notice(app.sticky_notice)
         self._refusal = ()
 
     def on_goal_panel_refused(self, message: GoalPanel.Refused) -> None:
         self.show_refusal(message.text)
 
     def show_refusal(self, words: str) -> None:
-        """Say why an input is not taken, until one is."""
+        """Show why an input is refused, until one is accepted."""
         app = self.planner
         app.show_notice(words, "bad")
-        self._refusal = app.notice_put
+        self._refusal = app.current_notice
 
-    def on_table_moved(self, event: Table.Moved) -> None:
-        """The cursor of a table went to another row, of which other words are said."""
+    def on_table_cursor_moved(self, event: Table.CursorMoved) -> None:
+        """The cursor of a table went to another row."""
         app = self.planner
-        app._panels.say_below([])
+        app._panels.show_status([])
         if event.table.id in ("short", "full"):
-            app.dispatch(Select(app._panels.type_at(event.table.id, event.index)))
+            app.dispatch(Select(app._panels.instance_at(event.table.id, event.index)))
         elif event.table.id == FRONTIER_LIST and (answer := app._holding(event.index)):
             from tui.views import frontier
 
-            app.dispatch(frontier.selection(answer, event.index))
+            app.dispatch(frontier.select_action(answer, event.index))
         elif event.table.id in ("models", "pins", "next-runs", "training-runs"):
             app._panels.show()
         else:
             app._panels.explain()
 
     def on_short_list_resized(self) -> None:
-        """The compositions that there is room for now: below the charts, in their own view or on
-        the frontier."""
+        """A list of compositions has another height: fill it again, below the charts, in its own
+        view or on the frontier."""
         app = self.planner
         if app.answer is None:
             return
@@ -82,8 +81,8 @@ class PanelEvents(PlannerPart):
         elif app.state.view == "compositions":
             compositions.show_rows(app._panels, "full", app.answer, compositions.FULL_LIST)
 
-    async def on_table_chosen(self, event: Table.Chosen) -> None:
-        """Enter: change the input of the row."""
+    async def on_table_row_chosen(self, event: Table.RowChosen) -> None:
+        """Enter on a row: change that input, adopt that point, or return to that pin."""
         app = self.planner
         if event.table.id == "inputs":
             await app.run_action(inputs.ROWS[event.index])
@@ -92,24 +91,24 @@ class PanelEvents(PlannerPart):
         elif event.table.id == "pins":
             app.return_to_pin(event.index)
 
-    def follow(self, place: int) -> None:
-        """The sliders to where a point of the frontier is the answer."""
+    def follow(self, index: int) -> None:
+        """Set the sliders to the goal for which a point of the frontier is the answer."""
         from tui.views import frontier
 
         app = self.planner
-        if answer := app._holding(place):
-            follow = frontier.followed(answer, place)
-            app.dispatch(follow)
-            app.show_notice(frontier.said(follow), "good")
+        if answer := app._holding(index):
+            action = frontier.goal_action(answer, index)
+            app.dispatch(action)
+            app.show_notice(frontier.goal_notice(action), "good")
 
-    def _holding(self, place: int) -> Answer | None:
-        """The answer where its frontier has that row: one that was pressed on may be gone."""
+    def _holding(self, index: int) -> Answer | None:
+        """The answer, if its frontier has that row: a row that was clicked may be gone."""
         app = self.planner
         answer = app.answer
-        found = answer is not None and place < len(answer.report.recommendation.frontier)
-        return answer if found else None
+        exists = answer is not None and index < len(answer.report.recommendation.frontier)
+        return answer if exists else None
 
     async def on_bar_pressed(self, event: Bar.Pressed) -> None:
-        """A click on a key, a view or the source."""
+        """A key, a view or the source was clicked in a bar."""
         app = self.planner
         await app.run_action(event.action)

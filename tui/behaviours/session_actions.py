@@ -1,5 +1,4 @@
-"""The actions of a working day: undo and redo, scenarios saved and opened, the last session,
-leaving cleanly."""
+"""Session actions: undo and redo, scenarios saved and loaded, the last session, a clean exit."""
 
 from __future__ import annotations
 
@@ -11,29 +10,30 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import engine
-from tui.behaviours.part import PlannerPart
-from tui.changes import Adopt, Restore
+from tui.behaviours.planner_mixin import PlannerMixin
+from tui.changes import LoadInputs, RestoreInputs
 from tui.history import History, difference
 from tui.start import DEFAULT_SAMPLE
 from tui.state import PlanState
 
 if TYPE_CHECKING:
-    from tui.kept.pin_file import Kept
+    from tui.storage.scenario_file import SavedPlan
 
 ENDING = (signal.SIGTERM, signal.SIGHUP)
-"""Signals that end the planner as a key would: the terminal restored, the session kept."""
+"""Signals that end the planner like the quit key: the terminal is restored, the session saved."""
 
-GRACE_SECONDS = 3.0
-"""How long a signal waits for what was typed before it: who sends one kills what stays for long."""
+SIGNAL_GRACE_SECONDS = 3.0
+"""How long a signal waits for the keys typed before it: whoever sends it kills a process that stays
+longer."""
 
 
-class SessionActions(PlannerPart):
-    """A part of `PlannerApp`."""
+class SessionActions(PlannerMixin):
+    """Mixin of `PlannerApp`."""
 
-    _left_by = False
+    _signalled = False
 
     def action_suspend(self) -> None:
-        """Back to the shell that started the planner, until it is let go on."""
+        """Suspend to the shell that started the planner."""
         app = self.planner
         app.action_suspend_process()
         driver = app._driver
@@ -42,133 +42,136 @@ class SessionActions(PlannerPart):
             app.show_notice("no shell waits behind the planner; ctrl+q leaves it", "warn")
 
     def action_undo(self) -> None:
-        """Take back the last change of an input."""
+        """Undo the last change of an input."""
         app = self.planner
-        self._travel(app.history.undone(app.state), "undone", "nothing to undo")
+        self._apply_step(app.history.undone(app.state), "undone", "nothing to undo")
 
     def action_redo(self) -> None:
-        """Do again what was taken back."""
+        """Redo what was undone."""
         app = self.planner
-        self._travel(app.history.redone(app.state), "done again", "nothing to redo")
+        self._apply_step(app.history.redone(app.state), "done again", "nothing to redo")
 
-    def travel_to(self, target: PlanState, *, history: History | None = None) -> None:
-        """Go to the inputs and the view of another state, which is no step to be undone."""
+    def restore_state(self, target: PlanState, *, history: History | None = None) -> None:
+        """Go to the inputs and the view of another state; this is no step to be undone."""
         app = self.planner
-        app.dispatch(Restore(target))
+        app.dispatch(RestoreInputs(target))
         app.state = replace(
             app.state, view=target.view, chart=target.chart, selected=target.selected
         )
         app.history = history or app.history
-        app.put_notice([])
+        app.set_notice([])
         app._panels.show()
 
-    def _travel(self, step: tuple[History, PlanState] | None, done: str, none: str) -> None:
-        """Go to another state of the history and say what changed."""
+    def _apply_step(self, step: tuple[History, PlanState] | None, done: str, none: str) -> None:
+        """Go to a state of the history and show what changed."""
         app = self.planner
         if step is None:
             app.show_notice(none, "warn")
             return
         before = app.state
         app.history, target = step
-        app.dispatch(Restore(target))
+        app.dispatch(RestoreInputs(target))
         app.show_notice(f"{done}: {difference(before, app.state)}", "base")
 
     def action_scenario_save(self, name: str = "") -> None:
-        """Keep every input under a name or in a file."""
+        """Save every input under a name or in a file."""
         app = self.planner
         if not name:
             app.type_command("save ")
             return
-        from tui.kept import keeping
-        from tui.kept.pin_file import Kept
+        from tui.storage import scenario_store
+        from tui.storage.scenario_file import SavedPlan
 
         try:
-            path, former = keeping.save(name, Kept(app.state, app.pins))
+            path, former = scenario_store.save(name, SavedPlan(app.state, app.pins))
         except engine.EngineError as error:
             app.show_notice(str(error), "bad")
         else:
-            said = f"saved as {path}; open it with :load {name}"
+            saved_as = f"saved as {path}; open it with :load {name}"
             replaced = f", and the one that it replaced with :load {former}" if former else ""
-            app.show_notice(said + replaced, "good")
+            app.show_notice(saved_as + replaced, "good")
 
     def action_scenario_load(self, name: str = "") -> None:
-        """Take every input from a scenario."""
+        """Load every input from a scenario."""
         app = self.planner
         if not name:
             app.type_command("load ")
             return
-        from tui.kept import keeping
+        from tui.storage import scenario_store
 
         try:
-            app.take_up(keeping.load(name))
+            app.load_saved_plan(scenario_store.load(name))
         except engine.EngineError as error:
             app.show_notice(str(error), "bad")
 
     def action_resume(self) -> None:
-        """Go on with the session that was left last."""
-        from tui.kept import keeping
+        """Load the session that was saved last."""
+        from tui.storage import scenario_store
 
         app = self.planner
         try:
-            app.take_up(keeping.last_session())
+            app.load_saved_plan(scenario_store.last_session())
         except engine.EngineError as error:
             app.show_notice(str(error), "bad")
 
-    def take_up(self, kept: Kept) -> None:
-        """A scenario with its pins; those of the same name are replaced, the others stay."""
+    def load_saved_plan(self, saved: SavedPlan) -> None:
+        """Load a scenario with its pins; pins of the same name are replaced, the others stay."""
         from tui.pins import with_pin
 
         app = self.planner
-        for pin in kept.pins:
+        for pin in saved.pins:
             app.pins = with_pin(app.pins, pin)
-        self.adopt(kept.state, read=True)
+        self.adopt(saved.state, read=True)
 
     def adopt(self, target: PlanState, *, read: bool = False) -> None:
-        """Every input and the view of another state, as one step that can be undone, and that is
-        refused as a whole; with `read` on evidence that is read anew."""
+        """Load every input and the view of another state, as one step that can be undone and is
+        refused as a whole. With `read` its evidence is read anew."""
         app = self.planner
         before = None if app.busy else app.state
-        app.dispatch(Adopt(target, read))
-        app.left = before if app.busy else None
+        app.dispatch(LoadInputs(target, read))
+        app.replaced_inputs = before if app.busy else None
         app.action_view(target.view)
 
     @property
-    def session_state(self) -> Kept | None:
-        """What is worth keeping: what was planned, not where a tour has led, and not a sample that
-        was only looked at."""
+    def session_state(self) -> SavedPlan | None:
+        """What to save as session: what was planned, not where a tour has led; None for a sample
+        that was only looked at."""
         app = self.planner
-        from tui.kept.pin_file import Kept
+        from tui.storage.scenario_file import SavedPlan
 
-        kept = Kept(app.state, app.pins) if app.guide is None else app.guide.kept
-        looked_at = kept.state.sources == (DEFAULT_SAMPLE,) and not app.history.past
-        if (looked_at and not kept.pins) or (app.guide and app.played):
+        saved = SavedPlan(app.state, app.pins) if app.guide is None else app.guide.plan_before
+        looked_at = saved.state.sources == (DEFAULT_SAMPLE,) and not app.history.past
+        if (looked_at and not saved.pins) or (app.guide and app.tour_options):
             return None
-        return kept
+        return saved
 
     def keep_session(self) -> None:
-        """Keep the session; that it cannot be kept is said, and keeps nobody from leaving."""
-        from tui.kept import keeping
+        """Save the session; a failure is printed and does not prevent the exit."""
+        from tui.storage import scenario_store
 
-        kept = self.session_state
-        if kept is None:
+        saved = self.session_state
+        if saved is None:
             return
         try:
-            keeping.save_session(kept)
+            scenario_store.save_session(saved)
         except (engine.EngineError, OSError, ValueError) as error:
             print(f"sparkplan: the session was not kept: {error}", file=sys.stderr)
 
-    def leave_on_signals(self) -> None:
-        """Have the signals that end a process leave through the same door as a key does."""
+    def install_signal_handlers(self) -> None:
+        """Let the signals that end a process quit like the key does."""
         if self.planner.is_headless:
             return
         loop = asyncio.get_running_loop()
         for number in ENDING:
-            loop.add_signal_handler(number, self.leave_by, number)
+            loop.add_signal_handler(number, self.quit_on_signal, number)
 
-    def leave_by(self, number: signal.Signals) -> None:
-        """Leave in order, but soon. A terminal that has gone tells it twice, by a signal too."""
+    def quit_on_signal(self, number: signal.Signals) -> None:
+        """Quit after pending keys, but soon. A terminal that closes reports it twice, also by a
+        signal."""
         app = self.planner
-        if not self._left_by:
-            self._left_by = True
-            app.set_timer(GRACE_SECONDS, partial(app.exit, None, 128 + number))
-            app.call_later(app.leave_in_order, 128 + number)  # behind the keys that are there
+        if not self._signalled:
+            self._signalled = True
+            app.set_timer(SIGNAL_GRACE_SECONDS, partial(app.exit, None, 128 + number))
+            app.call_later(
+                app.quit_after_pending_keys, 128 + number
+            )  # behind the keys that are there

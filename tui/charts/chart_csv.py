@@ -1,4 +1,4 @@
-"""Curves and frontiers as CSV: every number, none rounded; what is not known is empty."""
+"""Curves and frontiers as CSV: unrounded numbers; what is unknown is empty."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ CURVE_HEAD = (
 CHOICE_HEAD = ("composition", *CURVE_HEAD[1:])
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""What a spreadsheet would run when a text begins so."""
+"""First characters of a text that a spreadsheet would run as a formula."""
 
 
 def of_curves(curves: Iterable[Curve], *, confidence: float) -> str:
     """All curves, one row per type and number of nodes."""
     rows = (
         (
-            *(curve.instance, int(curve.nodes[place]), curve.seconds[place]),
-            *(curve.low[place], curve.high[place], confidence, curve.cost_usd[place]),
-            *(curve.p_deadline[place], bool(curve.feasible[place])),
+            *(curve.instance, int(curve.nodes[i]), curve.seconds[i]),
+            *(curve.low[i], curve.high[i], confidence, curve.cost_usd[i]),
+            *(curve.p_deadline[i], bool(curve.feasible[i])),
         )
         for curve in curves
-        for place in range(len(curve.nodes))
+        for i in range(len(curve.nodes))
     )
     return format_csv(CURVE_HEAD, rows)
 
@@ -49,7 +49,7 @@ def of_choices(points: Sequence[Choice], meets: Sequence[bool], *, confidence: f
 
 
 def format_csv(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    """A table as RFC 4180 has it, but for line ends as everywhere here."""
+    """A table by RFC 4180, except that lines end in LF."""
     written = io.StringIO()
     writer = csv.writer(written, lineterminator="\n")
     writer.writerow(head)
@@ -58,7 +58,7 @@ def format_csv(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
 
 
 def _cell(value: Any) -> str:
-    """A value as text that reads back as the same number; text that no spreadsheet runs."""
+    """A value as text that reads back as the same number, and that no spreadsheet runs."""
     if value is None:
         return ""
     if isinstance(value, bool):

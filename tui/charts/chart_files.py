@@ -1,4 +1,4 @@
-"""The charts of the planner as files: pictures (SVG) or every number (CSV)."""
+"""Saves the planner's charts as files: pictures (SVG) or numbers (CSV)."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import engine
 from tui import format as text
 from tui.charts import chart_csv
 from tui.charts.chart_svg import Panel, format_svg
-from tui.kept.places import is_there
-from tui.screens.export import harmless
-from tui.views import curves, frontier, words
+from tui.screens.export import safe_name
+from tui.storage.user_folders import path_exists
+from tui.views import curves, frontier, sentences
 from tui.views.chart_axes import TITLES
 
 if TYPE_CHECKING:
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
 ENDINGS = (".svg", ".csv")
 
 
-def suggested(app: PlannerApp) -> str:
+def suggested_name(app: PlannerApp) -> str:
     """A file name for the charts of the view; a picture, as numbers end in .csv."""
     view = "frontier" if app.state.view == "frontier" else "curves"
-    return f"{harmless(app.built.profile.name if app.built else '')}-{view}.svg"
+    return f"{safe_name(app.built.profile.name if app.built else '')}-{view}.svg"
 
 
 def save(app: PlannerApp, name: str, *, allowed: str) -> str:
-    """Write a file and say so; what is there already is replaced only when asked twice.
+    """Write a file; an existing one is replaced only when asked twice.
 
     Args:
-        allowed: the file that was refused the last time.
+        allowed: the path that was refused the last time.
 
     Returns:
         the file that was refused now, empty when none was.
@@ -41,7 +41,7 @@ def save(app: PlannerApp, name: str, *, allowed: str) -> str:
             raise engine.BadInput(
                 f"{name!r} is neither a picture nor a table", remedy="end it in .svg or .csv"
             )
-        if is_there(path) and str(path) != allowed:
+        if path_exists(path) and str(path) != allowed:
             app.show_notice(f"{path} exists; the same command again replaces it", "warn")
             return str(path)
         engine.write_text(path, content(app, path.suffix.lower()))
@@ -53,7 +53,7 @@ def save(app: PlannerApp, name: str, *, allowed: str) -> str:
 
 
 def content(app: PlannerApp, ending: str) -> str:
-    """The text of the file for the view that is shown; that of the curves where it has no chart.
+    """The text of the file for the current view; that of the curves where the view has no chart.
 
     Raises:
         BadInput: while there is no plan.
@@ -69,13 +69,16 @@ def content(app: PlannerApp, ending: str) -> str:
         data = frontier.chart(state, answer, points, frontier.cursor(state, answer, points))
         panels = [Panel(TITLES["frontier-chart"], data)]
     else:
-        drawn = curves.drawn(state, answer, [pin.instance for pin in app.pins])
+        drawn = curves.drawn_curves(state, answer, [pin.instance for pin in app.pins])
         if ending == ".csv":
             return chart_csv.of_curves([curve for _, curve in drawn], confidence=state.confidence)
         runs = f"{text.odds(state.confidence)} runs"
         panels = [
             Panel(f"{TITLES['time']} (shaded: {runs})", curves.time_chart(state, answer, drawn)),
-            Panel(TITLES["cost"] + curves.unpriced(drawn), curves.cost_chart(state, answer, drawn)),
+            Panel(
+                TITLES["cost"] + curves.unpriced_title(drawn),
+                curves.cost_chart(state, answer, drawn),
+            ),
         ]
-    subtitle = words.headline_text(answer, app.marks)
+    subtitle = sentences.headline_text(answer, app.marks)
     return format_svg(panels, title=answer.built.profile.name, subtitle=subtitle)

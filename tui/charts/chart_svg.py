@@ -1,7 +1,7 @@
-"""Charts as one SVG picture: light, self-contained, and made without a terminal.
+"""Charts as one SVG picture: light, self-contained, made without a terminal.
 
-Curves differ by colour, by pattern and by their names at the right end, with a piece of each. All
-text is untrusted: what cannot be printed is made visible, the rest escaped.
+Curves differ by colour, by pattern and by their names at the right end, with a sample of each. All
+text is untrusted: unprintable characters are made visible, the rest is escaped.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from itertools import pairwise
 from textwrap import wrap
 from typing import NamedTuple
 
-from tui.format import shown
+from tui.format import escaped
 from tui.widgets.chart_data import Axis, ChartData, Pattern, Series, Threshold
 from tui.widgets.chart_scales import Scales, chart_scales
 from tui.widgets.numbers import tick_texts
@@ -22,11 +22,11 @@ from tui.widgets.scales import Scale, tick_candidates
 WIDTH, PANEL_HEIGHT = 860, 340
 _LEFT, _TOP, _BOTTOM, _HEAD = 76, 34, 46, 30
 _SAMPLE = 40
-"""Pixels of the piece of a curve before its name: two dashes of every pattern fit."""
+"""Pixels of the sample of a curve before its name: two dashes of every pattern fit."""
 _FONT, _LETTER, _LINE = 13, 7.2, 16
 _LINE_LETTERS = 112
 _INKS = ("#0b5394", "#b45309", "#137333", "#8e3a80", "#4a4a4a", "#0e7490")
-"""Of the slots: each at least 4.5 to 1 on white."""
+"""Colours of the slots: each at least 4.5 to 1 on white."""
 _LIMIT = "#b3261e"
 _DASHES: dict[Pattern, str] = {
     "solid": "",
@@ -46,7 +46,7 @@ class Panel(NamedTuple):
 
 
 class _Plot(NamedTuple):
-    """Where a chart is in the picture, in pixels."""
+    """Position of a chart in the picture, in pixels."""
 
     data: ChartData
     scales: Scales
@@ -65,9 +65,11 @@ class _Plot(NamedTuple):
 
 
 def format_svg(panels: Sequence[Panel], *, title: str, subtitle: str = "") -> str:
-    """The charts one below the other under a heading; the text of a file."""
-    said = wrap(shown(subtitle), _LINE_LETTERS, break_long_words=False, break_on_hyphens=False)
-    head = _HEAD + _LINE * len(said) + 6
+    """The charts one below the other under a heading, as the text of a file."""
+    subtitle_lines = wrap(
+        escaped(subtitle), _LINE_LETTERS, break_long_words=False, break_on_hyphens=False
+    )
+    head = _HEAD + _LINE * len(subtitle_lines) + 6
     height = head + PANEL_HEIGHT * len(panels)
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" '
@@ -76,9 +78,11 @@ def format_svg(panels: Sequence[Panel], *, title: str, subtitle: str = "") -> st
         f'<rect width="{WIDTH}" height="{height}" fill="#ffffff"/>',
         _text(16, 22, title, weight="bold", size=16),
     ]
-    parts += [_text(16, 40 + _LINE * row, line, ink="#444444") for row, line in enumerate(said)]
-    for place, panel in enumerate(panels):
-        parts += _panel(panel, head + PANEL_HEIGHT * place, place)
+    parts += [
+        _text(16, 40 + _LINE * row, line, ink="#444444") for row, line in enumerate(subtitle_lines)
+    ]
+    for index, panel in enumerate(panels):
+        parts += _panel(panel, head + PANEL_HEIGHT * index, index)
     return "\n".join([*parts, "</svg>", ""])
 
 
@@ -89,7 +93,7 @@ def _panel(panel: Panel, top: float, number: int) -> Iterator[str]:
     if scales is None or panel.data.message is not None:
         yield _text(_LEFT, top + PANEL_HEIGHT / 2, panel.data.message or "no data", ink="#444444")
         return
-    longest = max((len(shown(series.label)) for series in panel.data.series), default=0)
+    longest = max((len(escaped(series.label)) for series in panel.data.series), default=0)
     right = WIDTH - 24 - min(longest, 30) * _LETTER - _sample(panel.data)
     plot = _Plot(panel.data, scales, top + _TOP, right)
     clip = f"plot-{number}"
@@ -127,17 +131,17 @@ def _grid(plot: _Plot) -> Iterator[str]:
 
 
 def _ticks(scale: Scale, axis: Axis, *, most: int) -> list[tuple[float, str]]:
-    """The densest round values that are no more than `most` and stay apart."""
+    """The densest round values that are at most `most` and do not collide."""
     for values in tick_candidates(scale, axis.kind):
-        places = [scale.position(value) for value in values]
-        apart = all(second - first > 0.6 / most for first, second in pairwise(places))
+        positions = [scale.position(value) for value in values]
+        apart = all(second - first > 0.6 / most for first, second in pairwise(positions))
         if len(values) <= most and apart:
             return list(zip(values, tick_texts(values, axis.kind), strict=True))
     return []
 
 
 def _feasible(plot: _Plot) -> Iterator[str]:
-    """A bar on the axis over what meets the goal."""
+    """A bar on the axis over the range that meets the goal."""
     x = plot.scales.x
     for low, high in plot.data.feasible:
         if high < x.low or low > x.high:
@@ -153,7 +157,7 @@ def _feasible(plot: _Plot) -> Iterator[str]:
 
 
 def _curve(plot: _Plot, series: Series) -> Iterator[str]:
-    """The band and the line of one series, in as many pieces as it has."""
+    """The band and the line of one series, in pieces where it is interrupted."""
     ink = _INKS[series.slot - 1]
     if series.lows is not None and series.highs is not None:
         for piece in _pieces(series.xs, series.lows, series.highs, plot=plot):
@@ -169,7 +173,7 @@ def _curve(plot: _Plot, series: Series) -> Iterator[str]:
 
 
 def _pieces(*columns: Sequence[float], plot: _Plot) -> Iterator[list[tuple[float, ...]]]:
-    """The stretches of rows in which every value has a place on its axis."""
+    """The runs of rows in which every value can be drawn."""
     least = 0.0 if plot.data.y.log else -math.inf
     piece: list[tuple[float, ...]] = []
     for row in zip(*columns, strict=True):
@@ -187,18 +191,18 @@ def _at(plot: _Plot, x: float, y: float) -> str:
 
 
 def _limit(plot: _Plot, line: Threshold) -> Iterator[str]:
-    """A line of the goal with its label; one beyond the axis is named at its end."""
+    """A line of the goal with its label; one outside the axis is named at that end."""
     scale = plot.scales.x if line.vertical else plot.scales.y
-    place = scale.position(line.value)
-    if not 0.0 <= place <= 1.0:
-        sign = "→" if line.vertical and place > 1 else "↑" if place > 1 else "↓"
-        y = plot.top + 14 if place > 1 else plot.bottom - 8
+    position = scale.position(line.value)
+    if not 0.0 <= position <= 1.0:
+        sign = "→" if line.vertical and position > 1 else "↑" if position > 1 else "↓"
+        y = plot.top + 14 if position > 1 else plot.bottom - 8
         yield _text(plot.right - 4, y, f"{sign} {line.label}", anchor="end", ink=_LIMIT)
     elif line.vertical:
         x = plot.across(line.value)
         yield _rule(x, plot.top, x, plot.bottom, _LIMIT, dashes="6 4")
-        anchor = "end" if place > 0.7 else "start"
-        shift = -6 if place > 0.7 else 6
+        anchor = "end" if position > 0.7 else "start"
+        shift = -6 if position > 0.7 else 6
         yield _text(x + shift, plot.top + 14, line.label, anchor=anchor, ink=_LIMIT)
     else:
         y = plot.down(line.value)
@@ -208,10 +212,10 @@ def _limit(plot: _Plot, line: Threshold) -> Iterator[str]:
 
 
 def _points(plot: _Plot) -> Iterator[str]:
-    """A diamond at every marked point that is seen."""
+    """A diamond at every visible marked point."""
     for point in plot.data.points:
-        places = (plot.scales.x.position(point.x), plot.scales.y.position(point.y))
-        if not all(0.0 <= place <= 1.0 for place in places):
+        positions = (plot.scales.x.position(point.x), plot.scales.y.position(point.y))
+        if not all(0.0 <= position <= 1.0 for position in positions):
             continue
         x, y = plot.across(point.x), plot.down(point.y)
         corners = f"{x:.1f},{y - 7:.1f} {x + 7:.1f},{y:.1f} {x:.1f},{y + 7:.1f} {x - 7:.1f},{y:.1f}"
@@ -221,8 +225,8 @@ def _points(plot: _Plot) -> Iterator[str]:
 
 
 def _names(plot: _Plot) -> Iterator[str]:
-    """The names of the curves at their right ends, none on top of another; of several each behind a
-    piece of its curve, since where they end together hue alone would tell them apart."""
+    """The names of the curves at their right ends, without overlap; where there are several, each
+    behind a sample of its curve, since curves that end together would differ by hue alone."""
     ends, sample = [], _sample(plot.data)
     for series in plot.data.series:
         inside = [
@@ -234,9 +238,9 @@ def _names(plot: _Plot) -> Iterator[str]:
             y = plot.down(inside[-1])
             ends.append((plot.bottom if math.isnan(y) else y, series))
     ends.sort(key=lambda end: end[0])
-    places = _apart([min(max(y, plot.top), plot.bottom) for y, _ in ends], plot.bottom)
-    for y, (_, series) in zip(places, ends, strict=True):
-        label = shown(series.label)
+    heights = _apart([min(max(y, plot.top), plot.bottom) for y, _ in ends], plot.bottom)
+    for y, (_, series) in zip(heights, ends, strict=True):
+        label = escaped(series.label)
         label = label if len(label) <= 30 else f"{label[:29]}…"
         ink, x = _INKS[series.slot - 1], plot.right + 8
         if sample:
@@ -246,20 +250,20 @@ def _names(plot: _Plot) -> Iterator[str]:
 
 
 def _sample(data: ChartData) -> int:
-    """How wide the piece of a curve before each name is."""
+    """Width of the sample before each name."""
     return _SAMPLE if sum(bool(series.label) for series in data.series) > 1 else 0
 
 
 def _apart(wanted: Iterable[float], bottom: float) -> list[float]:
-    """Ascending heights a line apart from each other, none below `bottom`."""
-    places: list[float] = []
+    """Ascending heights at least a line apart, none below `bottom`."""
+    heights: list[float] = []
     for y in wanted:
-        places.append(max(y, places[-1] + _LINE) if places else y)
+        heights.append(max(y, heights[-1] + _LINE) if heights else y)
     limit = bottom
-    for index in reversed(range(len(places))):
-        places[index] = min(places[index], limit)
-        limit = places[index] - _LINE
-    return places
+    for index in reversed(range(len(heights))):
+        heights[index] = min(heights[index], limit)
+        limit = heights[index] - _LINE
+    return heights
 
 
 def _rule(
@@ -287,4 +291,4 @@ def _text(
 
 
 def _safe(text: str) -> str:
-    return escape(shown(text))
+    return escape(escaped(text))

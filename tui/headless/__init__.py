@@ -1,1 +1,2 @@
-"""The commands without a terminal: each module has `configure(parser)` and `run(args) -> exit`."""
+"""The subcommands without a terminal: each module has `configure(parser)` and `run(args) -> exit
+code`."""

@@ -1,4 +1,5 @@
-"""`sparkplan predict --all-models`: every model on the same question, and how far each was off."""
+"""`sparkplan predict --all-models`: every model on the same question, with its leave-one-out
+error."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ NO_ANSWER = "no model answers"
 
 
 def run(args: argparse.Namespace, profile: engine.Profile) -> int:
-    """Prints the comparison; `--model` is the one that is marked as used.
+    """Print the comparison; `--model` is the one marked as used.
 
     Raises:
         BadInput: when no model answers, or `--model` is unknown.
@@ -31,17 +32,19 @@ def run(args: argparse.Namespace, profile: engine.Profile) -> int:
         )
     )
     if all(answer.prediction is None for answer in answers):
-        raise engine.BadInput(NO_ANSWER, remedy=f"{args.model}: {_of(answers, args.model).why_not}")
+        raise engine.BadInput(
+            NO_ANSWER, remedy=f"{args.model}: {_answer_of(answers, args.model).why_not}"
+        )
     if args.json:
         output.print_json(as_dict(answers, profile, args.model, args.deadline))
     else:
         print(as_text(answers, profile, args.model, args.deadline))
-        used = _of(answers, args.model).prediction
+        used = _answer_of(answers, args.model).prediction
         output.print_notices(used.warnings if used else ())
     return 0
 
 
-def _of(answers: Sequence[engine.ModelAnswer], model: str) -> engine.ModelAnswer:
+def _answer_of(answers: Sequence[engine.ModelAnswer], model: str) -> engine.ModelAnswer:
     return next(answer for answer in answers if answer.model == model)
 
 
@@ -51,7 +54,7 @@ def as_dict(
     used: str,
     deadline: float | None,
 ) -> dict[str, Any]:
-    """One object per model; what a model does not say is null."""
+    """One object per model; what a model does not provide is null."""
     return {
         "used": used,
         "runs": len(profile.runs),
@@ -94,15 +97,17 @@ def as_text(
     used: str,
     deadline: float | None,
 ) -> str:
-    """A table of the models that answer, then those that do not and why, then each run measured
-    against predicted."""
+    """A table of the models that answer, then those that do not and why, then each measured run
+    with its leave-one-out predictions."""
     header = ["", "model", "time", "interval", "left-out error", "runs"]
     header += ["satisfaction"] * (deadline is not None)
     rows = [_model_row(answer, used, deadline) for answer in answers if answer.prediction]
     parts = [text.table([header, *rows], right=(2, 3, 4, 5, 6))]
-    silent = [f"{answer.model}: {answer.why_not}" for answer in answers if not answer.prediction]
-    if silent:
-        parts.append("\n".join(text.shown(line) for line in silent))
+    unanswered = [
+        f"{answer.model}: {answer.why_not}" for answer in answers if not answer.prediction
+    ]
+    if unanswered:
+        parts.append("\n".join(text.escaped(line) for line in unanswered))
     runs = _run_rows(answers, profile)
     if runs:
         parts.append(text.table(runs, right=tuple(range(2, len(runs[0])))))
@@ -126,7 +131,7 @@ def _model_row(answer: engine.ModelAnswer, used: str, deadline: float | None) ->
 
 
 def _satisfaction(record: engine.DeadlineRecord | None) -> str:
-    """ "92 % of 50": of the runs that were predicted within the deadline."""
+    """ "92 % of 50": share of the runs predicted within the deadline that met it."""
     if record is None or record.share is None:
         return text.UNKNOWN
     return f"{record.share * 100:.0f} % of {record.cases}"
@@ -134,19 +139,21 @@ def _satisfaction(record: engine.DeadlineRecord | None) -> str:
 
 def _run_rows(answers: Sequence[engine.ModelAnswer], profile: engine.Profile) -> list[list[str]]:
     """Each left-out run: measured, then predicted with its relative error, a column per model."""
-    told = [answer for answer in answers if answer.prediction and answer.outcome.left_out]
+    validated = [answer for answer in answers if answer.prediction and answer.outcome.left_out]
     columns = [
-        {id(pair.run): pair for pair in answer.outcome.left_out if pair.run} for answer in told
+        {id(pair.run): pair for pair in answer.outcome.left_out if pair.run} for answer in validated
     ]
-    seen = set().union(*columns)
-    if not seen:
+    left_out_ids = set().union(*columns)
+    if not left_out_ids:
         return []
-    rows = [["left-out run", "cluster", "input", "measured", *(answer.model for answer in told)]]
+    rows = [
+        ["left-out run", "cluster", "input", "measured", *(answer.model for answer in validated)]
+    ]
     for run in profile.runs:
-        if id(run) in seen:
-            named = (run.source or run.application or profile.name).rsplit("/", 1)[-1]
+        if id(run) in left_out_ids:
+            name = (run.source or run.application or profile.name).rsplit("/", 1)[-1]
             size = text.size(run.workload.input_bytes, profile.input_unit)
-            head = [text.shown(named), text.shown(text.cluster(run.cluster)), text.shown(size)]
+            head = [text.escaped(name), text.escaped(text.cluster(run.cluster)), text.escaped(size)]
             predicted = (_cell(column.get(id(run))) for column in columns)
             rows.append([*head, text.seconds(run.seconds), *predicted])
     return rows

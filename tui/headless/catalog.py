@@ -1,5 +1,4 @@
-"""`sparkplan catalog`: which price catalogs there are, what they hold, whether a file is valid, and
-new price files from price lists."""
+"""`sparkplan catalog`: list, show, validate and refresh price catalogs."""
 
 from __future__ import annotations
 
@@ -16,7 +15,7 @@ from tui.arguments import options
 from tui.headless import output
 
 NAMED = 3
-"""Types that a count is illustrated with."""
+"""Types listed as examples behind a count."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -84,10 +83,10 @@ def list_all(args: argparse.Namespace) -> int:
 
 
 def summary(catalog: engine.Catalog) -> dict[str, object]:
-    told = catalog.exchange and output.fields_of(catalog.exchange, "usd", "date", "source")
+    exchange = catalog.exchange and output.fields_of(catalog.exchange, "usd", "date", "source")
     return {
         **output.fields_of(catalog, "name", "provider", "region", "currency"),
-        "exchange": told,
+        "exchange": exchange,
         "date": catalog.date,
         "types": len(catalog.offers),
         "note": catalog.note,
@@ -108,28 +107,30 @@ def show(args: argparse.Namespace) -> int:
         offered = [as_dict(offer) for offer in offers]
         output.print_json({**summary(catalog), "instances": offered, "billing": billing(catalog)})
     else:
-        print("\n".join(map(text.shown, head(catalog))))
+        print("\n".join(map(text.escaped, head(catalog))))
         rows = table(offers)
         print(text.table(rows, right=(1, 2, 3, 5, *((6,) if len(rows[0]) == len(HEADER) else ()))))
     return 0
 
 
 def head(catalog: engine.Catalog) -> list[str]:
-    """What holds for all types: where, since when, how it is billed, what is assumed."""
+    """Lines that hold for all types: region, date, billing rules, assumptions."""
     rules, exchange = catalog.billing, catalog.exchange
-    terms = [f"billed by {rules.granularity_seconds:g} s" if rules.granularity_seconds else "exact"]
-    terms += [f"at least {rules.minimum_seconds:g} s"] if rules.minimum_seconds else []
-    terms += [f"master {rules.master}"] if rules.master else []
+    rules_text = [
+        f"billed by {rules.granularity_seconds:g} s" if rules.granularity_seconds else "exact"
+    ]
+    rules_text += [f"at least {rules.minimum_seconds:g} s"] if rules.minimum_seconds else []
+    rules_text += [f"master {rules.master}"] if rules.master else []
     if rules.discount_fraction:
-        terms.append(f"discount {100 * rules.discount_fraction:.3g} %")
+        rules_text.append(f"discount {100 * rules.discount_fraction:.3g} %")
     types = text.counted(len(catalog.offers), "type")
     lines = [
         f"{catalog.name}: {types}, {catalog.region}, {catalog.date}",
-        f"billing: {', '.join(terms)}",
+        f"billing: {', '.join(rules_text)}",
     ]
     if exchange is not None:
-        told = f"{exchange.usd:g} USD ({exchange.date}, {exchange.source})"
-        lines.append(f"prices converted: 1 {exchange.currency} = {told}")
+        rate = f"{exchange.usd:g} USD ({exchange.date}, {exchange.source})"
+        lines.append(f"prices converted: 1 {exchange.currency} = {rate}")
     lines += engine.billing_notes(rules)
     rule = catalog.memory_rule
     share = MEMORY.get(rule.kind) or f"{100 * rule.share:g} % of a node's"
@@ -143,7 +144,7 @@ MEMORY = {
     "standalone": "all but 1 GiB of a node's",
     "kubernetes": "what is allocatable on a Kubernetes node",
 }
-"""By the kind of the rule."""
+"""Memory rule by its kind."""
 
 HEADER = ("type", "vCPUs", "GiB", "USD/h", "since", "spot USD/h", "DBU/h", "price source")
 
@@ -166,12 +167,12 @@ def row(offer: engine.Offer) -> tuple[str, ...]:
         str(price.date),
         text.UNKNOWN if spot is None else amount(spot),
         text.UNKNOWN if offer.dbu_per_hour is None else f"{offer.dbu_per_hour:g}",
-        text.shown(price.source),
+        text.escaped(price.source),
     )
 
 
 def amount(price: engine.Price) -> str:
-    """USD per hour, and that it is an estimate where it is one."""
+    """USD per hour, marked where it is an estimate."""
     return f"{price.usd_per_hour:.4g}{' (estimated)' if price.estimated else ''}"
 
 
@@ -209,12 +210,12 @@ def validate(args: argparse.Namespace) -> int:
     if not problems:
         types = len(engine.load_catalog(args.name, region=args.region).offers)
     if args.json:
-        said = [str(problem) for problem in problems]
-        output.print_json({"catalog": args.name, "types": types, "problems": said})
+        messages = [str(problem) for problem in problems]
+        output.print_json({"catalog": args.name, "types": types, "problems": messages})
     elif types is None:
-        print("\n".join(text.shown(str(problem)) for problem in problems))
+        print("\n".join(text.escaped(str(problem)) for problem in problems))
     else:
-        print(f"{text.shown(args.name)}: {text.counted(types, 'type')}, valid")
+        print(f"{text.escaped(args.name)}: {text.counted(types, 'type')}, valid")
     return 2 if problems else 0
 
 
@@ -229,15 +230,22 @@ def refresh(args: argparse.Namespace) -> int:
     if args.json:
         output.print_json(refreshed_dict(done))
     else:
-        print("\n".join(map(text.shown, in_words(done))))
-    for line in map(text.shown, [*older(done), *ahead(done, date.today()), *left_out(done)]):
+        print("\n".join(map(text.escaped, in_words(done))))
+    for line in map(
+        text.escaped,
+        [
+            *older_prices_warning(done),
+            *future_prices_warning(done, date.today()),
+            *left_out_warnings(done),
+        ],
+    ):
         streams.say(f"warning: {line}")
     return 0
 
 
 def base_of(name: str, region: str | None) -> engine.Catalog:
-    """The catalog in that region where it has it, else in the one that it has: prices of a region
-    may be new, shapes and billing are not."""
+    """The catalog in that region where it has it, else in its own region: a region may only be new
+    in the price list, while shapes and billing are the same."""
     known = [entry.region for entry in engine.list_catalogs() if entry.name == name]
     return engine.load_catalog(name, region=region if region in known else None)
 
@@ -276,13 +284,13 @@ def in_words(done: engine.Refreshed) -> list[str]:
     elif not done.changes:
         lines.append(f"none of {done.compared:,} prices changed")
     else:
-        least = min(done.changes, key=lambda change: change.relative)
-        most = max(done.changes, key=lambda change: change.relative)
+        largest_drop = min(done.changes, key=lambda change: change.relative)
+        largest_rise = max(done.changes, key=lambda change: change.relative)
         lines.append(
             f"{len(done.changes):,} of {done.compared:,} prices changed: "
             f"median {100 * (done.median_change or 0.0):+.1f} %, "
-            f"from {100 * least.relative:+.1f} % ({least.instance}) "
-            f"to {100 * most.relative:+.1f} % ({most.instance})"
+            f"from {100 * largest_drop.relative:+.1f} % ({largest_drop.instance}) "
+            f"to {100 * largest_rise.relative:+.1f} % ({largest_rise.instance})"
         )
     if done.added:
         lines.append(f"new: {counted(done.added)}")
@@ -293,8 +301,8 @@ def in_words(done: engine.Refreshed) -> list[str]:
     return lines
 
 
-def older(done: engine.Refreshed) -> list[str]:
-    """That the new prices are older than those that the catalog has."""
+def older_prices_warning(done: engine.Refreshed) -> list[str]:
+    """A warning that the new prices are older than those of the catalog."""
     if done.newer is None:
         return []
     return [
@@ -303,8 +311,9 @@ def older(done: engine.Refreshed) -> list[str]:
     ]
 
 
-def ahead(done: engine.Refreshed, today: date) -> list[str]:
-    """That the new prices are dated in the future; tomorrow is today somewhere."""
+def future_prices_warning(done: engine.Refreshed, today: date) -> list[str]:
+    """A warning that the new prices are dated in the future; tomorrow is accepted, for other time
+    zones."""
     if done.day <= today + timedelta(days=1):
         return []
     return [
@@ -313,13 +322,15 @@ def ahead(done: engine.Refreshed, today: date) -> list[str]:
     ]
 
 
-def left_out(done: engine.Refreshed) -> list[str]:
-    found = []
+def left_out_warnings(done: engine.Refreshed) -> list[str]:
+    warnings = []
     if done.shapeless:
-        found.append(f"left out, vCPUs and memory (or DBUs) not known: {counted(done.shapeless)}")
+        warnings.append(
+            f"left out, vCPUs and memory (or DBUs) not known: {counted(done.shapeless)}"
+        )
     if done.ambiguous:
-        found.append(f"left out, several different prices: {counted(done.ambiguous)}")
-    return found
+        warnings.append(f"left out, several different prices: {counted(done.ambiguous)}")
+    return warnings
 
 
 def counted(names: tuple[str, ...]) -> str:

@@ -17,7 +17,7 @@ from tui import format as text
 from tui import streams
 from tui.arguments import options
 from tui.headless import output
-from tui.words import training_words
+from tui.input_text import training_text
 
 EXAMPLE = "'--master yarn job.py --sample {fraction} --seed {seed}'"
 
@@ -72,16 +72,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     template, experiments_planned = engine.template_of(args.app), planned(args)
-    named = args.spark_submit
+    given_path = args.spark_submit
     job = engine.Job(
         template=template,
-        spark_submit=(named or "spark-submit") if args.dry_run else engine.find_spark_submit(named),
+        spark_submit=(given_path or "spark-submit")
+        if args.dry_run
+        else engine.find_spark_submit(given_path),
         executors_per_node=args.executors_per_node,
         executor_cores=args.executor_cores,
         conf=conf_of(args.conf),
     )
     runs = engine.training_runs(experiments_planned, job, repeat=args.repeat)
-    found = []
+    outcomes = []
     end_like_an_interrupt()
     for outcome in engine.collect_runs(
         runs,
@@ -91,31 +93,32 @@ def run(args: argparse.Namespace) -> int:
         keep_going=args.keep_going,
         timeout_seconds=args.timeout,
     ):
-        found.append(outcome)
+        outcomes.append(outcome)
         if not args.json:
-            print(line_of(outcome, len(found), len(runs)), flush=True)
-    warn_of_slow_hosts(found)
-    warn_of_changed_code(found)
-    failed = [outcome for outcome in found if outcome.status == "failed"]
+            print(line_of(outcome, len(outcomes), len(runs)), flush=True)
+    warn_of_slow_hosts(outcomes)
+    warn_of_changed_code(outcomes)
+    failed = [outcome for outcome in outcomes if outcome.status == "failed"]
     if args.json:
-        output.print_json({"folder": args.into, "runs": [as_dict(outcome) for outcome in found]})
+        output.print_json({"folder": args.into, "runs": [as_dict(outcome) for outcome in outcomes]})
     elif not args.dry_run and not failed:
         streams.say(f"next: sparkplan predict {source_words(args.into)}")
     for outcome in failed:
-        said = f"sparkplan: {outcome.run.name} failed: {outcome.reason}"
-        streams.say(text.shown(said))
+        message = f"sparkplan: {outcome.run.name} failed: {outcome.reason}"
+        streams.say(text.escaped(message))
     return 3 if failed else 0
 
 
 def source_words(folder: str) -> str:
-    """A folder as the shell takes it for a source, from where the command was called: a name that
-    begins like an option or an address is a path by the dot before it."""
+    """A folder quoted as a source for the shell. A name that begins like an option, or looks like
+    an address, becomes a path by a leading "./"."""
     misread = folder.startswith("-") or ":" in folder
     return shlex.quote(f"./{folder}" if misread and not folder.startswith((".", "/")) else folder)
 
 
 def end_like_an_interrupt() -> None:
-    """A closed SSH session or a kill ends the run in progress as Ctrl-C does; nohup still holds."""
+    """Handle SIGTERM and SIGHUP (a kill, a closed SSH session) like Ctrl-C, which ends the run in
+    progress; nohup still applies."""
     if threading.current_thread() is not threading.main_thread():
         return
     for number in (signal.SIGTERM, signal.SIGHUP):
@@ -125,11 +128,11 @@ def end_like_an_interrupt() -> None:
 
 def planned(args: argparse.Namespace) -> tuple[engine.Experiment, ...]:
     """The runs of --plan and --run."""
-    found = [one_run(spoken) for spoken in args.run]
+    experiments = [one_run(text) for text in args.run]
     if args.plan is not None:
         where = "stdin" if args.plan == "-" else args.plan
         try:
-            spoken = sys.stdin.read() if args.plan == "-" else Path(args.plan).read_text("utf-8")
+            text = sys.stdin.read() if args.plan == "-" else Path(args.plan).read_text("utf-8")
         except UnicodeDecodeError:
             raise engine.BadInput("is not text", where=where) from None
         except OSError as error:
@@ -138,78 +141,78 @@ def planned(args: argparse.Namespace) -> tuple[engine.Experiment, ...]:
                 where=where,
                 remedy="name a file with what sparkplan experiments --json printed, or - for stdin",
             ) from None
-        found += engine.experiments_in(spoken, where=where)
-    if not found:
+        experiments += engine.experiments_in(text, where=where)
+    if not experiments:
         raise engine.BadInput(
             "no run is planned",
             remedy="add --plan FILE (of sparkplan experiments --json) or --run 4@10%",
         )
-    return tuple(found)
+    return tuple(experiments)
 
 
-def one_run(spoken: str) -> engine.Experiment:
-    where, at, fraction = spoken.partition("@")
+def one_run(text: str) -> engine.Experiment:
+    where, at, fraction = text.partition("@")
     number, in_cores = where.removesuffix("c"), where.endswith("c")
     if not at or not number.isdecimal() or int(number) < 1:
         raise engine.BadInput(
-            f"{spoken!r} is not NODES@FRACTION",
+            f"{text!r} is not NODES@FRACTION",
             where="--run",
             remedy="write it like 4@10%, or 3c@10% for cores",
         )
-    share, count = training_words.one_fraction(fraction, where="--run"), int(number)
+    share, count = training_text.one_fraction(fraction, where="--run"), int(number)
     return engine.Experiment(None if in_cores else count, share, cores=count if in_cores else None)
 
 
 def conf_of(pairs: list[str]) -> dict[str, str]:
-    found = {}
+    conf = {}
     for pair in pairs:
         key, equals, value = pair.partition("=")
         if not equals or not key:
             raise engine.BadInput(f"{pair!r} is not KEY=VALUE", where="--conf")
-        found[key] = value
-    return found
+        conf[key] = value
+    return conf
 
 
 def warn_of_slow_hosts(outcomes: Sequence[engine.Outcome]) -> None:
-    """Hosts that were slower than the others, each once, at its worst."""
+    """Warn of hosts that were slower than the others, each once, with its worst ratio."""
     worst: dict[str, tuple[engine.Outcome, float, int]] = {}
     for outcome in outcomes:
         for slow in outcome.slow:
             if slow.host not in worst or worst[slow.host][1] < slow.ratio:
                 worst[slow.host] = (outcome, slow.ratio, slow.tasks)
     for host, (outcome, ratio, tasks) in worst.items():
-        said = (
+        message = (
             f"sparkplan: {host} was slow: {ratio:.2f} times the other hosts' task times "
             f"({tasks:,} tasks of {outcome.run.name}) [slow-host]; leave it out "
             f"(on YARN --conf spark.yarn.exclude.nodes={host}), remove that log, and collect again"
         )
-        streams.say(text.shown(said))
+        streams.say(text.escaped(message))
 
 
 def warn_of_changed_code(outcomes: Sequence[engine.Outcome]) -> None:
-    """That logs which are kept were made by another version of the program."""
-    old = [outcome for outcome in outcomes if outcome.changed]
-    if not old:
+    """Warn that kept logs were made by another version of the program."""
+    outdated = [outcome for outcome in outcomes if outcome.changed]
+    if not outdated:
         return
-    names = ", ".join(dict.fromkeys(name for outcome in old for name in outcome.changed))
-    logs = ", ".join(outcome.run.name for outcome in old[:SHOWN_LOGS])
-    more = f" and {len(old) - SHOWN_LOGS} more" if len(old) > SHOWN_LOGS else ""
-    said = (
+    names = ", ".join(dict.fromkeys(name for outcome in outdated for name in outcome.changed))
+    logs = ", ".join(outcome.run.name for outcome in outdated[:SHOWN_LOGS])
+    more = f" and {len(outdated) - SHOWN_LOGS} more" if len(outdated) > SHOWN_LOGS else ""
+    message = (
         f"sparkplan: {names} is not what made {logs}{more} [code-changed]; a model is of one "
         "version of the code: remove those logs and collect again"
     )
-    streams.say(text.shown(said))
+    streams.say(text.escaped(message))
 
 
 SHOWN_LOGS = 3
 
 
-def line_of(outcome: engine.Outcome, place: int, count: int) -> str:
+def line_of(outcome: engine.Outcome, number: int, count: int) -> str:
     if outcome.status == "planned":
-        return text.shown(shlex.join(outcome.command))
+        return text.escaped(shlex.join(outcome.command))
     words = {"done": "done", "kept": "kept, the log is there", "failed": "failed"}
     took = "" if outcome.seconds is None else f" in {text.seconds(outcome.seconds)}"
-    return text.shown(f"{place}/{count} {outcome.run.name}: {words[outcome.status]}{took}")
+    return text.escaped(f"{number}/{count} {outcome.run.name}: {words[outcome.status]}{took}")
 
 
 def as_dict(outcome: engine.Outcome) -> dict[str, Any]:

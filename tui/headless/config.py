@@ -1,4 +1,4 @@
-"""`sparkplan config`: where the settings are, what they say, set one, begin a file."""
+"""`sparkplan config`: path of the settings file, show it, set a value, create it."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ import engine
 from tui import format as text
 from tui.arguments import options
 from tui.headless import output
-from tui.kept import config
-from tui.kept.places import is_there
 from tui.state import PlanState
+from tui.storage import config
+from tui.storage.user_folders import path_exists
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -27,18 +27,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
     setting.add_argument("key", metavar="KEY", help="a setting, as `show` names it")
     setting.add_argument("value", metavar="VALUE", help="its new value")
     for action in (path, show, init, setting):
-        # Where it is not said here, what stands before the word holds.
+        # Not given here, the option in front of the action holds.
         options.add_json(action, default=argparse.SUPPRESS)
 
 
 def run(args: argparse.Namespace) -> int:
     path = config.config_path()
     if args.what == "init":
-        if is_there(path):
+        if path_exists(path):
             raise engine.BadInput("is there already", where=str(path), remedy="edit it")
         _write(path, config.TEMPLATE)
     elif args.what == "set":
-        before = _standing(path)
+        before = _current_text(path)
         after = with_setting(before, args.key, args.value)
         _write(path, after, typed=_first_change(before, after))
     if args.json:
@@ -50,13 +50,13 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _standing(path: Path) -> str:
-    """The text of the file, wrong settings and all: setting them is how they are put right.
+def _current_text(path: Path) -> str:
+    """The text of the file, even with invalid settings: setting them is how they are corrected.
 
     Raises:
         BadInput: for a file that cannot be read as text, of which no line could be kept.
     """
-    if not is_there(path):
+    if not path_exists(path):
         return ""
     try:
         return path.read_text(encoding="utf-8-sig")
@@ -71,25 +71,27 @@ def _standing(path: Path) -> str:
 
 
 def as_dict(path: Path) -> dict[str, object]:
-    """The settings of a file, null where it says nothing, and the keys that it binds."""
-    found = config.read_config(path)
-    settings = {key: getattr(found, key) for key in config.READERS}
-    return {"path": str(path), "settings": settings, "keys": dict(found.keys)}
+    """The settings of a file, null where it does not set them, and its key bindings."""
+    config_read = config.read_config(path)
+    settings = {key: getattr(config_read, key) for key in config.READERS}
+    return {"path": str(path), "settings": settings, "keys": dict(config_read.keys)}
 
 
 def _show(path: Path) -> None:
-    found = config.read_config(path)
-    stands = defaults()
+    settings = config.read_config(path)
+    default_values = defaults()
     rows = []
     for key in config.READERS:
-        value = getattr(found, key)
-        rows.append((key, f"{_shown(stands[key])} (default)" if value is None else _shown(value)))
-    rows += [(f"keys.{action}", keys) for action, keys in found.keys.items()]
-    print(text.table([(key, text.shown(value)) for key, value in rows]))
+        value = getattr(settings, key)
+        rows.append(
+            (key, f"{_shown(default_values[key])} (default)" if value is None else _shown(value))
+        )
+    rows += [(f"keys.{action}", keys) for action, keys in settings.keys.items()]
+    print(text.table([(key, text.escaped(value)) for key, value in rows]))
 
 
 def defaults() -> dict[str, object]:
-    """What holds where the file says nothing."""
+    """The values that hold where the file does not set them."""
     start = PlanState(sources=())
     return {
         "theme": "the terminal's",
@@ -111,17 +113,17 @@ def _shown(value: object) -> str:
 
 
 def _first_change(before: str, after: str) -> int:
-    """The line, from 1, that is another one or new."""
+    """The number of the first line (from 1) that differs."""
     lines = zip(before.splitlines(), after.splitlines(), strict=False)
     same = itertools.takewhile(lambda pair: pair[0] == pair[1], lines)
     return 1 + sum(1 for _ in same)
 
 
 def _write(path: Path, content: str, *, typed: int | None = None) -> None:
-    """Only what reads without an error takes the file's name, and leaves a folder made for it.
+    """Write the file if its content is valid; a folder created for it is removed again otherwise.
 
     Args:
-        typed: the line that stands in no file yet, so that an error there names none.
+        typed: number of the line that is not in the file yet, so that an error there names no line.
     """
     try:
         made = [folder for folder in path.parents if not folder.exists()]
@@ -160,14 +162,14 @@ _ENTRY = re.compile(
 """A key, its value, and the comment behind it: a # after a blank, outside of quotes."""
 
 
-def _in_place_of(old: str, line: str) -> str:
-    """A line for one that goes, with the comment that stood behind it."""
-    found = _ENTRY.match(old)
-    return line + (found["note"] or "" if found else "")
+def _with_comment_of(old: str, line: str) -> str:
+    """The new line, with the trailing comment of the old one."""
+    match = _ENTRY.match(old)
+    return line + (match["note"] or "" if match else "")
 
 
 def with_setting(content: str, key: str, value: str) -> str:
-    """The text of a file with one value set; all else stays as it is, comments too.
+    """The text of a file with one value set; all else stays, comments too.
 
     Raises:
         BadInput: for a key that there is not, or a value of several lines.
@@ -184,8 +186,8 @@ def with_setting(content: str, key: str, value: str) -> str:
     quoted = '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
     line = f"{'  ' if section else ''}{action}: {value if value.isalnum() else quoted}"
     if not section:
-        place = _line_of(lines, f"{action}:")
-        _put(lines, place, line)
+        index = _line_of(lines, f"{action}:")
+        _replace_or_insert(lines, index, line)
         return "\n".join(lines) + "\n"
     start = _line_of(lines, "keys:")
     if start is None:
@@ -193,7 +195,7 @@ def with_setting(content: str, key: str, value: str) -> str:
     end = start + 1
     while end < len(lines) and (not lines[end].strip() or lines[end][0] in " #"):
         if lines[end].strip().startswith(f"{action}:"):
-            lines[end] = _in_place_of(lines[end], line)
+            lines[end] = _with_comment_of(lines[end], line)
             return "\n".join(lines) + "\n"
         end += 1
     lines.insert(start + 1, line)
@@ -204,10 +206,10 @@ def _line_of(lines: list[str], begin: str) -> int | None:
     return next((n for n, line in enumerate(lines) if line.startswith(begin)), None)
 
 
-def _put(lines: list[str], place: int | None, line: str) -> None:
-    """In place of a line, else before the keys, which are the last."""
-    if place is not None:
-        lines[place] = _in_place_of(lines[place], line)
+def _replace_or_insert(lines: list[str], index: int | None, line: str) -> None:
+    """Replace a line, else insert it before the keys, which come last."""
+    if index is not None:
+        lines[index] = _with_comment_of(lines[index], line)
         return
     keys = _line_of(lines, "keys:")
     lines.insert(len(lines) if keys is None else keys, line)

@@ -1,8 +1,7 @@
-"""What a cluster that is named costs: as JSON and in words, the same for each command that says it.
+"""The cost of a named cluster, as JSON and as text, the same for each command.
 
-Nodes of a catalog come as the `Choice` that the engine makes of them, with every part of the cost.
-Nodes as they were measured have no such parts: their cost is that of the time, by whoever tells
-their price.
+Nodes of a catalog come as the engine's `Choice`, with every part of the cost. Nodes as they were
+measured have no such parts: their cost is the time at their known price.
 """
 
 from __future__ import annotations
@@ -14,20 +13,20 @@ from tui import format as text
 from tui.headless import output, recommend
 
 KEYS = ("cost_usd", "cost_low_usd", "cost_high_usd")
-"""The cost of the predicted time, and those of both ends of its interval."""
+"""Cost of the predicted time, and of both ends of its interval."""
 
 OF_CHOICE = ("composition", "spot", "executors", "layout", "vcore_seconds", "cost", *KEYS)
-"""What is told of nodes of a catalog beside their time."""
+"""JSON keys of nodes of a catalog, beside their time."""
 
 
 def choice_dict(choice: engine.Choice, catalog: engine.Catalog) -> dict[str, Any]:
-    """Plain data for JSON, of nodes of a catalog."""
-    told = choice.to_dict()
-    return {**{name: told[name] for name in OF_CHOICE}, "catalog": output.catalog_dict(catalog)}
+    """JSON fields of nodes of a catalog."""
+    fields = choice.to_dict()
+    return {**{name: fields[name] for name in OF_CHOICE}, "catalog": output.catalog_dict(catalog)}
 
 
 def choice_lines(choice: engine.Choice, catalog: engine.Catalog) -> list[str]:
-    """The same for a person: the cost, its parts, what of it is assumed."""
+    """Lines of text for them: the cost, its parts, its assumptions."""
     usd = _in_words(choice.cost_usd, choice.cost_low_usd, choice.cost_high_usd)
     return [f"{usd}, {text.priced_by(catalog)}", *recommend.cost_lines(choice)]
 
@@ -35,7 +34,7 @@ def choice_lines(choice: engine.Choice, catalog: engine.Catalog) -> list[str]:
 def measured_dict(
     paid: engine.Cluster | None, prediction: engine.Prediction, profile: engine.Profile
 ) -> dict[str, Any]:
-    """Plain data for JSON, of nodes as they were measured; null where no price is known.
+    """JSON fields of nodes as they were measured; null where no price is known.
 
     Args:
         paid: the cluster, with the catalog that has its price; None where nothing has a price.
@@ -49,18 +48,18 @@ def measured_dict(
 def measured_lines(
     paid: engine.Cluster, prediction: engine.Prediction, profile: engine.Profile
 ) -> list[str]:
-    """The same for a person; where no price is known, why there is no cost."""
+    """Lines of text for them; where no price is known, why there is no cost."""
     usd, low, high = (measured_dict(paid, prediction, profile)[name] for name in KEYS)
     if usd is None:
         return [no_cost(paid)]
-    said = f"{_in_words(usd, low, high)}, {text.priced_by(paid.catalog)}"
-    return [said, *(f"  {text.shown(line)}" for line in engine.cost_assumptions(paid))]
+    cost = f"{_in_words(usd, low, high)}, {text.priced_by(paid.catalog)}"
+    return [cost, *(f"  {text.escaped(line)}" for line in engine.cost_assumptions(paid))]
 
 
 def no_cost(cluster: engine.Cluster) -> str:
-    """Why a cluster has no cost, and what would give it one."""
+    """Why a cluster has no cost, and how to get one."""
     if cluster.instance is not None:
-        name = text.shown(cluster.instance.name)
+        name = text.escaped(cluster.instance.name)
         return f"no cost: no price of {name} is known here; name a catalog that has it (--catalog)"
     if not cluster.groups:
         return "no cost: executors have no price; name nodes (--nodes N --instance TYPE)"

@@ -1,4 +1,4 @@
-"""`sparkplan curve`: time and cost as nodes, input size or iterations change."""
+"""`sparkplan curve`: time and cost over nodes, input size or iterations."""
 
 from __future__ import annotations
 
@@ -15,26 +15,27 @@ from tui import format as text
 from tui import streams
 from tui.arguments import layouts, limits, options, sections, target, workloads
 from tui.headless import costs, curve_file, output
-from tui.words.job_words import parse_iterations
+from tui.input_text.job_text import parse_iterations
 
 POINTS = 25
 """Points of a curve over input size, evenly spaced in the logarithm."""
 
 SIZES = "0.25x:4x"
 ITERATIONS = "1:20"
-"""What a curve over input size, or over iterations, shows when no range is given."""
+"""Default ranges of a curve over input size and over iterations."""
 
-MOST_ITERATIONS = 1000
-"""Points of a curve over iterations; a slip of the keyboard should not run for hours."""
+MAX_ITERATIONS = 1000
+"""Most points of a curve over iterations; a typing error should not run for hours."""
 
 
 TOO_FEW_SLOTS = "barrier-needs-slots"
-"""What holds of every number of nodes below the first that has enough: more nodes have more."""
+"""Code of a warning that holds for all node counts below some number: more nodes have more
+slots."""
 
 
 @dataclass(frozen=True)
 class Point:
-    """One point: what is varied, and the run that it means."""
+    """One point of the curve: the varied value, and the run that it means."""
 
     at: float
     cluster: engine.Cluster
@@ -49,7 +50,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         choices=("nodes", "input-size", "iterations"),
         help="what varies along the curve",
     )
-    sections.of(parser, sections.CLUSTER).add_argument(
+    sections.section(parser, sections.CLUSTER).add_argument(
         "--nodes", metavar="A:B", help="range of nodes (default 1:64), or N for the other curves"
     )
     options.add_cluster(parser)
@@ -70,13 +71,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     if args.output is not None:
-        curve_file.checked(args.output)
+        curve_file.output_path(args.output)
     profile = options.read_profile(args)
     points = {"nodes": over_nodes, "input-size": over_size, "iterations": over_iterations}[
         args.over
     ](args, profile)
     paid = paid_cluster(args, points[0].cluster, profile)
-    profile = target.noted(args, profile, paid)
+    profile = target.with_price_notice(args, profile, paid)
     fitted = engine.fit(profile, model=args.model)
     rows = rows_of(args, points, fitted, paid)
     spot, unit = limits.on_spot(args), profile.input_unit
@@ -95,8 +96,8 @@ def run(args: argparse.Namespace) -> int:
     elif args.output is None:
         print(as_table(args.over, points, rows, unit=unit))
         batch = "; of one micro-batch" if engine.of_one_batch(warnings) else ""
-        said = legend(rows, args.confidence, paid)
-        print(f"\n{text.shown(said)}{batch}; model {fitted.model}")
+        legend_text = legend(rows, args.confidence, paid)
+        print(f"\n{text.escaped(legend_text)}{batch}; model {fitted.model}")
         output.print_assumptions(engine.cost_assumptions(paid, spot=spot))
     if args.output is not None:
         write(args, profile, points, rows)
@@ -129,7 +130,7 @@ def rows_of(
     fitted: engine.FittedModel,
     paid: engine.Cluster,
 ) -> list[dict[str, Any]]:
-    """The points as JSON has them; what is varied has a key where it is not the nodes.
+    """The points as JSON objects; a varied value other than nodes has a key of its own.
 
     Args:
         paid: one of their clusters, with the catalog that has its price.
@@ -140,37 +141,41 @@ def rows_of(
     varied = None if args.over == "nodes" else args.over.replace("-", "_")
     rows: list[dict[str, Any]] = []
     if args.max_spot is not None and paid.catalog is not None:
-        told = of_share(args, points, fitted, paid.catalog)
+        estimates = of_share(args, points, fitted, paid.catalog)
     else:
-        told = of_equal_nodes(args, points, fitted, paid)
-    for point, (times, usd) in zip(points, told, strict=True):
+        estimates = of_equal_nodes(args, points, fitted, paid)
+    for point, (seconds_low_high, costs_usd) in zip(points, estimates, strict=True):
         row: dict[str, Any] = {} if varied is None else {varied: point.at}
         row["nodes"] = point.cluster.nodes
-        row |= zip(("seconds", "low", "high"), times, strict=True)
-        row |= zip(costs.KEYS, usd, strict=True)
+        row |= zip(("seconds", "low", "high"), seconds_low_high, strict=True)
+        row |= zip(costs.KEYS, costs_usd, strict=True)
         rows.append(row)
     return rows
 
 
-Told = tuple[Sequence[float], Sequence[float | None]]
+Estimate = tuple[Sequence[float], Sequence[float | None]]
 """Of a point: seconds, low, high (NaN where unknown), and the costs of these in USD."""
 
 
 def of_equal_nodes(
     args: argparse.Namespace, points: list[Point], fitted: engine.FittedModel, paid: engine.Cluster
-) -> Iterator[Told]:
-    """All nodes rented alike."""
+) -> Iterator[Estimate]:
+    """Estimates where all nodes are rented alike."""
     predict_many = partial(engine.predict_on_spot, fitted) if args.spot else fitted.predict_many
-    found = predict_many(
+    predictions = predict_many(
         clusters=[point.cluster for point in points],
         workloads=[point.workload for point in points],
         confidence=args.confidence,
     )
-    if all(math.isnan(seconds) for seconds in found.seconds):  # a single one is refused, with why
+    if all(
+        math.isnan(seconds) for seconds in predictions.seconds
+    ):  # predict raises, with the reason
         fitted.predict(cluster=points[0].cluster, workload=points[0].workload)
-    for point, *times in zip(points, found.seconds, found.low, found.high, strict=True):
+    for point, *times in zip(
+        points, predictions.seconds, predictions.low, predictions.high, strict=True
+    ):
         nodes = point.cluster.nodes
-        cluster = paid if nodes is None else with_nodes(paid, nodes)
+        cluster = paid if nodes is None else with_node_count(paid, nodes)
         yield times, [engine.cost_of(cluster, x, fitted.profile, spot=args.spot) for x in times]
 
 
@@ -179,8 +184,9 @@ def of_share(
     points: list[Point],
     fitted: engine.FittedModel,
     catalog: engine.Catalog,
-) -> Iterator[Told]:
-    """A share of the nodes at spot prices: each point is a composition of its own."""
+) -> Iterator[Estimate]:
+    """Estimates with a share of the nodes at spot prices: each point is a composition of its
+    own."""
     for point in points:
         choice = engine.predict_composition(
             fitted, composition=point.cluster.composition, catalog=catalog,
@@ -201,12 +207,12 @@ def warnings_of(
     spot: bool = False,
     max_spot: float | None = None,
 ) -> list[engine.Notice]:
-    """What is to be said of the last point; and of the first what is not said of the last: a cache
-    that does not fit one node may fit the next. Where the job starts at no point before some number
-    of nodes, it is said up to which."""
+    """The warnings of the last point, and those of the first that the last does not have: a cache
+    that does not fit one node may fit the next. Where the job needs a least number of slots, the
+    warning says up to how many nodes are too few (found by bisection)."""
 
-    def said_at(place: int) -> tuple[engine.Notice, ...]:
-        cluster, workload = points[place].cluster, points[place].workload
+    def warnings_at(index: int) -> tuple[engine.Notice, ...]:
+        cluster, workload = points[index].cluster, points[index].workload
         if cluster.catalog is None:
             return fitted.predict(cluster=cluster, workload=workload).warnings
         priced = engine.predict_composition(
@@ -215,20 +221,20 @@ def warnings_of(
         )  # fmt: skip
         return priced.prediction.warnings
 
-    first, last = said_at(0), said_at(len(points) - 1)
-    codes, found = {notice.code for notice in last}, list(last)
+    first, last = warnings_at(0), warnings_at(len(points) - 1)
+    codes, notices = {notice.code for notice in last}, list(last)
     for notice in first:
         if notice.code in codes:
             continue
-        at = place_of(over, points[0], unit)
+        where = place_of(over, points[0], unit)
         if over == "nodes" and notice.code == TOO_FEW_SLOTS:
             until = bisect_left(
                 range(len(points) - 1), True,
-                key=lambda place: all(n.code != TOO_FEW_SLOTS for n in said_at(place)),
+                key=lambda index: all(n.code != TOO_FEW_SLOTS for n in warnings_at(index)),
             ) - 1  # fmt: skip
-            at += f", and so up to {place_of(over, points[until], unit)}" if until > 0 else ""
-        found.append(replace(notice, text=f"at {at}: {notice.text}"))
-    return found
+            where += f", and so up to {place_of(over, points[until], unit)}" if until > 0 else ""
+        notices.append(replace(notice, text=f"at {where}: {notice.text}"))
+    return notices
 
 
 def place_of(over: str, point: Point, unit: str) -> str:
@@ -244,8 +250,8 @@ def write(
     points: list[Point],
     rows: list[dict[str, Any]],
 ) -> None:
-    """The curve to a file; what was written is said where it does not disturb data."""
-    path = curve_file.checked(args.output)
+    """Write the curve to a file; the path is reported on stderr."""
+    path = curve_file.output_path(args.output)
     scaled = any(point.workload.scale not in (None, 1.0) for point in points)
     content = curve_file.content(
         path,
@@ -258,7 +264,7 @@ def write(
         confidence=args.confidence,
     )
     engine.write_text(path, content)
-    streams.say(f"written: {text.shown(str(path))}")
+    streams.say(f"written: {text.escaped(str(path))}")
 
 
 def over_nodes(args: argparse.Namespace, profile: engine.Profile) -> list[Point]:
@@ -267,10 +273,10 @@ def over_nodes(args: argparse.Namespace, profile: engine.Profile) -> list[Point]
         raise engine.BadInput("a curve over nodes has no --executors", remedy="leave it out")
     counts = options.node_range(args.nodes)
     first = target.cluster_of(args, profile, nodes=counts[0])
-    return [Point(n, with_nodes(first, n), workload) for n in counts]
+    return [Point(n, with_node_count(first, n), workload) for n in counts]
 
 
-def with_nodes(cluster: engine.Cluster, nodes: int) -> engine.Cluster:
+def with_node_count(cluster: engine.Cluster, nodes: int) -> engine.Cluster:
     """The same composition with another number of nodes."""
     if cluster.nodes == nodes:
         return cluster
@@ -307,20 +313,20 @@ def over_size(args: argparse.Namespace, profile: engine.Profile) -> list[Point]:
 
 def over_iterations(args: argparse.Namespace, profile: engine.Profile) -> list[Point]:
     cluster = fixed_cluster(args, profile)
-    spoken = args.iterations or ITERATIONS
-    first, colon, last = spoken.partition(":")
+    range_text = args.iterations or ITERATIONS
+    first, colon, last = range_text.partition(":")
     low, high = (parse_iterations(first), parse_iterations(last or first))
     if not colon or low != int(low) or high != int(high) or low > high:
         raise engine.BadInput(
-            f"{spoken!r} is not a range of iterations",
+            f"{range_text!r} is not a range of iterations",
             where="--iterations",
             remedy="write it like 1:20",
         )
-    if high - low >= MOST_ITERATIONS:
+    if high - low >= MAX_ITERATIONS:
         raise engine.BadInput(
-            f"{spoken!r} is too long a range of iterations",
+            f"{range_text!r} is too long a range of iterations",
             where="--iterations",
-            remedy=f"give at most {MOST_ITERATIONS:,} of them",
+            remedy=f"give at most {MAX_ITERATIONS:,} of them",
         )
     base = workloads.workload_of(_without(args, "iterations"), profile)
     counts = range(int(low), int(high) + 1)
@@ -338,7 +344,7 @@ def fixed_cluster(args: argparse.Namespace, profile: engine.Profile) -> engine.C
 
 
 def _without(args: argparse.Namespace, name: str) -> argparse.Namespace:
-    """The arguments without the one that the curve runs over."""
+    """The arguments without the one that the curve varies."""
     return argparse.Namespace(**{**vars(args), name: None})
 
 
@@ -362,16 +368,16 @@ def as_table(over: str, points: list[Point], rows: list[dict[str, Any]], *, unit
 
 
 def size_of(point: Point, unit: str) -> str:
-    """The input of a point; times the largest run where nothing says how large that is."""
+    """The input of a point; as a multiple of the largest run where its size is not known."""
     if point.workload.scale is not None:
         return f"{point.at:.3g}x"
     return engine.format_bytes(point.at) if unit == "bytes" else f"{point.at:.5g}"
 
 
 def legend(rows: list[dict[str, Any]], confidence: float, paid: engine.Cluster) -> str:
-    """What the columns of the interval and of the cost mean, and why there is no cost."""
+    """The meaning of the columns of interval and cost, or why there is no cost."""
     known = any(math.isfinite(row["low"]) for row in rows)
-    said = f"{text.odds(confidence)} runs take from low to high" if known else "no interval"
+    intervals = f"{text.odds(confidence)} runs take from low to high" if known else "no interval"
     if any(row["cost_usd"] is not None for row in rows):
-        return f"{said}, cost is that of the time, {text.priced_by(paid.catalog)}"
-    return f"{said}, {costs.no_cost(paid)}"
+        return f"{intervals}, cost is that of the time, {text.priced_by(paid.catalog)}"
+    return f"{intervals}, {costs.no_cost(paid)}"

@@ -1,4 +1,4 @@
-"""A curve of `sparkplan curve` as a file: a picture (SVG) or its numbers (CSV)."""
+"""Writes a curve of `sparkplan curve` as a picture (SVG) or as numbers (CSV)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ENDINGS = (".svg", ".csv")
 _NAMES = {"nodes": "nodes", "input-size": "input", "iterations": "iterations"}
 
 
-def checked(name: str) -> Path:
+def output_path(name: str) -> Path:
     """The path to write to.
 
     Raises:

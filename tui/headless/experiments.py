@@ -8,15 +8,15 @@ from dataclasses import replace
 import engine
 from tui.arguments import layouts, options, prices, sections, workloads
 from tui.headless.experiments_output import show
-from tui.words import training_words
-from tui.words.job_words import parse_iterations
+from tui.input_text import training_text
+from tui.input_text.job_text import parse_iterations
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "sources", nargs="*", metavar="SOURCE", help="runs made so far (event logs, run tables)"
     )
-    runs = sections.of(parser, "the runs to choose from")
+    runs = sections.section(parser, "the runs to choose from")
     runs.add_argument(
         "--nodes", metavar="A:B", help="node counts (default 1:16; for the next run 1:64)"
     )
@@ -35,8 +35,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="B",
         help="of all runs: $5, 2h, or a number of the smallest sample on one node",
     )
-    _configure_plans(sections.of(parser, "first runs, by a published design"))
-    real = sections.of(parser, "the real job")
+    _configure_plans(sections.section(parser, "first runs, by a published design"))
+    real = sections.section(parser, "the real job")
     real.add_argument("--deadline", type=options.duration, metavar="D", help="of one run")
     real.add_argument(
         "--job-budget",
@@ -55,7 +55,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def _configure_plans(parser: argparse._ActionsContainer) -> None:
-    """What the published plans of first runs ask for."""
+    """Options of the published designs of first runs."""
     parser.add_argument(
         "--plan",
         choices=("ernest", "peridot", "simcost"),
@@ -119,7 +119,7 @@ NOT_SIMCOST = ("fractions", "smallest_run", "iteration_share")
 
 
 def check_question(args: argparse.Namespace) -> None:
-    """Options that do not go together are refused before anything is read."""
+    """Refuse options that contradict, before anything is read."""
     if not args.sources:
         options.refuse(
             args, layouts.NAMES, "says how executors of logs are laid out", "leave it out"
@@ -155,7 +155,7 @@ def check_question(args: argparse.Namespace) -> None:
 
 
 def check_design(args: argparse.Namespace) -> None:
-    """A design of several runs needs sizes and, but for PERIDOT's two, a budget."""
+    """A design of several runs needs sizes and, except for PERIDOT's two runs, a budget."""
     if args.budget is None and args.plan != "peridot":
         raise engine.BadInput("a design needs a budget", remedy="add --budget $5, 2h, or 10")
     if args.fractions is None:
@@ -168,7 +168,7 @@ def check_design(args: argparse.Namespace) -> None:
 
 
 def check_simcost(args: argparse.Namespace) -> None:
-    """Without runs, SimCost's plan needs to be told everything."""
+    """Without runs, SimCost's design needs all of its parameters."""
     if args.sources:
         return
     missing = [
@@ -187,12 +187,12 @@ def check_simcost(args: argparse.Namespace) -> None:
         )
 
 
-def target_cores(spoken: str | None) -> tuple[int, ...]:
+def target_cores(typed: str | None) -> tuple[int, ...]:
     """ "30,60,90": numbers of cores."""
-    if spoken is None:
+    if typed is None:
         return ()
     try:
-        return tuple(options.whole()(part) for part in spoken.split(","))
+        return tuple(options.whole()(part) for part in typed.split(","))
     except argparse.ArgumentTypeError as error:
         raise engine.BadInput(str(error), where="--target-cores") from None
 
@@ -200,15 +200,15 @@ def target_cores(spoken: str | None) -> tuple[int, ...]:
 def design(
     args: argparse.Namespace, fitted: engine.FittedModel | None, workload: engine.Workload | None
 ) -> engine.ExperimentPlan:
-    budget, unit = training_words.budget_of(args.budget, where="--budget")
-    given = None
+    budget, unit = training_text.budget_of(args.budget, where="--budget")
+    iterations = None
     if args.iterations is not None and fitted is None:
-        given = parse_iterations(args.iterations)
+        iterations = parse_iterations(args.iterations)
     request = engine.TrainingRequest(
         nodes=tuple(options.node_range(args.nodes, default="1:16")),
         fractions=()
         if args.fractions is None
-        else training_words.fractions_of(args.fractions, args.steps, where="--fractions"),
+        else training_text.fractions_of(args.fractions, args.steps, where="--fractions"),
         budget=budget,
         unit=unit,
         method=args.plan,
@@ -216,16 +216,16 @@ def design(
         instances=options.globs(args.instances) or (),
         partitions=args.partitions,
         node_cores=args.node_cores,
-        iterations=given,
+        iterations=iterations,
         iteration_share=args.iteration_share,
         smallest_seconds=args.smallest_run,
         confidence=args.confidence,
         target_cores=target_cores(args.target_cores),
         sample_partitions=args.sample_partitions,
     )
-    named = bool(args.catalog is not None or request.instances or options.given_terms(args))
-    known = (fitted.profile,) if fitted is not None else ()
-    catalog, notice = prices.priced(args, *known) if named else (None, None)
+    needs_prices = bool(args.catalog is not None or request.instances or options.given_terms(args))
+    profiles = (fitted.profile,) if fitted is not None else ()
+    catalog, notice = prices.catalog_for(args, *profiles) if needs_prices else (None, None)
     plan = engine.plan_experiments(request, fitted=fitted, workload=workload, catalog=catalog)
     return plan if notice is None else replace(plan, notices=(*plan.notices, notice))
 
@@ -234,19 +234,19 @@ def next_runs(
     args: argparse.Namespace, fitted: engine.FittedModel, workload: engine.Workload | None
 ) -> engine.Advice:
     catalog, notice = None, None
-    priced = any(
+    has_prices = any(
         group.price_usd_per_hour is not None and group.instance is not None
         for run in fitted.profile.runs
         for group in run.cluster.groups
     )
-    if args.catalog is not None or args.spot or options.given_terms(args) or not priced:
-        catalog, notice = prices.priced(args, fitted.profile)
+    if args.catalog is not None or args.spot or options.given_terms(args) or not has_prices:
+        catalog, notice = prices.catalog_for(args, fitted.profile)
     advice = engine.advise(
         fitted,
         catalog=catalog,
         instances=options.globs(args.instances),
         nodes=options.node_range(args.nodes),
-        fractions=training_words.fractions_of(args.fractions, args.steps)
+        fractions=training_text.fractions_of(args.fractions, args.steps)
         if args.fractions
         else (1.0,),
         workload=workload,

@@ -1,4 +1,5 @@
-"""What `sparkplan experiments` prints: the plan, the advice and what is known, as text or JSON."""
+"""The output of `sparkplan experiments`: the plan, the advice and the known runs, as text or
+JSON."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ from typing import Any
 import engine
 from tui import format as text
 from tui.headless import output
-from tui.words import training_words
+from tui.input_text import training_text
 
 
 def show(
@@ -69,11 +70,11 @@ def known_as_text(known: tuple[engine.KnownType, ...], profile: engine.Profile) 
     header = ("known", "runs", "nodes", "input", "repeated")
     rows = [
         (
-            text.shown(entry.instance or "unnamed nodes"),
+            text.escaped(entry.instance or "unnamed nodes"),
             str(entry.runs),
-            training_words.span([str(count) for count in entry.nodes]),
-            training_words.span([text.size(value, profile.input_unit) for value in entry.sizes]),
-            training_words.repeated(entry),
+            training_text.span([str(count) for count in entry.nodes]),
+            training_text.span([text.size(value, profile.input_unit) for value in entry.sizes]),
+            training_text.repetitions_text(entry),
         )
         for entry in known
     ]
@@ -81,24 +82,26 @@ def known_as_text(known: tuple[engine.KnownType, ...], profile: engine.Profile) 
 
 
 def plan_as_text(plan: engine.ExperimentPlan) -> str:
-    """The runs, their total, and how good the plan is."""
+    """The runs, their total, and the quality of the design."""
     cells = [HEADER, *(cells_of(run) for run in plan.runs)]
     empty = ("", text.UNKNOWN)
-    used = [
-        place for place in range(len(HEADER)) if any(row[place] not in empty for row in cells[1:])
+    columns = [
+        index for index in range(len(HEADER)) if any(row[index] not in empty for row in cells[1:])
     ]
-    rows = [[row[place] for place in used] for row in cells]
-    right = [order for order, place in enumerate(used) if HEADER[place] not in ("type", "teaches")]
-    return "\n".join([text.table(rows, right=right), "", *training_words.totals(plan)])
+    rows = [[row[index] for index in columns] for row in cells]
+    right_aligned = [
+        order for order, index in enumerate(columns) if HEADER[index] not in ("type", "teaches")
+    ]
+    return "\n".join([text.table(rows, right=right_aligned), "", *training_text.totals(plan)])
 
 
 HEADER = ("type", "nodes", "cores", "input", "parts", "iterations", "time", "cost", "teaches")
 
 
 def cells_of(run: engine.Experiment) -> tuple[str, ...]:
-    """One run as cells under `HEADER`; what is not known or not asked is empty or a dash."""
+    """One run as cells under `HEADER`; what is unknown or not asked is empty or a dash."""
     return (
-        text.shown(run.instance or ""),
+        text.escaped(run.instance or ""),
         "" if run.nodes is None else str(run.nodes),
         "" if run.cores is None else str(run.cores),
         f"{run.fraction * 100:.3g} %",
@@ -112,14 +115,14 @@ def cells_of(run: engine.Experiment) -> tuple[str, ...]:
 
 def advice_as_text(advice: engine.Advice, deadline: float | None) -> str:
     """What would be chosen now, and what another run would be worth."""
-    now = f"now: {advice.nodes} × {text.shown(advice.instance or 'nodes')}  "
+    now = f"now: {advice.nodes} × {text.escaped(advice.instance or 'nodes')}  "
     now += f"{text.seconds(advice.seconds)} ({text.span(advice.low, advice.high)})  "
     now += text.usd(advice.usd)
     if deadline is not None:
-        met = f"by the time alone: {'met' if advice.seconds < deadline else 'not met'}"
+        met_text = f"by the time alone: {'met' if advice.seconds < deadline else 'not met'}"
         if advice.p_deadline is not None:
-            met = f"in {text.percent(advice.p_deadline)} of runs"
-        now += f"  within {text.seconds(deadline)} {met}"
+            met_text = f"in {text.percent(advice.p_deadline)} of runs"
+        now += f"  within {text.seconds(deadline)} {met_text}"
     lines = [now, advice.reason, ""]
     by_time = any(run.gain_seconds is not None for run in advice.next_runs)
     header = (
@@ -130,12 +133,12 @@ def advice_as_text(advice: engine.Advice, deadline: float | None) -> str:
     )
     rows = [
         (
-            f"{run.nodes} × {text.shown(run.instance or 'nodes')}",
+            f"{run.nodes} × {text.escaped(run.instance or 'nodes')}",
             f"{run.fraction * 100:.3g} %",
             text.seconds(run.seconds),
             text.usd(run.usd),
-            training_words.saved(run),
-            *(() if by_time else (training_words.payback(run.pays_after),)),
+            training_text.saving_text(run),
+            *(() if by_time else (training_text.payback(run.pays_after),)),
             text.percent(run.changes),
             text.span(run.then_low, run.then_high),
         )

@@ -24,26 +24,28 @@ def run(args: argparse.Namespace) -> int:
     known = {target.name for target in engine.EXPORTS}
     if args.to not in known:
         raise engine.UnknownName("export target", args.to, known, where="--to")
-    question = recommend.question_of(args)
-    found = recommend.answer(args, question)
-    rendered = None if found.recommended is None else _rendered(args, question, found)
+    question = recommend.read_question(args)
+    recommendation = recommend.recommendation_for(args, question)
+    rendered = (
+        None if recommendation.recommended is None else _rendered(args, question, recommendation)
+    )
     if args.json:
-        told = recommend.as_dict(found, question.catalog)
-        output.print_json({**told, "export": {"to": args.to, "text": rendered}})
+        fields = recommend.as_dict(recommendation, question.catalog)
+        output.print_json({**fields, "export": {"to": args.to, "text": rendered}})
     else:
         if rendered is None:
-            streams.say(recommend.as_text(found, question.catalog))
+            streams.say(recommend.as_text(recommendation, question.catalog))
         else:
             sys.stdout.write(rendered)
-        output.print_notices(recommend.notices(found))
+        output.print_notices(recommend.notices(recommendation))
     return 1 if rendered is None else 0
 
 
 def _rendered(
-    args: argparse.Namespace, question: recommend.Question, found: engine.Recommendation
+    args: argparse.Namespace, question: recommend.Question, recommendation: engine.Recommendation
 ) -> str:
     return engine.export(
-        found,
+        recommendation,
         to=args.to,
         profile=question.profile,
         catalog=question.catalog,

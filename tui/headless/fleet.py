@@ -1,4 +1,4 @@
-"""`sparkplan fleet`: many jobs, each with a cluster of its own, and what they cost together."""
+"""`sparkplan fleet`: many jobs, each on a cluster of its own, and their total cost."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from tui import streams
 from tui.arguments import limits, options, prices, workloads
 from tui.headless import fleet_table, output, recommend
 
-GIVEN, NAMED, MEASURED = "given", "evidence", "measured"
-"""Where a job's deadline is from: an option, its evidence, or how long its largest run took."""
+FROM_OPTION, FROM_EVIDENCE, FROM_MEASUREMENT = "given", "evidence", "measured"
+"""Source of a job's deadline: an option, its evidence, or the time of its largest run."""
 
 RUN, BATCH = "run", "micro-batch"
-"""What the times and costs of a job are of: of a stream, one micro-batch."""
+"""What the times and costs of a job refer to: of a stream, one micro-batch."""
 
 
 @dataclass(frozen=True)
-class Planned:
-    """A job and its answer; without one, why there is none.
+class JobPlan:
+    """A job and its recommendation; without one, the reason.
 
     Args:
         deadline_seconds: None where the goal has none.
-        deadline_from: see `GIVEN`; None without a deadline.
+        deadline_from: see `FROM_OPTION`; None without a deadline.
     """
 
     evidence: engine.JobEvidence
@@ -38,33 +38,33 @@ class Planned:
 
     @property
     def chosen(self) -> engine.Choice | None:
-        """What to rent for it; None where nothing satisfies its goal."""
+        """The recommended cluster; None where none satisfies the goal."""
         return self.found.recommended if self.found else None
 
     @property
     def nearest(self) -> engine.Choice | None:
-        """Where nothing does, what misses the goal least."""
+        """Where none does, the nearest miss."""
         return self.found.nearest if self.found else None
 
     @property
     def miss(self) -> engine.Rejected | None:
-        """Why the nearest does not count; None where it is not said or there is none."""
+        """Why the nearest miss is rejected; None where there is none."""
         return self.found.nearest_miss if self.found else None
 
     @property
     def time_of(self) -> str:
-        """What its times and costs are of: see `RUN`."""
+        """What its times and costs refer to: see `RUN`."""
         profile = self.evidence.profile
         return BATCH if profile and engine.of_one_batch(profile.notices) else RUN
 
     @property
     def measured_seconds(self) -> float | None:
-        """How long its largest run took; None without one that came to its end."""
+        """Duration of its largest run; None without one that finished."""
         return measured_seconds(self.evidence.profile) if self.evidence.profile else None
 
     @property
     def warnings(self) -> tuple[engine.Notice, ...]:
-        """What is to be said of the job as a whole; without an answer what its evidence says."""
+        """Warnings about the job as a whole; without a recommendation those of its evidence."""
         if self.found is not None:
             return self.found.warnings
         return self.evidence.profile.notices if self.evidence.profile else ()
@@ -78,14 +78,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     given = None if args.catalog is None else options.catalog_of(args)
     resources = options.resources_of(args)
-    progress = streams.long_reading()
+    progress = streams.stderr_progress()
     each = engine.read_each(*args.sources, ran_on=options.ran_on(args), progress=progress)
     profiles = [evidence.profile for evidence in each if evidence.profile is not None]
-    catalog, notice = (given, None) if given is not None else prices.priced(args, *profiles)
-    jobs = [planned(args, evidence, catalog, resources) for evidence in each]
+    catalog, notice = (given, None) if given is not None else prices.catalog_for(args, *profiles)
+    jobs = [plan_job(args, evidence, catalog, resources) for evidence in each]
     if all(job.problem for job in jobs) and jobs[0].problem is not None:
         raise jobs[0].problem
-    together = [*filter(None, [notice]), *shared(args, jobs, catalog)]
+    together = [*filter(None, [notice]), *shared_limit_notices(args, jobs, catalog)]
     if args.json:
         output.print_json({**as_json(jobs, together), "catalog": output.catalog_dict(catalog)})
     else:
@@ -95,20 +95,20 @@ def run(args: argparse.Namespace) -> int:
     return 0 if all(job.chosen is not None for job in jobs) else 1
 
 
-def planned(
+def plan_job(
     args: argparse.Namespace,
     evidence: engine.JobEvidence,
     catalog: engine.Catalog,
     resources: engine.ResourceProfile | None = None,
-) -> Planned:
-    """The recommendation for one job; what is wrong with it takes nothing from the others."""
+) -> JobPlan:
+    """The recommendation for one job; an error in one job does not affect the others."""
     if evidence.profile is None:
-        given = None if args.deadline is None else GIVEN
-        return Planned(evidence, args.deadline, given, problem=evidence.problem)
+        given = None if args.deadline is None else FROM_OPTION
+        return JobPlan(evidence, args.deadline, given, problem=evidence.problem)
     seconds, source = deadline_of(args, evidence.profile)
-    asked = argparse.Namespace(**{**vars(args), "deadline": seconds})
+    args_with_deadline = argparse.Namespace(**{**vars(args), "deadline": seconds})
     try:
-        profile = options.laid_out(args, engine.held_against(evidence.profile, catalog))
+        profile = options.with_layout_options(args, engine.held_against(evidence.profile, catalog))
         if resources is not None:
             profile = replace(profile, resources=resources)
         if seconds is None and args.budget is None and args.objective is None:
@@ -117,65 +117,67 @@ def planned(
                 remedy="add --deadline D",
             )
         workload = workloads.workload_of(args, profile)
-        found = recommend.answer(asked, recommend.Question(profile, workload, catalog))
+        recommendation = recommend.recommendation_for(
+            args_with_deadline, recommend.Question(profile, workload, catalog)
+        )
     except engine.BadInput as error:
-        return Planned(evidence, seconds, source, None, error)
-    return Planned(replace(evidence, profile=profile), seconds, source, found)
+        return JobPlan(evidence, seconds, source, None, error)
+    return JobPlan(replace(evidence, profile=profile), seconds, source, recommendation)
 
 
 def deadline_of(
     args: argparse.Namespace, profile: engine.Profile
 ) -> tuple[float | None, str | None]:
-    """When a job must be done, and where that is from. Without any goal it is to be no slower than
-    it was: one deadline hardly fits many jobs."""
+    """The deadline of a job, and its source. Without any goal a job is to be no slower than
+    measured: one deadline hardly fits many jobs."""
     if args.deadline is not None:
-        return args.deadline, GIVEN
+        return args.deadline, FROM_OPTION
     if args.budget is not None or args.objective is not None:
         return None, None
     if profile.deadline_seconds is not None:
-        return profile.deadline_seconds, NAMED
+        return profile.deadline_seconds, FROM_EVIDENCE
     measured = measured_seconds(profile)
-    return (None, None) if measured is None else (measured, MEASURED)
+    return (None, None) if measured is None else (measured, FROM_MEASUREMENT)
 
 
 def measured_seconds(profile: engine.Profile) -> float | None:
-    """How long the largest run of a job took; None without one that came to its end."""
+    """Duration of the largest run of a job; None without one that finished."""
     run = profile.largest_run
     if run is None or not run.complete or run.has_failed:
         return None
     return run.seconds
 
 
-def total_usd(jobs: Sequence[Planned]) -> float | None:
-    """One run of each job, expected; None where one has no cluster or no cost."""
+def total_usd(jobs: Sequence[JobPlan]) -> float | None:
+    """Expected cost of one run of each job; None where one has no cluster or no cost."""
     costs = [job.chosen.cost_usd if job.chosen else None for job in jobs]
-    known = [usd for usd in costs if usd is not None]
-    return sum(known) if len(known) == len(costs) else None
+    known_costs = [usd for usd in costs if usd is not None]
+    return sum(known_costs) if len(known_costs) == len(costs) else None
 
 
-def shared(
-    args: argparse.Namespace, jobs: Sequence[Planned], catalog: engine.Catalog
+def shared_limit_notices(
+    args: argparse.Namespace, jobs: Sequence[JobPlan], catalog: engine.Catalog
 ) -> list[engine.Notice]:
-    """What each job was given all of, and the jobs together want more of: whether they run at the
-    same time is not known."""
+    """Notices on limits that each job was planned to use in full, where the jobs together exceed
+    them: whether they run at the same time is not known."""
     chosen = [dict(job.chosen.composition) for job in jobs if job.chosen]
-    found = []
+    notices = []
     for name, nodes in limits.limits_of(args).owned:
         used = sum(min(types.get(name, 0), nodes) for types in chosen)
         if used > nodes:
             owned = f"the {text.counted(nodes, 'owned node')} of {name}"
-            found.append(_for_each(owned, f"{used} nodes", "--own"))
+            notices.append(_for_each(owned, f"{used} nodes", "--own"))
     for glob, nodes in limits.limits_of(args).most:
         used = sum(_nodes(types, glob) for types in chosen)
         if used > nodes:
-            found.append(_for_each(f"the limit {glob}={nodes}", f"{used} nodes", "--limit"))
+            notices.append(_for_each(f"the limit {glob}={nodes}", f"{used} nodes", "--limit"))
     if args.max_vcpus is not None:
         vcpus = {name: offer.instance.vcpus for name, offer in catalog.offers.items()}
         total = sum(vcpus[name] * nodes for types in chosen for name, nodes in types.items())
         if total > args.max_vcpus:
             quota = f"the quota of {args.max_vcpus:,} vCPUs"
-            found.append(_for_each(quota, f"{total:,.0f} vCPUs", "--max-vcpus"))
-    return found
+            notices.append(_for_each(quota, f"{total:,.0f} vCPUs", "--max-vcpus"))
+    return notices
 
 
 def _nodes(types: Mapping[str, int], glob: str) -> int:
@@ -192,8 +194,8 @@ def _for_each(what: str, used: str, option: str) -> engine.Notice:
     )
 
 
-def as_json(jobs: Sequence[Planned], together: Sequence[engine.Notice] = ()) -> dict[str, Any]:
-    """The jobs in the order of the sources, and their sum."""
+def as_json(jobs: Sequence[JobPlan], together: Sequence[engine.Notice] = ()) -> dict[str, Any]:
+    """The jobs in the order of the sources, and their total."""
     return {
         "jobs": [
             {
@@ -215,36 +217,36 @@ def as_json(jobs: Sequence[Planned], together: Sequence[engine.Notice] = ()) -> 
     }
 
 
-def print_notices(jobs: Sequence[Planned]) -> None:
-    """What is to be said of the jobs, each once with the names of those that it is about."""
+def print_notices(jobs: Sequence[JobPlan]) -> None:
+    """Print the notices of the jobs, each once with the names of its jobs."""
     about: dict[engine.Notice, list[str]] = {}
     for job in jobs:
         chosen = job.chosen or job.nearest
         notices = [*job.warnings, *(chosen.warnings if chosen else ())]
         if job.problem is not None:
-            notices.append(engine.Notice("not-planned", *in_two(job.problem)))
+            notices.append(engine.Notice("not-planned", *message_and_remedy(job.problem)))
         for notice in dict.fromkeys(notices):
             about.setdefault(notice, []).append(job.evidence.name)
     output.print_notices(
-        replace(notice, text=f"{named(names, len(jobs))}: {notice.text}")
+        replace(notice, text=f"{job_names(names, len(jobs))}: {notice.text}")
         for notice, names in about.items()
     )
 
 
-def in_two(problem: engine.EngineError) -> tuple[str, str]:
-    """What is wrong, where, and what to do."""
+def message_and_remedy(problem: engine.EngineError) -> tuple[str, str]:
+    """The error with its place, and the remedy."""
     what = f"{problem.where}: {problem.what}" if problem.where else problem.what
     return what, problem.remedy or "look at its sources"
 
 
-MOST_NAMED = 5
+MAX_NAMED = 5
 """Jobs that a message names; further ones are counted."""
 
 
-def named(names: list[str], jobs: int) -> str:
+def job_names(names: list[str], jobs: int) -> str:
     """Which of all jobs a message is about."""
     if len(names) == jobs > 1:
         return "every job"
-    if len(names) <= MOST_NAMED:
+    if len(names) <= MAX_NAMED:
         return ", ".join(names)
-    return f"{', '.join(names[: MOST_NAMED - 1])} and {len(names) - MOST_NAMED + 1} more"
+    return f"{', '.join(names[: MAX_NAMED - 1])} and {len(names) - MAX_NAMED + 1} more"

@@ -1,4 +1,4 @@
-"""The fleet in rows of at most 80 cells: what each job was, and under it what it is to rent."""
+"""The fleet as a table of at most 80 cells: two rows per job, as measured and as recommended."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from tui.headless import recommend
 
 if TYPE_CHECKING:
     from engine import Catalog
-    from tui.headless.fleet import Planned
+    from tui.headless.fleet import JobPlan
 
 WIDTH = 80
 
-SAID = {"given": "", "evidence": "its own", "measured": "as measured"}
-"""Where a deadline is from, behind it; one as measured is the time beside it."""
+DEADLINE_SOURCES = {"given": "", "evidence": "its own", "measured": "as measured"}
+"""Source of a deadline, printed behind it; a measured one is the time beside it."""
 
 Row = tuple[str, str, str, str, str]
 
@@ -28,35 +28,35 @@ RIGHT = (1, 3, 4)
 GAP = "  "
 
 
-def as_text(jobs: Sequence[Planned], total_usd: float | None, catalog: Catalog) -> str:
-    """Two rows for each job, what one run of each costs, and by whose prices."""
+def as_text(jobs: Sequence[JobPlan], total_usd: float | None, catalog: Catalog) -> str:
+    """Two rows per job, the total cost of one run of each, and the catalog of the prices."""
     rows: list[Row | str] = [*HEAD]
     for job in jobs:
         rows += [_evidence(job), _answer(job), *_why_none(job)]
     prices = f"costs are {text.priced_by(catalog)}"
-    return "\n".join([*_lines(rows), "", *_sum(jobs, total_usd), prices])
+    return "\n".join([*_format_rows(rows), "", *_total_lines(jobs, total_usd), prices])
 
 
-def _evidence(job: Planned) -> Row:
-    """What the job was, and when it is to be done."""
+def _evidence(job: JobPlan) -> Row:
+    """The measured job, and its deadline."""
     stream = " (one micro-batch)" if job.time_of != "run" else ""
-    said = SAID.get(job.deadline_from or "", "")
+    source = DEADLINE_SOURCES.get(job.deadline_from or "", "")
     deadline = "" if job.deadline_from == "measured" else text.seconds(job.deadline_seconds)
     return (
-        f"{text.shown(job.evidence.name)}{stream}",
+        f"{text.escaped(job.evidence.name)}{stream}",
         text.seconds(job.measured_seconds),
-        f"{deadline} {said}".strip(),
+        f"{deadline} {source}".strip(),
         f"{job.evidence.runs:,}",
         "",
     )
 
 
-def _answer(job: Planned) -> Row | str:
-    """Its cluster; where none satisfies the goal the nearest miss, marked, or what is wrong."""
+def _answer(job: JobPlan) -> Row | str:
+    """The recommended cluster; else the nearest miss, marked, or the error."""
     choice = job.chosen or job.nearest
     if job.problem is not None:
         where = f"{job.problem.where}: " if job.problem.where else ""
-        return f"  not planned: {text.shown(where + job.problem.what)}"
+        return f"  not planned: {text.escaped(where + job.problem.what)}"
     if choice is None:
         return "  none"
     cluster = recommend.composition(choice)
@@ -69,25 +69,25 @@ def _answer(job: Planned) -> Row | str:
     )
 
 
-def _why_none(job: Planned) -> list[str]:
-    """What the nearest misses, and the limit from which on it would count: it may well be expected
-    in time, and yet not be as sure to be as was asked. Two ways out have a line each."""
+def _why_none(job: JobPlan) -> list[str]:
+    """What the nearest miss violates, and the limit that would admit it: its expected time may be
+    within the deadline, but not at the confidence asked for. Two alternatives have a line each."""
     if (miss := job.miss) is None:
         return []
-    ways = recommend.takes(job.found).splitlines() if job.found else []
+    alternatives = recommend.sufficient_goal(job.found).splitlines() if job.found else []
     it = "it is" if miss.code == "budget" else "it"
-    said = f"    {it} {text.shown(miss.reason)}"
-    if len(ways) == 1:
-        return [f"{said}: {ways[0]}"]
-    return [said, *(f"    {way}" for way in ways)]
+    violation = f"    {it} {text.escaped(miss.reason)}"
+    if len(alternatives) == 1:
+        return [f"{violation}: {alternatives[0]}"]
+    return [violation, *(f"    {alternative}" for alternative in alternatives)]
 
 
-def _lines(rows: Sequence[Row | str]) -> list[str]:
-    """The rows below each other; a first cell that leaves the others no room has its own lines."""
+def _format_rows(rows: Sequence[Row | str]) -> list[str]:
+    """The rows as lines; a first cell that leaves no room for the others has its own lines."""
     whole = [row for row in rows if not isinstance(row, str)]
-    widths = [max(len(row[place]) for row in whole) for place in range(1, len(HEAD[0]))]
-    room = WIDTH - sum(widths) - len(GAP) * len(widths)
-    first = max((len(row[0]) for row in whole if len(row[0]) <= room), default=0)
+    widths = [max(len(row[index]) for row in whole) for index in range(1, len(HEAD[0]))]
+    width_left = WIDTH - sum(widths) - len(GAP) * len(widths)
+    first = max((len(row[0]) for row in whole if len(row[0]) <= width_left), default=0)
     lines = []
     for row in rows:
         name = row if isinstance(row, str) else row[0]
@@ -96,15 +96,15 @@ def _lines(rows: Sequence[Row | str]) -> list[str]:
             name = ""
         if not isinstance(row, str):
             cells = [
-                cell.rjust(width) if place in RIGHT else cell.ljust(width)
-                for place, (cell, width) in enumerate(zip(row[1:], widths, strict=True), start=1)
+                cell.rjust(width) if index in RIGHT else cell.ljust(width)
+                for index, (cell, width) in enumerate(zip(row[1:], widths, strict=True), start=1)
             ]
             lines.append(GAP.join([name.ljust(first), *cells]).rstrip())
     return lines
 
 
-def _sum(jobs: Sequence[Planned], total_usd: float | None) -> list[str]:
-    """What one run of each costs, and why there is no interval or no sum."""
+def _total_lines(jobs: Sequence[JobPlan], total_usd: float | None) -> list[str]:
+    """The total cost, and why there is no interval or no total."""
     counted = text.counted(len(jobs), "job")
     missing = sum(job.chosen is None for job in jobs)
     if missing:

@@ -1,4 +1,4 @@
-"""`sparkplan measure-host`: the machine this runs on, as an instance type and as throughputs."""
+"""`sparkplan measure-host`: measures this machine, as an instance type and as throughputs."""
 
 from __future__ import annotations
 
@@ -55,20 +55,20 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         output.print_json(as_dict(report))
     else:
-        print("\n".join(map(text.shown, as_text(report))))
+        print("\n".join(map(text.escaped, as_text(report))))
         output.print_notices(report.notices)
     if args.output is not None:
         catalog = engine.host_catalog_text(report, usd_per_hour=args.usd_per_hour)
         engine.write_text(args.output, catalog)
-        streams.say(f"wrote {text.shown(args.output)}: --ran-on {report.name}@FILE")
+        streams.say(f"wrote {text.escaped(args.output)}: --ran-on {report.name}@FILE")
     if args.resources is not None:
         engine.write_text(args.resources, engine.resources_text(report))
-        streams.say(f"wrote {text.shown(args.resources)}")
+        streams.say(f"wrote {text.escaped(args.resources)}")
     return 0
 
 
 def check_folders(*files: str | None) -> None:
-    """A file that cannot be written is refused before anything is measured."""
+    """Refuse files that cannot be written before anything is measured."""
     for file in files:
         if file is not None and not Path(file).parent.is_dir():
             raise engine.BadInput(
@@ -79,12 +79,12 @@ def check_folders(*files: str | None) -> None:
 
 
 def default_name() -> str:
-    """The host's name, without what cannot be in a type's name."""
+    """The host's name, without characters that a type's name cannot have."""
     return re.sub(r"[^\w.-]+", "-", platform.node().partition(".")[0], flags=re.ASCII) or "host"
 
 
 def as_text(report: engine.HostReport) -> list[str]:
-    """What was measured, each line with its spread over the repetitions."""
+    """The measurements, each with its spread over the repetitions."""
     disk = report.disk
     rows = [
         ("CPU score, all cores", *score(report.score)),
@@ -132,8 +132,8 @@ def as_dict(report: engine.HostReport) -> dict[str, object]:
         "cpu_score": asdict(report.score),
         "cpu_score_one_core": asdict(report.score_per_core),
         **output.fields_of(report.instance, "cpu_score_spread", "cpu_benchmark"),
-        "one_core": {name: asdict(found) for name, found in report.single.items()},
-        "all_cores": {name: asdict(found) for name, found in report.all_cores.items()},
+        "one_core": {name: asdict(measurement) for name, measurement in report.single.items()},
+        "all_cores": {name: asdict(measurement) for name, measurement in report.all_cores.items()},
         "memory_bytes_per_second": asdict(report.memory_bytes_per_second),
         "local_write_bytes_per_second": asdict(disk.write),
         "local_read_bytes_per_second": disk.read and asdict(disk.read),

@@ -1,4 +1,4 @@
-"""`sparkplan predict`: how long one cluster takes, and what that costs."""
+"""`sparkplan predict`: time and cost of one cluster."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import engine
 from tui import format as text
 from tui.arguments import layouts, limits, options, prices, sections, target, workloads
 from tui.headless import all_models, costs, output, recommend
+from tui.input_text.limit_text import parse_type_count
 from tui.widgets.text import fit_ends
-from tui.words.limit_words import parse_type_count
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     options.add_sources(parser)
-    cluster = sections.of(parser, sections.CLUSTER)
+    cluster = sections.section(parser, sections.CLUSTER)
     cluster.add_argument("--nodes", type=options.whole(), metavar="N", help="worker nodes")
     options.add_cluster(parser)
     cluster.add_argument(
@@ -29,13 +29,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     layouts.add_layout(parser)
     options.add_origin(parser)
     workloads.add_workload(parser)
-    sections.of(parser, sections.GOAL).add_argument(
+    sections.section(parser, sections.GOAL).add_argument(
         "--deadline",
         type=options.duration,
         metavar="D",
         help="say whether it will be met, and how surely",
     )
-    sections.of(parser, sections.MODEL).add_argument(
+    sections.section(parser, sections.MODEL).add_argument(
         "--all-models",
         action="store_true",
         help="every model side by side, with its error on left-out runs or why it does not fit",
@@ -54,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
         return all_models.run(args, profile)
     cluster = target.cluster_of(args, profile, nodes=args.nodes)
     if cluster.catalog is not None:
-        profile = target.noted(args, profile, cluster)
+        profile = target.with_price_notice(args, profile, cluster)
         return run_priced(args, profile, dict(cluster.composition), cluster.catalog)
     return run_as_measured(args, profile, cluster)
 
@@ -62,21 +62,21 @@ def run(args: argparse.Namespace) -> int:
 def run_as_measured(
     args: argparse.Namespace, profile: engine.Profile, cluster: engine.Cluster
 ) -> int:
-    """The prediction of nodes or executors like those of the evidence, and the cost where the type
-    of the nodes is known."""
+    """Predict for nodes or executors like those of the evidence; with the cost where the type of
+    the nodes is known."""
     remedy = target.ADD_CATALOG if args.nodes is not None else ADD_TYPE
     target.check_on_demand(args, remedy=remedy)
     paid = target.at_prices_of(cluster, args, profile)
     if paid.catalog is None:
         target.check_unpriced(args, remedy=remedy)
-    profile = target.noted(args, profile, paid)
+    profile = target.with_price_notice(args, profile, paid)
     fitted = engine.fit(profile, model=args.model)
     workload = workloads.workload_of(args, profile)
     prediction = fitted.predict(cluster=cluster, workload=workload, confidence=args.confidence)
     evidence = Evidence.of(fitted, workload, profile)
     if args.json:
-        told = costs.measured_dict(paid, prediction, profile)
-        output.print_json({**as_dict(prediction, evidence, args.deadline), **told})
+        cost_fields = costs.measured_dict(paid, prediction, profile)
+        output.print_json({**as_dict(prediction, evidence, args.deadline), **cost_fields})
         return 0
     lines = [as_text(prediction, evidence, cluster_in_words(cluster), args.deadline)]
     print("\n".join([*lines, *costs.measured_lines(paid, prediction, profile)]))
@@ -88,7 +88,7 @@ ADD_TYPE = f"add --composition TYPE=N or {target.ADD_TYPE.removeprefix('add ')}"
 
 
 def run_composition(args: argparse.Namespace) -> int:
-    """The prediction and the cost of a composition that is named."""
+    """Predict time and cost of a named composition."""
     others = ("nodes", "instance", "executors", "executor_cores", "executor_memory")
     if given := options.given(args, others):
         raise engine.BadInput(
@@ -102,8 +102,8 @@ def run_composition(args: argparse.Namespace) -> int:
     )
     composition = composition_of(args.composition)
     profile = options.read_profile(args)
-    catalog, notice = prices.priced(args, profile, candidates=tuple(composition))
-    return run_priced(args, prices.noting(profile, notice), composition, catalog)
+    catalog, notice = prices.catalog_for(args, profile, candidates=tuple(composition))
+    return run_priced(args, prices.with_notice(profile, notice), composition, catalog)
 
 
 def run_priced(
@@ -112,10 +112,10 @@ def run_priced(
     composition: dict[str, int],
     catalog: engine.Catalog,
 ) -> int:
-    """The prediction and the cost of nodes of a catalog."""
+    """Predict time and cost of nodes of a catalog."""
     fitted = engine.fit(profile, model=args.model)
     workload = workloads.workload_of(args, profile)
-    found = engine.predict_composition(
+    answer = engine.predict_composition(
         fitted,
         composition=composition,
         catalog=catalog,
@@ -125,11 +125,11 @@ def run_priced(
         spot=limits.on_spot(args),
         max_spot=args.max_spot,
     )
-    prediction, choice = found.prediction, found.choice
+    prediction, choice = answer.prediction, answer.choice
     evidence = Evidence.of(fitted, workload, profile)
     if args.json:
-        told = costs.choice_dict(choice, catalog)
-        output.print_json({**as_dict(prediction, evidence, args.deadline), **told})
+        cost_fields = costs.choice_dict(choice, catalog)
+        output.print_json({**as_dict(prediction, evidence, args.deadline), **cost_fields})
         return 0
     lines = [as_text(prediction, evidence, recommend.composition(choice), args.deadline)]
     print("\n".join([*lines, *costs.choice_lines(choice, catalog)]))
@@ -139,21 +139,21 @@ def run_priced(
 
 def composition_of(given: str) -> dict[str, int]:
     """ "A=3,B=2" as type -> nodes."""
-    found: dict[str, int] = {}
+    composition: dict[str, int] = {}
     for part in given.split(","):
         name, nodes = parse_type_count(part, "--composition")
-        if name in found:
+        if name in composition:
             raise engine.BadInput(
                 f"{name} is named twice", where="--composition", remedy="name each type once"
             )
-        found[name] = nodes
-    return found
+        composition[name] = nodes
+    return composition
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """What an answer rests on: runs that were learnt from, of how many, and the mean relative error
-    on those left out (None where none could be)."""
+    """The evidence of a prediction: the model, how many of the runs it was fitted to, and its mean
+    relative error on left-out runs (None where none could be left out)."""
 
     model: str
     used: int
@@ -172,16 +172,16 @@ class Evidence:
 
     def in_words(self) -> str:
         """ "model sparkplan, 3 of 5 runs, leave-one-out error 9.6 %"."""
-        said = f"model {self.model}, {text.runs_used(self.used, self.runs)}"
+        model_and_runs = f"model {self.model}, {text.runs_used(self.used, self.runs)}"
         if self.error is None:
-            return said
-        return f"{said}, leave-one-out error {text.mean_error(self.error)}"
+            return model_and_runs
+        return f"{model_and_runs}, leave-one-out error {text.mean_error(self.error)}"
 
 
 def as_dict(
     prediction: engine.Prediction, evidence: Evidence, deadline: float | None
 ) -> dict[str, Any]:
-    """The JSON object of the contract, then what we add to it."""
+    """The JSON object of the contract, and further fields behind it."""
     result: dict[str, Any] = {
         **output.fields_of(prediction, "model", "seconds", "low", "high", "confidence"),
         "phases": dict(prediction.phases) if prediction.phases is not None else None,
@@ -201,7 +201,7 @@ def as_dict(
 
 
 def meets(prediction: engine.Prediction, deadline: float) -> bool:
-    """P(T <= deadline) >= confidence, one-sided; without an interval the time alone decides."""
+    """P(T <= deadline) >= confidence, one-sided; without an interval the expected time decides."""
     p = prediction.p_within(deadline)
     return prediction.seconds < deadline if p is None else p >= prediction.confidence
 
@@ -212,7 +212,7 @@ def as_text(
     cluster: str,
     deadline: float | None,
 ) -> str:
-    """The same for a person: the answer first, then where the time goes."""
+    """The prediction as text: the answer first, then where the time goes."""
     batch = " for one micro-batch" if engine.of_one_batch(prediction.warnings) else ""
     lines = [
         f"{text.seconds(prediction.seconds)}{batch} on {cluster}",
@@ -228,12 +228,15 @@ def as_text(
     if prediction.job_profile:
         lines.append(text.figures(prediction.job_profile))
     lines.append(evidence.in_words())
-    return "\n".join(text.shown(line) if "\n" not in line else line for line in lines)
+    return "\n".join(text.escaped(line) if "\n" not in line else line for line in lines)
 
 
 def cluster_in_words(cluster: engine.Cluster) -> str:
-    said, unnamed = text.cluster(cluster), not cluster.composition and cluster.executors is None
-    return f"{said} like those measured" if unnamed else said
+    described, unnamed = (
+        text.cluster(cluster),
+        not cluster.composition and cluster.executors is None,
+    )
+    return f"{described} like those measured" if unnamed else described
 
 
 def interval_in_words(prediction: engine.Prediction) -> str:
@@ -255,14 +258,14 @@ def deadline_in_words(prediction: engine.Prediction, deadline: float) -> str:
 
 
 PHASE_CELLS = 60
-"""Of the name of a phase: so the table fits into 80 columns. `--json` has the whole name."""
+"""Width of the name of a phase, so that the table has 80 columns; `--json` has the whole name."""
 
 
 def phase_table(prediction: engine.Prediction) -> str:
     phases = prediction.phases or {}
     rows = [
         (
-            fit_ends(text.shown(name), PHASE_CELLS).rstrip(),
+            fit_ends(text.escaped(name), PHASE_CELLS).rstrip(),
             text.seconds(value),
             text.percent(value / prediction.seconds),
         )

@@ -1,4 +1,4 @@
-"""`sparkplan profile`: sources distilled into one profile YAML."""
+"""`sparkplan profile`: distils sources into one profile YAML."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tui import format as text
 from tui import streams
 from tui.arguments import options
 from tui.headless import output
-from tui.words.job_words import parse_iterations
+from tui.input_text.job_text import parse_iterations
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -39,7 +39,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def pause(text: str) -> float:
-    """An argument type: seconds of a pause that can be left out."""
+    """Argument type: seconds of a pause that can be left out."""
     seconds = options.duration(text)
     if seconds < engine.LEAST_PAUSE_SECONDS:
         least = engine.format_seconds(engine.LEAST_PAUSE_SECONDS)
@@ -52,29 +52,29 @@ def run(args: argparse.Namespace) -> int:
         raise engine.BadInput("--iterations and --category need --optex", remedy="add --optex")
     profile = options.read_profile(args)
     if args.optex:
-        told = None if args.iterations is None else parse_iterations(args.iterations)
-        profile = engine.with_job_profiles(profile, iterations=told, category=args.category)
+        iterations = None if args.iterations is None else parse_iterations(args.iterations)
+        profile = engine.with_job_profiles(profile, iterations=iterations, category=args.category)
     left_out = any(notice.code == "idle-time" for run in profile.runs for notice in run.notices)
     if args.pauses is not None and not left_out:
         length = engine.format_seconds(args.pauses)
         streams.say(f"no job waited for {length} or more: nothing is left out")
-    said = [*(notice for run in profile.runs for notice in run.notices), *profile.notices]
+    notices = [*(notice for run in profile.runs for notice in run.notices), *profile.notices]
     file = None if args.output == "-" else args.output
     if file is not None:
         engine.write_profile(profile, file)
-        streams.say(f"wrote {text.shown(file)}")
+        streams.say(f"wrote {text.escaped(file)}")
     if args.json:
-        warnings = output.notices(said)
+        warnings = output.notices(notices)
         output.print_json({"file": file, **as_dict(profile), "warnings": warnings})
         return 0
     if file is None:
         output.print_file(engine.format_profile(profile))
-    output.print_notices(said)
+    output.print_notices(notices)
     return 0
 
 
 def as_dict(profile: engine.Profile) -> dict[str, Any]:
-    """What a profile holds, without the stages: those are in its file."""
+    """The content of a profile, without the stages: those are in its file."""
     runs = [
         {
             **output.fields_of(run, "source", "application", "seconds"),

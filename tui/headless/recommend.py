@@ -13,12 +13,12 @@ from tui.arguments import goal_checks, layouts, limits, options, prices, section
 from tui.headless import output, sensitivity_lines
 
 OBJECTIVES = ("cost", "time", "resource-time", "runtime", "throughput")
-"""Of one input, the most throughput is the least run time; `runtime` and `time` are one."""
+"""Objectives; for one input, most throughput is least run time, and `runtime` is `time`."""
 
 OWNED_OBJECTIVE = "resource-time"
 
 LISTED = 8
-"""Runners-up and rejections shown to a person; --json has them all."""
+"""Runners-up and rejections that are printed; --json has them all."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -27,24 +27,24 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def configure_goal(parser: argparse.ArgumentParser) -> None:
-    """The options that `export` shares: what to plan, for what goal, from which prices."""
+    """Add the options shared with `export`: the job, the goal, the prices."""
     configure_rented(parser)
     _configure_owned(parser)
 
 
 def configure_rented(parser: argparse.ArgumentParser) -> None:
-    """What to plan, for what goal, of a catalog's types."""
+    """Add the options of clusters of a catalog's types."""
     options.add_sources(parser)
     options.add_goal(parser)
     limits.add_limits(parser)
-    sections.of(parser, sections.RENTED).add_argument(
+    sections.section(parser, sections.RENTED).add_argument(
         "--mix", type=options.whole(), default=1, metavar="N",
         help="types per cluster at most (default 1; the planner begins with 2)",
     )  # fmt: skip
     options.add_catalog(parser)
     options.add_terms(parser)
     layouts.add_layout(parser)
-    sections.of(parser, sections.GOAL).add_argument(
+    sections.section(parser, sections.GOAL).add_argument(
         "--objective",
         choices=OBJECTIVES,
         help="what to optimise (default: time with a budget alone, resource-time on a cluster one "
@@ -55,8 +55,8 @@ def configure_rented(parser: argparse.ArgumentParser) -> None:
 
 
 def _configure_owned(parser: argparse.ArgumentParser) -> None:
-    """Clusters without prices."""
-    owned = sections.of(parser, "a cluster one owns, in place of prices")
+    """Add the options of owned clusters, which have no prices."""
+    owned = sections.section(parser, "a cluster one owns, in place of prices")
     owned.add_argument(
         "--executor-cores",
         type=options.whole(),
@@ -86,7 +86,7 @@ def _configure_owned(parser: argparse.ArgumentParser) -> None:
 
 
 def _not_negative(text: str) -> float:
-    """A parser of a number of at least 0."""
+    """Parse a number of at least 0."""
     try:
         value = float(text)
     except ValueError:
@@ -98,7 +98,7 @@ def _not_negative(text: str) -> float:
 
 @dataclass(frozen=True)
 class Question:
-    """What the arguments ask about; `catalog` is None for a cluster one owns."""
+    """The job and prices that the arguments name; `catalog` is None for an owned cluster."""
 
     profile: engine.Profile
     workload: engine.Workload
@@ -106,49 +106,51 @@ class Question:
 
 
 def run(args: argparse.Namespace) -> int:
-    question = question_of(args)
-    found = answer(args, question, with_sensitivity=True)
-    return tell(args, found, question.catalog)
+    question = read_question(args)
+    recommendation = recommendation_for(args, question, with_sensitivity=True)
+    return print_recommendation(args, recommendation, question.catalog)
 
 
-def tell(
-    args: argparse.Namespace, found: engine.Recommendation, catalog: engine.Catalog | None
+def print_recommendation(
+    args: argparse.Namespace, recommendation: engine.Recommendation, catalog: engine.Catalog | None
 ) -> int:
-    """Prints an answer as it was asked for; returns the exit code that it means."""
+    """Print a recommendation as text or JSON; returns the exit code."""
     if args.json:
-        output.print_json(as_dict(found, catalog))
+        output.print_json(as_dict(recommendation, catalog))
     else:
-        print(as_text(found, catalog))
-        output.print_notices(notices(found))
-    return 0 if found.recommended is not None else 1
+        print(as_text(recommendation, catalog))
+        output.print_notices(notices(recommendation))
+    return 0 if recommendation.recommended is not None else 1
 
 
-def as_dict(found: engine.Recommendation, catalog: engine.Catalog | None) -> dict[str, Any]:
-    """Plain data for JSON: the answer, and whose prices it takes."""
-    return {**found.to_dict(), "catalog": output.catalog_dict(catalog)}
+def as_dict(
+    recommendation: engine.Recommendation, catalog: engine.Catalog | None
+) -> dict[str, Any]:
+    """The recommendation as JSON, with the catalog of its prices."""
+    return {**recommendation.to_dict(), "catalog": output.catalog_dict(catalog)}
 
 
-def notices(found: engine.Recommendation) -> list[engine.Notice]:
-    """What is to be said of an answer as a whole, and of the cluster that it names."""
-    chosen = found.recommended or found.nearest
-    return [*found.warnings, *(chosen.warnings if chosen else ())]
+def notices(recommendation: engine.Recommendation) -> list[engine.Notice]:
+    """Warnings about the answer as a whole, and about the cluster that it names."""
+    chosen = recommendation.recommended or recommendation.nearest
+    return [*recommendation.warnings, *(chosen.warnings if chosen else ())]
 
 
-def question_of(args: argparse.Namespace) -> Question:
+def read_question(args: argparse.Namespace) -> Question:
     """Reads what the arguments name; contradictions are refused before anything is read."""
     goal_checks.check_goal(args)
     given = None if args.catalog is None else options.catalog_of(args)
     profile, catalog = options.read_profile(args, given), given
     if args.max_executors is None and catalog is None:
-        catalog, notice = prices.priced(args, profile)
-        profile = prices.noting(profile, notice)
+        catalog, notice = prices.catalog_for(args, profile)
+        profile = prices.with_notice(profile, notice)
     return Question(profile, workloads.workload_of(args, profile), catalog)
 
 
-def answer(
+def recommendation_for(
     args: argparse.Namespace, question: Question, *, with_sensitivity: bool = False
 ) -> engine.Recommendation:
-    """The answer to the goal that the arguments state."""
+    """The recommendation for the goal of the arguments."""
     fitted = engine.fit(question.profile, model=args.model)
     if question.catalog is None:
         return engine.recommend_owned(
@@ -180,90 +182,105 @@ def answer(
     )
 
 
-def as_text(found: engine.Recommendation, catalog: engine.Catalog | None) -> str:
-    """The answer first, then who else was considered and why they lost; last by whose prices."""
+def as_text(recommendation: engine.Recommendation, catalog: engine.Catalog | None) -> str:
+    """The recommendation first, then the runners-up and rejections with their reasons; last the
+    catalog."""
     lines: list[str] = []
-    if found.recommended is not None:
-        lines += [describe(found.recommended, found.goal), *cost_lines(found.recommended)]
-        lines += found.recommended.why
-    elif found.nearest is not None:
-        lines += [f"{unmet(found.goal)}; the nearest miss:", describe(found.nearest, found.goal)]
-        lines += cost_lines(found.nearest)
-        lines += filter(None, [takes(found)])
+    if recommendation.recommended is not None:
+        lines += [
+            describe(recommendation.recommended, recommendation.goal),
+            *cost_lines(recommendation.recommended),
+        ]
+        lines += recommendation.recommended.why
+    elif recommendation.nearest is not None:
+        lines += [
+            f"{unmet_goal(recommendation.goal)}; the nearest miss:",
+            describe(recommendation.nearest, recommendation.goal),
+        ]
+        lines += cost_lines(recommendation.nearest)
+        lines += filter(None, [sufficient_goal(recommendation)])
     else:
-        lines.append(unmet(found.goal))
-    if engine.of_one_batch(notices(found)):
+        lines.append(unmet_goal(recommendation.goal))
+    if engine.of_one_batch(notices(recommendation)):
         lines.append(ONE_BATCH)
-    if found.sensitivity is not None:
-        lines += ["", *sensitivity_lines.lines(found.sensitivity, found)]
-    if found.alternatives:
-        lines += ["", runners_up(found.alternatives[:LISTED], found.goal)]
-    if found.rejected:
-        lines += ["", f"rejected ({len(found.rejected)})"]
+    if recommendation.sensitivity is not None:
+        lines += ["", *sensitivity_lines.lines(recommendation.sensitivity, recommendation)]
+    if recommendation.alternatives:
+        lines += ["", runners_up(recommendation.alternatives[:LISTED], recommendation.goal)]
+    if recommendation.rejected:
+        lines += ["", f"rejected ({len(recommendation.rejected)})"]
         lines += [
             f"  {miss.instance}: {miss.reason}" if miss.instance else f"  {miss.reason}"
-            for miss in found.rejected[:LISTED]
+            for miss in recommendation.rejected[:LISTED]
         ]
-        if len(found.rejected) > LISTED:
-            lines.append(f"  and {len(found.rejected) - LISTED} more (--json lists them)")
-    some = "" if found.optimal else ", not all there are: a better one may exist"
-    counted = f"{found.evaluated:,} compositions evaluated{some}, model {found.model}"
+        if len(recommendation.rejected) > LISTED:
+            lines.append(f"  and {len(recommendation.rejected) - LISTED} more (--json lists them)")
+    incomplete = "" if recommendation.optimal else ", not all there are: a better one may exist"
+    counted = f"{recommendation.evaluated:,} compositions evaluated{incomplete}"
+    counted += f", model {recommendation.model}"
     if catalog is not None:
         counted += f", {text.priced_by(catalog)}"
-    lines += ["", f"{intervals(found)}{counted}"]
+    lines += ["", f"{intervals(recommendation)}{counted}"]
     return "\n".join(lines)
 
 
-def takes(found: engine.Recommendation) -> str:
-    """From which deadline or budget on something satisfies the goal; "" where neither is it."""
-    if found.nearest is None:
+def sufficient_goal(recommendation: engine.Recommendation) -> str:
+    """The options of a goal that could be satisfied; "" where neither deadline nor budget is the
+    reason."""
+    if recommendation.nearest is None:
         return ""
-    one_limit = len(found.compromises) < 2
-    if one_limit and found.enough_usd is not None:
-        return f"--budget {engine.reachable_usd(found.enough_usd):.15g} would do"
-    if found.enough_seconds is None or not one_limit:
-        return "\n".join(instead(one, found.goal) for one in found.compromises)
-    deadline = text.reachable(found.enough_seconds).replace(" ", "")
-    confidence = "" if found.nearest.low is None else " or a smaller --confidence"
+    one_limit = len(recommendation.compromises) < 2
+    if one_limit and recommendation.enough_usd is not None:
+        return f"--budget {engine.reachable_usd(recommendation.enough_usd):.15g} would do"
+    if recommendation.enough_seconds is None or not one_limit:
+        return "\n".join(
+            compromise_line(compromise, recommendation.goal)
+            for compromise in recommendation.compromises
+        )
+    deadline = text.reachable_deadline(recommendation.enough_seconds).replace(" ", "")
+    confidence = "" if recommendation.nearest.low is None else " or a smaller --confidence"
     return f"--deadline {deadline}{confidence} would do"
 
 
-def instead(found: engine.Compromise, goal: engine.Goal) -> str:
-    """A goal that can be had in place of a deadline and a budget that cannot be kept together."""
-    given = []
-    if goal.deadline_seconds is not None and found.deadline_seconds > goal.deadline_seconds:
-        given.append(f"--deadline {text.reachable(found.deadline_seconds).replace(' ', '')}")
-    if found.budget_usd > goal.most_usd:
-        given.append(f"--budget {engine.reachable_usd(found.budget_usd):.15g}")
-    return f"with {' '.join(given)}: {describe(found.choice)}"
+def compromise_line(compromise: engine.Compromise, goal: engine.Goal) -> str:
+    """A compromise for a deadline and a budget that cannot be met together."""
+    goal_options = []
+    if goal.deadline_seconds is not None and compromise.deadline_seconds > goal.deadline_seconds:
+        goal_options.append(
+            f"--deadline {text.reachable_deadline(compromise.deadline_seconds).replace(' ', '')}"
+        )
+    if compromise.budget_usd > goal.most_usd:
+        goal_options.append(f"--budget {engine.reachable_usd(compromise.budget_usd):.15g}")
+    return f"with {' '.join(goal_options)}: {describe(compromise.choice)}"
 
 
-def intervals(found: engine.Recommendation) -> str:
+def intervals(recommendation: engine.Recommendation) -> str:
     """What the intervals above mean; "" where there is none."""
-    chosen = found.recommended or found.nearest
+    chosen = recommendation.recommended or recommendation.nearest
     if chosen is None or chosen.low is None:
         return ""
-    return f"{text.odds(found.goal.confidence)} runs are within the intervals; "
+    return f"{text.odds(recommendation.goal.confidence)} runs are within the intervals; "
 
 
 ONE_BATCH = "every time and cost here is that of one micro-batch of the stream"
-"""Said under the answer for a stream, whose whole run nobody predicts."""
+"""Printed under the answer for a stream, whose whole run cannot be predicted."""
 
 
-def unmet(goal: engine.Goal) -> str:
-    """That nothing satisfies it, and what it was taken to be: a bare 45 is 45 seconds."""
-    asked = []
+def unmet_goal(goal: engine.Goal) -> str:
+    """That nothing satisfies the goal, with the goal as it was understood: a bare 45 is 45
+    seconds."""
+    parts = []
     if goal.deadline_seconds is not None:
         deadline = text.seconds(goal.deadline_seconds)
-        asked.append(f"deadline {deadline} at {100.0 * goal.confidence:.8g} %")
+        parts.append(f"deadline {deadline} at {100.0 * goal.confidence:.8g} %")
     if goal.budget_usd is not None:
-        asked.append(f"budget {text.usd(goal.budget_usd)}")
-    said = f" ({', '.join(asked)})" if asked else ""
-    return f"no composition satisfies the goal{said}"
+        parts.append(f"budget {text.usd(goal.budget_usd)}")
+    goal_text = f" ({', '.join(parts)})" if parts else ""
+    return f"no composition satisfies the goal{goal_text}"
 
 
 def describe(choice: engine.Choice, goal: engine.Goal | None = None) -> str:
-    """One composition in a line; what the goal asks for is in it."""
+    """One composition in a line, with the figures that the goal is about."""
     parts = [
         composition(choice),
         f"{text.seconds(choice.seconds)} ({text.span(choice.low, choice.high)})",
@@ -281,13 +298,13 @@ def describe(choice: engine.Choice, goal: engine.Goal | None = None) -> str:
 
 
 def cost_lines(choice: engine.Choice) -> list[str]:
-    """Of what the cost consists, part by part, and what of it is assumed."""
+    """The parts of the cost, and its assumptions."""
     if choice.cost is None:
         return []
     parts = [f"{PART[name]} {money(usd)}" for name, usd in choice.cost.parts.items() if usd]
-    told, billed = ", ".join(parts) or "nothing", text.seconds(choice.cost.billed_seconds)
-    lines = [f"  cost: {told}; {billed} billed"]
-    return lines + [f"  {text.shown(line)}" for line in choice.cost.assumptions]
+    parts_text, billed = ", ".join(parts) or "nothing", text.seconds(choice.cost.billed_seconds)
+    lines = [f"  cost: {parts_text}; {billed} billed"]
+    return lines + [f"  {text.escaped(line)}" for line in choice.cost.assumptions]
 
 
 PART = {
@@ -302,22 +319,22 @@ PART = {
 
 
 def money(usd: float) -> str:
-    """A part of a cost: it may be negative, and next to nothing is not spelled out."""
+    """A part of a cost: it may be negative, and a tiny one is not spelled out."""
     if abs(usd) < 0.001:
         return text.usd_difference(usd)
     return f"-{text.usd(-usd)}" if usd < 0 else text.usd(usd)
 
 
 def composition(choice: engine.Choice) -> str:
-    """What is rented, or of a cluster one owns: how many executors."""
+    """The rented composition, or the number of executors of an owned cluster."""
     if choice.composition or choice.executors is None:
-        return text.rented(choice)
+        return text.rented_nodes(choice)
     return text.counted(choice.executors, "executor") + text.executor_size(choice.layout)
 
 
 def resource_time(choice: engine.Choice, goal: engine.Goal | None) -> str:
-    """What the job takes of a cluster one owns, or of a rented one where that is to be least; of
-    executors whose memory is not known it is their vcore-seconds alone."""
+    """Resource time on an owned cluster, or on a rented one where that is the objective; of
+    executors of unknown memory it is their vcore-seconds alone."""
     if choice.resource_time is not None:
         return f"{choice.resource_time:,.0f} vcore-s"
     owned = not choice.composition
@@ -327,20 +344,20 @@ def resource_time(choice: engine.Choice, goal: engine.Goal | None) -> str:
 
 
 def runners_up(choices: Sequence[engine.Choice], goal: engine.Goal) -> str:
-    """The table of those that lost, less the columns that are known of none of them."""
+    """The table of the runners-up, without columns that are empty for all of them."""
     header = ("runners-up", "time", "interval", "resource time", "cost", "between", "in time", "")
-    shown = rows(choices, goal)
-    told = [
-        place
-        for place, column in enumerate(zip(*shown, strict=True))
+    cells = rows(choices, goal)
+    used_columns = [
+        index
+        for index, column in enumerate(zip(*cells, strict=True))
         if not {"", text.UNKNOWN}.issuperset(column)
     ]
-    right = [at for at, place in enumerate(told) if header[place] in _NUMBERS]
-    return text.table([[row[at] for at in told] for row in (header, *shown)], right=right)
+    right = [at for at, index in enumerate(used_columns) if header[index] in _NUMBERS]
+    return text.table([[row[at] for at in used_columns] for row in (header, *cells)], right=right)
 
 
 _NUMBERS = ("time", "resource time", "cost", "in time")
-"""Columns that are set flush right."""
+"""Right-aligned columns."""
 
 
 def rows(choices: Sequence[engine.Choice], goal: engine.Goal) -> list[tuple[str, ...]]:

@@ -1,4 +1,4 @@
-"""What a recommendation hangs on, in lines for a person."""
+"""The sensitivity of a recommendation in lines of text: to deadline, budget and input."""
 
 from __future__ import annotations
 
@@ -6,16 +6,17 @@ import engine
 from tui import format as text
 
 
-def lines(found: engine.Sensitivity, answer: engine.Recommendation) -> list[str]:
-    """One line per question; what buys nothing is said too."""
+def lines(sensitivity: engine.Sensitivity, recommendation: engine.Recommendation) -> list[str]:
+    """One line per question; that something gains nothing is stated too."""
+    goal = recommendation.goal
     return [
-        f"{_which_hour(answer.goal)}: {_hour(found.one_more_hour, answer.goal)}",
-        f"one more dollar: {_dollar(found.one_more_dollar)}",
-        *_hardly_slower(found, answer.goal),
-        *_looser(found, answer),
-        *_least(found, answer.goal),
-        f"input: {_input(found)}",
-        *([] if found.optimal else [UNPROVEN]),
+        f"{_which_hour(goal)}: {_hour(sensitivity.one_more_hour, goal)}",
+        f"one more dollar: {_dollar(sensitivity.one_more_dollar)}",
+        *_hardly_slower(sensitivity, goal),
+        *_looser_goals(sensitivity, recommendation),
+        *_tightest_goals(sensitivity, goal),
+        f"input: {_input_margin(sensitivity)}",
+        *([] if sensitivity.optimal else [UNPROVEN]),
     ]
 
 
@@ -23,11 +24,12 @@ UNPROVEN = (
     "not all compositions were compared for these lines: the search ended before, and better ones "
     "may exist"
 )
-"""It ends by the clock: on a busy machine other lines may come of the same question."""
+"""The search ends by the clock: on a busy machine the same question may give other lines."""
 
 
 def _which_hour(goal: engine.Goal) -> str:
-    """What the hour is added to: the deadline, or the time of an answer that none binds."""
+    """What the hour is added to: the deadline, or the time of an answer without a binding
+    deadline."""
     bound = goal.deadline_seconds is not None and not goal.by_time
     return "one more hour" if bound else "at most an hour slower"
 
@@ -36,8 +38,9 @@ def _hour(change: engine.Change | None, goal: engine.Goal) -> str:
     if change is None:
         return "saves nothing"
     if goal.by_resource:
-        return f"{text.rented(change)} saves {change.saved_vcore_seconds:,.0f} vcore-s"
-    return f"{text.rented(change)} saves {text.usd(change.saved_usd)} ({text.usd(change.cost_usd)})"
+        return f"{text.rented_nodes(change)} saves {change.saved_vcore_seconds:,.0f} vcore-s"
+    saved, cost = text.usd(change.saved_usd), text.usd(change.cost_usd)
+    return f"{text.rented_nodes(change)} saves {saved} ({cost})"
 
 
 def _dollar(change: engine.Change | None) -> str:
@@ -47,72 +50,82 @@ def _dollar(change: engine.Change | None) -> str:
         change.saved_seconds, of_seconds=change.seconds + change.saved_seconds
     )
     return (
-        f"{text.rented(change)} is {saved} faster "
+        f"{text.rented_nodes(change)} is {saved} faster "
         f"({text.seconds(change.seconds)}, {text.usd(change.cost_usd)})"
     )
 
 
-def _hardly_slower(found: engine.Sensitivity, goal: engine.Goal) -> list[str]:
-    """What is as fast for less money; nothing where there is none."""
-    if found.hardly_slower is None:
+def _hardly_slower(sensitivity: engine.Sensitivity, goal: engine.Goal) -> list[str]:
+    """A cheaper cluster that is hardly slower; nothing where there is none."""
+    if sensitivity.hardly_slower is None:
         return []
-    return [
-        f"at most {text.percent(engine.HARDLY_SLOWER)} slower: {_hour(found.hardly_slower, goal)}"
-    ]
+    saving = _hour(sensitivity.hardly_slower, goal)
+    return [f"at most {text.percent(engine.HARDLY_SLOWER)} slower: {saving}"]
 
 
-def _looser(found: engine.Sensitivity, answer: engine.Recommendation) -> list[str]:
-    """Where something better comes in reach; of steps that are named alike the last, which is the
-    best."""
+def _looser_goals(sensitivity: engine.Sensitivity, answer: engine.Recommendation) -> list[str]:
+    """The goals at which a better answer becomes feasible; of goals with the same text the last
+    one, which is the best."""
     shown: dict[str, str] = {}
-    for change in found.looser or ():
+    for change in sensitivity.looser or ():
         if answer.goal.by_time:
             at = text.usd(engine.reachable_usd(change.budget_usd or 0.0))
             shown[f"from a budget of {at}"] = _dollar(change)
         else:
-            at = text.reachable(change.deadline_seconds or 0.0)
+            at = text.reachable_deadline(change.deadline_seconds or 0.0)
             shown[f"from a deadline of {at}"] = _hour(change, answer.goal)
     return [f"{at}: {what}" for at, what in shown.items()]
 
 
-def _least(found: engine.Sensitivity, goal: engine.Goal) -> list[str]:
-    """Down to where the answer stands, and what comes then; never more than was asked for."""
+def _tightest_goals(sensitivity: engine.Sensitivity, goal: engine.Goal) -> list[str]:
+    """The tightest deadline or budget for which the answer stays the same, and what follows below;
+    never looser than the goal."""
     shown = []
-    if found.least_deadline_seconds is not None:
-        least = engine.reachable_seconds(found.least_deadline_seconds)
-        at, then = text.seconds(min(least, goal.deadline_seconds or least)), _then(found.below)
+    if sensitivity.least_deadline_seconds is not None:
+        least = engine.reachable_seconds(sensitivity.least_deadline_seconds)
+        at, then = (
+            text.seconds(min(least, goal.deadline_seconds or least)),
+            _next_answer(sensitivity.below),
+        )
         shown.append(f"stays the answer down to a deadline of {at}; below it {then}")
-    if found.least_budget_usd is not None:
-        usd = engine.reachable_usd(found.least_budget_usd)
-        at, then = text.usd(min(usd, goal.budget_usd or usd)), _then(found.below_budget)
+    if sensitivity.least_budget_usd is not None:
+        usd = engine.reachable_usd(sensitivity.least_budget_usd)
+        at, then = (
+            text.usd(min(usd, goal.budget_usd or usd)),
+            _next_answer(sensitivity.below_budget),
+        )
         shown.append(f"stays the answer down to a budget of {at}; below it {then}")
     return shown
 
 
-def _then(change: engine.Change | None) -> str:
-    """Another answer, or that there is none."""
+def _next_answer(change: engine.Change | None) -> str:
+    """The next answer, or that there is none."""
     if change is None:
         return "nothing satisfies the goal"
-    return f"{text.rented(change)} ({text.seconds(change.seconds)}, {text.usd(change.cost_usd)})"
+    return (
+        f"{text.rented_nodes(change)} ({text.seconds(change.seconds)}, {text.usd(change.cost_usd)})"
+    )
 
 
-def _input(found: engine.Sensitivity) -> str:
-    if found.holds_until is None:
-        return found.holds_note
-    codes = list(dict.fromkeys(notice.code for notice in found.holds_warnings))
-    # Not "3.1x": to --input-size that is a multiple of the largest run, whatever is asked.
-    said = f"the goal is kept up to {_times(found.holds_until)} times the input asked for"
-    if found.holds_until < HARDLY_MORE:
-        said = "the goal is kept with hardly more than the input asked for"
+def _input_margin(sensitivity: engine.Sensitivity) -> str:
+    if sensitivity.holds_until is None:
+        return sensitivity.holds_note
+    codes = list(dict.fromkeys(notice.code for notice in sensitivity.holds_warnings))
+    # Not "3.1x": --input-size takes that as a multiple of the largest run, not of this input.
+    goal_kept = (
+        f"the goal is kept up to {_times(sensitivity.holds_until)} times the input asked for"
+    )
+    if sensitivity.holds_until < HARDLY_MORE:
+        goal_kept = "the goal is kept with hardly more than the input asked for"
     warnings = "the warning" if len(codes) == 1 else "the warnings"
-    return f"{said} (with {warnings} {', '.join(codes)})" if codes else said
+    return f"{goal_kept} (with {warnings} {', '.join(codes)})" if codes else goal_kept
 
 
 HARDLY_MORE = 1.01
-"""Times the input that two digits after the point do not tell from one."""
+"""A factor that two decimals do not distinguish from one."""
 
 
 def _times(value: float) -> str:
-    """Rounded down: 3.1 times still holds."""
+    """A factor, rounded down: 3.1 times still holds."""
     digits = 2 if value < 2.0 else 1
     return f"{int(value * 10**digits) / 10**digits:.{digits}f}"

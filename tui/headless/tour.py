@@ -1,4 +1,4 @@
-"""`sparkplan tour`: the guided walkthrough in the real planner, by hand, by itself or recorded."""
+"""`sparkplan tour`: the guided tour in the real planner, by hand, by itself or recorded."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import engine
 from tui.arguments import options
 
 RECORDED_SIZE = (120, 40)
-LEAST_SIZE, MOST_SIZE = (60, 20), (400, 200)
+MIN_SIZE, MAX_SIZE = (60, 20), (400, 200)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -42,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
 
     if recorder is None:
         terminal.require_interactive()
-    terminal.hasten()
+    terminal.speed_up_start()
     from tui import app, start
     from tui.tour.guide import TourOptions
 
@@ -70,7 +70,7 @@ def size_of(typed: str | None) -> tuple[int, int]:
     columns, _, rows = typed.lower().partition("x")
     if columns.isdecimal() and rows.isdecimal():
         size = (int(columns), int(rows))
-        if all(low <= n <= high for low, n, high in zip(LEAST_SIZE, size, MOST_SIZE, strict=True)):
+        if all(low <= n <= high for low, n, high in zip(MIN_SIZE, size, MAX_SIZE, strict=True)):
             return size
     raise engine.BadInput(
         f"{typed!r} is not a size",

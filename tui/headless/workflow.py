@@ -1,4 +1,5 @@
-"""`sparkplan workflow`: jobs that share a cluster, state by state; and the cheapest for them."""
+"""`sparkplan workflow`: jobs that share one cluster, simulated state by state; with `recommend`
+the cheapest such cluster."""
 
 from __future__ import annotations
 
@@ -9,23 +10,21 @@ from typing import Any
 
 import engine
 from tui import format as text
-from tui import streams
+from tui import streams, workflow_states
 from tui.arguments import layouts, options, prices, sections, target
 from tui.headless import costs, output, recommend
 
 RECOMMEND = "recommend"
-LETTERS = {"cpu": "c", "disk": "d", "network": "n"}
-"""How a bottleneck is written where there is room for a letter; a capital where it is full."""
-
 FEW_STATES = 20
 SHORT_SHARE = 0.01
-"""Of more states than this, those that take less than a hundredth of the time are not printed."""
+"""With more states than `FEW_STATES`, those shorter than `SHORT_SHARE` of the run time are not
+printed."""
 
 SHOWN_SKEW = 0.005
-"""Share of the time from which on what skew adds is told."""
+"""Least share of the run time at which the time added by skew is printed."""
 
 INTERRUPTIONS = "interruptions"
-"""The phase of what interruptions of spot nodes add."""
+"""The phase that holds the time which interruptions of spot nodes add."""
 
 TASK_PROFILES = ("normal", "mean", "median")
 
@@ -39,14 +38,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="a workflow YAML or sample, or the event log of an application with parallel jobs; "
         "`recommend` before it asks for the cheapest cluster that runs it all in time",
     )
-    sections.of(parser, sections.CLUSTER).add_argument(
+    sections.section(parser, sections.CLUSTER).add_argument(
         "--nodes", type=options.whole(), metavar="N", help="worker nodes"
     )
     options.add_cluster(parser)
     options.add_terms(parser)
     layouts.add_layout(parser)
     options.add_origin(parser)
-    model = sections.of(parser, sections.MODEL)
+    model = sections.section(parser, sections.MODEL)
     model.add_argument(
         "--scheduler", metavar="NAME", help="drf, max-min or fifo, in place of the file's"
     )
@@ -60,51 +59,52 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="Eqs. 7 and 8 as the paper prints them (they disagree with discrete events)",
     )
-    sections.of(parser, sections.JOB).add_argument(
+    sections.section(parser, sections.JOB).add_argument(
         "--input-size", metavar="Kx", help="2x: every job with twice its input"
     )
     options.add_confidence(parser)
-    options.add_goal(sections.of(parser, "with recommend"))
+    options.add_goal(sections.section(parser, "with recommend"))
     parser.set_defaults(max_spot=None)  # all nodes or none: what checks spot nodes asks for both
     options.add_json(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    asked = args.sources[0] == RECOMMEND
-    sources = args.sources[1:] if asked else args.sources
+    wants_recommendation = args.sources[0] == RECOMMEND
+    sources = args.sources[1:] if wants_recommendation else args.sources
     if not sources:
         raise engine.BadInput("no workflow is given", remedy="give a workflow YAML or a sample")
-    if asked:
+    if wants_recommendation:
         return run_recommend(args, sources)
     options.refuse(
         args, ("deadline", "budget", "max_nodes", "instances"),
         "is for sparkplan workflow recommend",
         "leave it out, or write recommend before the workflow",
     )  # fmt: skip
-    fitted, own = fitted_of(args, sources)
-    cluster, workload = cluster_of(args, fitted, own), workload_of(args, fitted)
+    fitted, file_cluster = fitted_of(args, sources)
+    cluster, workload = cluster_of(args, fitted, file_cluster), workload_of(args, fitted)
     if isinstance(cluster, engine.Cluster):
         paid = target.at_prices_of(cluster, args, fitted.profile)
-        fitted = replace(fitted, profile=target.noted(args, fitted.profile, paid))
-    found = fitted.course(cluster=cluster, workload=workload, confidence=args.confidence)
-    found, told, lines = with_cost(args, found, cluster, fitted, workload)
+        fitted = replace(fitted, profile=target.with_price_notice(args, fitted.profile, paid))
+    report = fitted.course(cluster=cluster, workload=workload, confidence=args.confidence)
+    report, cost_fields, cost_lines = with_cost(args, report, cluster, fitted, workload)
     if args.json:
-        output.print_json({**found.to_dict(), **told})
+        output.print_json({**report.to_dict(), **cost_fields})
     else:
-        print(as_text(found, lines))
-        output.print_notices(found.warnings)
+        print(as_text(report, cost_lines))
+        output.print_notices(report.warnings)
     return 0
 
 
 def with_cost(
     args: argparse.Namespace,
-    found: engine.WorkflowReport,
+    report: engine.WorkflowReport,
     cluster: engine.Cluster | engine.OwnNodes,
     fitted: engine.FittedStates,
     workload: engine.Workload | None,
 ) -> tuple[engine.WorkflowReport, dict[str, Any], list[str]]:
-    """The report, of spot nodes with their interruptions in the time; and what its cluster costs,
-    for JSON and for a person.
+    """The report and the cost of its cluster: as JSON fields and as lines of text.
+
+    On spot nodes the time of the report includes the expected interruptions.
 
     Raises:
         BadInput: for options of prices where nothing has a price.
@@ -115,25 +115,26 @@ def with_cost(
             fitted, composition=cluster.composition, catalog=cluster.catalog, workload=workload,
             confidence=args.confidence, spot=args.spot,
         )  # fmt: skip
-        told = costs.choice_dict(priced.choice, cluster.catalog)
-        lines = costs.choice_lines(priced.choice, cluster.catalog)
-        return replace(found, prediction=priced.prediction), told, lines
+        cost_fields = costs.choice_dict(priced.choice, cluster.catalog)
+        cost_lines = costs.choice_lines(priced.choice, cluster.catalog)
+        return replace(report, prediction=priced.prediction), cost_fields, cost_lines
     remedy = target.ADD_CATALOG if named else target.ADD_TYPE
     target.check_on_demand(args, remedy=remedy)
     if isinstance(cluster, engine.OwnNodes):
         target.check_unpriced(args, remedy=remedy)
-        return found, costs.measured_dict(None, found.prediction, fitted.profile), []
+        return report, costs.measured_dict(None, report.prediction, fitted.profile), []
     paid = target.at_prices_of(cluster, args, fitted.profile)
     if paid.catalog is None:
         target.check_unpriced(args, remedy=remedy)
-    told = costs.measured_dict(paid, found.prediction, fitted.profile)
-    return found, told, costs.measured_lines(paid, found.prediction, fitted.profile)
+    cost_fields = costs.measured_dict(paid, report.prediction, fitted.profile)
+    return report, cost_fields, costs.measured_lines(paid, report.prediction, fitted.profile)
 
 
 def fitted_of(
     args: argparse.Namespace, sources: Sequence[str]
 ) -> tuple[engine.FittedStates, engine.OwnNodes | None]:
-    """The workflow of a file, or the stages of logs; and the nodes that the file describes."""
+    """The fitted workflow of a file, or the stages of logs; and the cluster that the file
+    describes (None for logs)."""
     if len(sources) == 1 and engine.is_workflow(sources[0]):
         workflow = engine.read_workflow(sources[0], ran_on=options.ran_on(args))
         if args.scheduler is not None:
@@ -146,27 +147,29 @@ def fitted_of(
             )
         profile = args.task_profile or "normal"
         fitted = engine.fit_workflow(workflow, task_profile=profile, printed=args.printed)
-        asked = replace(fitted, profile=options.laid_out(args, fitted.profile))
-        return asked, workflow.cluster
+        fitted_with_layout = replace(
+            fitted, profile=options.with_layout_options(args, fitted.profile)
+        )
+        return fitted_with_layout, workflow.cluster
     why = "is for workflow files: the stages of one application are served in turn"
     options.refuse(args, ("scheduler", "printed"), why, "leave it out")
     if args.task_profile not in (None, "normal"):
         raise engine.BadInput(
             "is for workflow files", where="--task-profile", remedy="leave it out"
         )
-    progress = streams.long_reading()
+    progress = streams.stderr_progress()
     profile = engine.read(*sources, ran_on=options.ran_on(args), progress=progress)
-    return engine.fit_states(options.laid_out(args, profile)), None
+    return engine.fit_states(options.with_layout_options(args, profile)), None
 
 
 def cluster_of(
-    args: argparse.Namespace, fitted: engine.FittedStates, own: engine.OwnNodes | None
+    args: argparse.Namespace, fitted: engine.FittedStates, file_cluster: engine.OwnNodes | None
 ) -> engine.Cluster | engine.OwnNodes:
-    """The cluster that the options name, else the one of the file or of the log."""
+    """The cluster that the options name, else that of the workflow file or of the log."""
     named = args.instance is not None or args.executors is not None
-    if own is not None and not named:
-        layouts.check_laid_out(args)
-        return own if args.nodes is None else replace(own, nodes=args.nodes)
+    if file_cluster is not None and not named:
+        layouts.check_layout_applies(args)
+        return file_cluster if args.nodes is None else replace(file_cluster, nodes=args.nodes)
     if not fitted.profile.runs and args.executors is None:
         if args.instance is None:
             raise engine.BadInput(
@@ -178,7 +181,7 @@ def cluster_of(
 
 
 def workload_of(args: argparse.Namespace, fitted: engine.FittedStates) -> engine.Workload | None:
-    """The whole workflow with a multiple of its input; None as it is."""
+    """The workload with --input-size times the input of the workflow; None without that option."""
     if args.input_size is None:
         return None
     times = engine.parse_times(args.input_size, where="--input-size")
@@ -193,7 +196,7 @@ def workload_of(args: argparse.Namespace, fitted: engine.FittedStates) -> engine
 
 
 def run_recommend(args: argparse.Namespace, sources: Sequence[str]) -> int:
-    """The cheapest cluster on which all jobs end within the window."""
+    """Print the cheapest cluster on which all jobs end within the deadline."""
     options.refuse(
         args, ("nodes", "instance", "executors", "executor_cores", "executor_memory"),
         "recommend chooses the cluster itself",
@@ -202,9 +205,9 @@ def run_recommend(args: argparse.Namespace, sources: Sequence[str]) -> int:
     if args.deadline is None and args.budget is None:
         raise engine.BadInput("no goal is given", remedy="add --deadline D, --budget B, or both")
     fitted, _ = fitted_of(args, sources)
-    catalog, notice = prices.priced(args, fitted.profile)
-    fitted = replace(fitted, profile=prices.noting(fitted.profile, notice))
-    found = engine.recommend(
+    catalog, notice = prices.catalog_for(args, fitted.profile)
+    fitted = replace(fitted, profile=prices.with_notice(fitted.profile, notice))
+    recommendation = engine.recommend(
         fitted,
         catalog=catalog,
         workload=workload_of(args, fitted),
@@ -215,103 +218,87 @@ def run_recommend(args: argparse.Namespace, sources: Sequence[str]) -> int:
         confidence=args.confidence,
         spot=args.spot,
     )
-    return recommend.tell(args, found, catalog)
+    return recommend.print_recommendation(args, recommendation, catalog)
 
 
-def as_text(found: engine.WorkflowReport, cost: Sequence[str] = ()) -> str:
-    """The end first, then what it costs, the jobs, and the sequence of states."""
-    answer = found.prediction
+def as_text(report: engine.WorkflowReport, cost: Sequence[str] = ()) -> str:
+    """The report as text: completion time, cost, table of jobs, table of states."""
+    prediction = report.prediction
     lines = [
-        f"{text.shown(found.name)} ends after {text.seconds(found.seconds)} "
-        f"({text.odds(answer.confidence)} runs: {text.span(answer.low, answer.high)})",
-        f"scheduler {found.scheduler}, task times {found.task_profile}, "
-        f"bound by {answer.bottleneck}",
-        *skew_line(found),
-        *interruptions_line(found),
+        f"{text.escaped(report.name)} ends after {text.seconds(report.seconds)} "
+        f"({text.odds(prediction.confidence)} runs: {text.span(prediction.low, prediction.high)})",
+        f"scheduler {report.scheduler}, task times {report.task_profile}, "
+        f"bound by {prediction.bottleneck}",
+        *skew_line(report),
+        *interruptions_line(report),
         *cost,
         "",
-        text.table(job_rows(found), right=(1, 2, 3)),
+        text.table(job_rows(report), right=(1, 2, 3)),
         "",
-        text.table(state_rows(found), right=(0, 1, 2, 4, 5)),
-        *omitted(found),
+        text.table(state_table(report), right=(0, 1, 2, 4, 5)),
+        *omitted(report),
         "",
         "bound: c cpu, d disk, n network; a capital where it is full, - where none bounds",
     ]
     return "\n".join(lines)
 
 
-def skew_line(found: engine.WorkflowReport) -> list[str]:
-    """What tasks of unlike length add, where that would show in the time."""
-    added = found.skew_seconds
-    if added is None or abs(added) < SHOWN_SKEW * found.seconds:
+def skew_line(report: engine.WorkflowReport) -> list[str]:
+    """The time that skewed tasks add; nothing where it is below `SHOWN_SKEW`."""
+    added = report.skew_seconds
+    if added is None or abs(added) < SHOWN_SKEW * report.seconds:
         return []
     verb = "add" if added > 0.0 else "spare"
     return [f"tasks of unlike length {verb} {text.seconds(abs(added))} of that (no interval)"]
 
 
-def interruptions_line(found: engine.WorkflowReport) -> list[str]:
-    """By how much the end of spot nodes is later than the last state, where that shows."""
-    added = (found.prediction.phases or {}).get(INTERRUPTIONS)
+def interruptions_line(report: engine.WorkflowReport) -> list[str]:
+    """The expected time lost to spot interruptions, which no state contains."""
+    added = (report.prediction.phases or {}).get(INTERRUPTIONS)
     if added is None:
         return []
     return [f"interruptions are expected to add {text.seconds(added)} of that; no state has them"]
 
 
-def omitted(found: engine.WorkflowReport) -> list[str]:
-    """How many states were left out."""
-    short = [state for state in found.states if is_short(state, found)]
+def omitted(report: engine.WorkflowReport) -> list[str]:
+    """How many short states the table leaves out, and their total time."""
+    short = [state for state in report.states if is_short(state, report)]
     if not short:
         return []
     total = sum(state.end_seconds - state.start_seconds for state in short)
     return [f"and {len(short)} short states, together {text.seconds(total)} (--json lists them)"]
 
 
-def job_rows(found: engine.WorkflowReport) -> list[tuple[str, ...]]:
+def job_rows(report: engine.WorkflowReport) -> list[tuple[str, ...]]:
     rows: list[tuple[str, ...]] = [("job", "tasks", "starts", "ends", "waits for")]
     rows += [
         (
-            text.shown(job.name),
+            text.escaped(job.name),
             f"{job.tasks:,}",
             text.seconds(job.start_seconds),
             text.seconds(job.end_seconds),
-            text.shown(", ".join(job.after)),
+            text.escaped(", ".join(job.after)),
         )
-        for job in found.jobs
+        for job in report.jobs
     ]
     return rows
 
 
-def state_rows(found: engine.WorkflowReport) -> list[tuple[str, ...]]:
-    """One row per stage in each state."""
+def state_table(report: engine.WorkflowReport) -> list[tuple[str, ...]]:
+    """A heading, then one row per stage in each state; states that are too short are left out."""
     rows: list[tuple[str, ...]] = [
         ("state", "from", "to", "job: stage", "tasks at once", "task time", "bound")
     ]
-    for number, state in enumerate(found.states, 1):
-        if is_short(state, found):
-            continue
-        span = (str(number), text.seconds(state.start_seconds), text.seconds(state.end_seconds))
-        if not state.running:
-            rows.append((*span, "(driver)", "", "", ""))
-        for place, entry in enumerate(state.running):
-            rows.append(
-                (
-                    *(span if place == 0 else ("", "", "")),
-                    text.shown(f"{entry.job}: {entry.stage}"),
-                    f"{entry.parallelism:,}",
-                    text.seconds(entry.task_seconds),
-                    letter(entry),
-                )
-            )
+    for row in workflow_states.state_rows(
+        report, included=lambda state: not is_short(state, report)
+    ):
+        name = text.escaped(row.name) if row.stage else "(driver)"
+        letter = workflow_states.bottleneck_letter(row.stage) if row.stage else ""
+        rows.append((row.number, row.start, row.end, name, row.tasks, row.task_time, letter))
     return rows
 
 
-def is_short(state: engine.WorkflowState, found: engine.WorkflowReport) -> bool:
-    """Whether a state of a long sequence hardly matters to a person; --json has it."""
+def is_short(state: engine.WorkflowState, report: engine.WorkflowReport) -> bool:
+    """Whether the table leaves a state out: `SHORT_SHARE` of the time, in a long sequence."""
     length = state.end_seconds - state.start_seconds
-    return len(found.states) > FEW_STATES and length < SHORT_SHARE * found.seconds
-
-
-def letter(entry: engine.StageInState) -> str:
-    """The bottleneck of a stage in one character."""
-    found = LETTERS.get(entry.bottleneck or "", "-")
-    return found.upper() if entry.contended else found
+    return len(report.states) > FEW_STATES and length < SHORT_SHARE * report.seconds

@@ -1,1 +1,1 @@
-"""Screens over the planner: opening, choosing, exporting, help."""
+"""Screens over the planner: open, choose, export, help."""

@@ -1,4 +1,4 @@
-"""What every screen over the planner is."""
+"""The base class of every screen over the planner."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Answer = TypeVar("Answer")
 
 
 class TypedLine(Input):
-    """The line of a dialog to type in: flat, its cursor steady; what it holds is not selected."""
+    """The input line of a dialog: flat, with a steady cursor; its text is not selected."""
 
     def __init__(self, value: str = "", *, placeholder: str, id: str) -> None:
         super().__init__(value, placeholder=placeholder, compact=True, select_on_focus=False, id=id)
@@ -24,37 +24,37 @@ class TypedLine(Input):
 class Dialog(ModalScreen[Answer]):
     """A screen that asks something, and answers once.
 
-    Escape is a binding with priority in every dialog: it leaves, whatever has the keyboard. So does
-    a click beside the dialog.
+    Escape is a binding with priority in every dialog: it leaves, whatever has the focus. So does a
+    click beside the dialog.
     """
 
     CSS_PATH = "dialogs.tcss"
 
-    class Stood(Message):
-        """The widgets of a dialog stand, and one of them has the keyboard."""
+    class Ready(Message):
+        """The dialog is drawn, and one of its widgets has the focus."""
 
     def __init__(self) -> None:
         super().__init__()
         self.stands = False
 
     def on_screen_resume(self) -> None:
-        """Tell once all is drawn: keys that were typed before are for what stands then."""
+        """Report ready once all is drawn: keys typed before are delivered then."""
         self.call_after_refresh(self._stand)
 
     def _stand(self) -> None:
         self.stands = True
-        self.post_message(self.Stood())
+        self.post_message(self.Ready())
 
     def on_click(self, event: events.Click) -> None:
-        """Leave, where the click was on none of its widgets and all of them were seen. The event
-        has bubbled up to here and no longer tells what was clicked."""
+        """Leave if the click was beside its widgets, and all of them were visible. The event has
+        bubbled up to here and no longer says what was clicked."""
         clicked, _ = self.get_widget_at(event.screen_x, event.screen_y)
         if clicked is self and self.stands:
             event.stop()
             self.close()
 
     def close(self, answer: Answer | None = None) -> None:
-        """Return the answer. Keys that were typed before this was drawn may ask for it twice."""
+        """Return the answer, once: keys typed before the dialog was drawn may ask for it twice."""
         if self.is_current:
             self.dismiss(answer)
 
@@ -62,6 +62,6 @@ class Dialog(ModalScreen[Answer]):
         self.close()
 
     def on_unmount(self) -> None:
-        """Let go of what was drawn: Textual remembers the last 1,024 widgets for their colours, and
-        with each of them all its rows."""
+        """Free what was drawn: Textual caches the styles of the last 1,024 widgets, and with each
+        of them all its rows."""
         StylesCache.get_inner_outer.cache_clear()

@@ -1,4 +1,4 @@
-"""The recommendation as text to paste: a target, a preview, a file or the clipboard."""
+"""Export of text to paste: a target, a preview, a file or the clipboard."""
 
 from __future__ import annotations
 
@@ -15,41 +15,41 @@ from textual.markup import escape
 from textual.widgets import Input
 
 import engine
-from tui.kept.places import is_there
 from tui.panels import CAPTION_ROWS
 from tui.screens.dialog import Dialog, TypedLine
 from tui.screens.picker import LEAVE
+from tui.storage.user_folders import path_exists
 from tui.views.bars import Bar, keys
 from tui.views.prose import Line, Prose, Verbatim
-from tui.views.words import in_planner
+from tui.views.sentences import in_planner
 from tui.widgets.glyphs import Glyphs
 from tui.widgets.table import Column, Row, Table
 from tui.widgets.text import fit, plain
 
 SHORT_BELOW = 30
-"""Rows of a terminal below which list and text do not both have room."""
+"""Terminal rows below which list and text do not both fit."""
 
 
 OTHER_ROWS = 8
 """Rows of the dialog without targets: its frame, a framed line of the text, path, answer, keys."""
 
-MORE_LINES, LEAST_TARGETS = 3, 4
-"""Lines of the text that are seen beside that one before all targets are, and rows that these have
-all the same."""
+MORE_LINES, MIN_TARGETS = 3, 4
+"""Further lines of the text that stay visible before all targets do, and rows of the targets that
+stay in any case."""
 
 KEYS: Mapping[str, tuple[list[tuple[str, str, str]], str]] = {
     "targets": ([("↑ ↓", "target", ""), ("⏎", "path", "")], "preview"),
     "preview": ([("↑ ↓", "scroll", ""), ("← →", "along lines", "")], "path"),
     "path": ([], "targets"),
 }
-"""What the keys do beside saving and copying, and where tab leads, by what has the keyboard."""
+"""By the focused widget: keys beside saving and copying, and where tab leads."""
 
-MOST_TITLE = 66
-"""Cells of a title that every terminal has room for."""
+MAX_TITLE = 66
+"""Width of a title that fits in every terminal."""
 
 
 class Target(NamedTuple):
-    """What a text can be written for: its name, one line on it, what a file of it ends in."""
+    """A target of the export: its name, a description, the suffix of its file."""
 
     name: str
     what: str
@@ -61,20 +61,20 @@ Render = Callable[[str], str]
 
 
 def file_name(application: str, target: Target) -> str:
-    """A harmless file name for an export, with the ending that its reader knows."""
-    stem = f"{harmless(application)}.{target.name}"
+    """A safe file name for an export, with the suffix that its reader expects."""
+    stem = f"{safe_name(application)}.{target.name}"
     return stem if stem.endswith(target.suffix) else stem + target.suffix
 
 
-def harmless(application: str) -> str:
-    """The name of an application as part of the name of a file."""
+def safe_name(application: str) -> str:
+    """The name of an application, made safe as part of a file name."""
     safe = "".join(c if c.isalnum() or c in "-_." else "-" for c in application)
     return re.sub("-{2,}", "-", safe)[:40].strip(".-") or "job"
 
 
 def save(path: Path, content: str, *, overwrite: bool) -> str | None:
-    """Write the text; None when done, else why not."""
-    if is_there(path) and not path.is_dir() and not overwrite:
+    """Write the text; None when done, else the reason why not."""
+    if path_exists(path) and not path.is_dir() and not overwrite:
         return f"{path} exists; press ctrl+s again to overwrite it"
     try:
         engine.write_text(path, content)
@@ -111,7 +111,7 @@ class ExportScreen(Dialog[str | None]):
         self._text_for = render
         self._application = application
         self._glyphs = glyphs
-        self._content = self._pasted = ""
+        self._content = self._text_to_copy = ""
         self._refused: Path | None = None
 
     def compose(self) -> ComposeResult:
@@ -127,30 +127,33 @@ class ExportScreen(Dialog[str | None]):
     def on_mount(self) -> None:
         self.set_class(self._glyphs.ascii_only, "-ascii")
         title = plain(f"Export {self._what}", ascii_only=self._glyphs.ascii_only)
-        title = fit(title, MOST_TITLE, ellipsis=self._glyphs.ellipsis).rstrip()
+        title = fit(title, MAX_TITLE, ellipsis=self._glyphs.ellipsis).rstrip()
         self.query_one("#dialog").border_title = escape(title)
         self._share_rows(self.app.size.height)
         self._tell_keys()
         self._show(0)
 
     def on_descendant_focus(self) -> None:
-        """What is read gets the rows; the keys are those of what has the keyboard."""
+        """Give rows to what is read; show the keys of the focused widget."""
         self._share_rows(self.app.size.height)
         self._tell_keys()
 
     def on_resize(self, event: events.Resize) -> None:
-        """A terminal of another height shares its rows anew."""
+        """Divide the rows again."""
         self._share_rows(event.size.height)
 
     def _share_rows(self, height: int) -> None:
-        """Where rows are few, also beside the caption of a tour, the targets make room for the text
-        while that is read, and always for some lines of it, the path and the keys."""
-        whole = len(self._targets) + 1
-        read = height < SHORT_BELOW and self.focused is self.query_one("#preview")
+        """Divide the rows between targets and text. Where there are few, also beside a tour's
+        caption, the targets shrink while the text has the focus, and always leave some lines of it,
+        the path and the keys."""
+        all_rows = len(self._targets) + 1
+        reading_text = height < SHORT_BELOW and self.focused is self.query_one("#preview")
         touring = self.app.screen_stack[0].has_class("touring")
-        most = (height - (CAPTION_ROWS if touring else 0)) * 92 // 100 - OTHER_ROWS
-        room = max(2, min(most, max(LEAST_TARGETS, most - MORE_LINES)))
-        self.query_one("#targets", Table).styles.height = 2 if read else min(whole, room)
+        rows_left = (height - (CAPTION_ROWS if touring else 0)) * 92 // 100 - OTHER_ROWS
+        target_rows = max(2, min(rows_left, max(MIN_TARGETS, rows_left - MORE_LINES)))
+        self.query_one("#targets", Table).styles.height = (
+            2 if reading_text else min(all_rows, target_rows)
+        )
 
     def _tell_keys(self) -> None:
         focused = self.focused.id if self.focused is not None else ""
@@ -159,12 +162,12 @@ class ExportScreen(Dialog[str | None]):
         here = keys([*moves, *save_copy, ("tab", tab, "")])
         self.query_one("#dialog-keys", Bar).show(here, keys(LEAVE))
 
-    def on_table_moved(self, event: Table.Moved) -> None:
+    def on_table_cursor_moved(self, event: Table.CursorMoved) -> None:
         """Preview the target under the cursor."""
         event.stop()
         self._show(event.index)
 
-    def on_table_chosen(self, event: Table.Chosen) -> None:
+    def on_table_row_chosen(self, event: Table.RowChosen) -> None:
         """Enter on a target goes on to the path."""
         event.stop()
         self.query_one("#path", Input).focus()
@@ -173,33 +176,34 @@ class ExportScreen(Dialog[str | None]):
         event.stop()
         self.action_save()
 
-    def _show(self, place: int) -> None:
-        target = self._targets[place]
+    def _show(self, index: int) -> None:
+        target = self._targets[index]
         try:
             self._content = self._text_for(target.name)
         except engine.EngineError as error:
-            self._content = self._pasted = ""
+            self._content = self._text_to_copy = ""
             self._say([(refusal(error), "bad")])
             self._preview([], comments=0)
             self.query_one("#path", Input).value = ""
             return
         self._say([])
         comments = 0 if target.suffix == ".md" else leading_comments(self._content)
-        self._pasted = pasted(self._content, target.suffix)
+        self._text_to_copy = text_to_copy(self._content, target.suffix)
         self._preview(preview(self._content), comments=comments)
         self.query_one("#path", Input).value = file_name(self._application, target)
 
     def _preview(self, lines: Sequence[Line], *, comments: int) -> None:
-        """From the first setting on, where not all of it is seen: that is what is pasted."""
+        """Show the text, scrolled to its first setting where it does not fit: that is what is
+        pasted."""
         shown = self.query_one("#preview", Verbatim)
         shown.show(lines, first=comments)
-        said = f", after {comments} lines of notes" if comments else ""
-        shown.border_title = f"Preview{said}"
+        note = f", after {comments} lines of notes" if comments else ""
+        shown.border_title = f"Preview{note}"
 
     def _say(self, line: Line) -> None:
-        said = self.query_one("#said", Prose)
-        said.show([line])
-        said.take_rows(3)
+        widget = self.query_one("#said", Prose)
+        widget.show([line])
+        widget.take_rows(3)
 
     def action_save(self) -> None:
         """Write the text to the path; an existing file only when asked twice."""
@@ -212,14 +216,14 @@ class ExportScreen(Dialog[str | None]):
             return
         path = Path(name).expanduser().absolute()
         problem = save(path, self._content, overwrite=path == self._refused)
-        self._refused = path if problem and is_there(path) else None
+        self._refused = path if problem and path_exists(path) else None
         self._say([(problem, "bad")] if problem else [(f"saved to {path}", "good")])
 
     def action_copy(self) -> None:
-        """Hand the text to the terminal's clipboard, and say what to do where that is ignored."""
+        """Copy the text to the terminal's clipboard, and say what to do where that is ignored."""
         if self._content:
-            self.app.copy_to_clipboard(self._pasted)
-            bare = ", without its notes" if self._pasted != self._content else ""
+            self.app.copy_to_clipboard(self._text_to_copy)
+            bare = ", without its notes" if self._text_to_copy != self._content else ""
             self._say(
                 [
                     (f"sent to the terminal's clipboard{bare}", "good"),
@@ -228,29 +232,30 @@ class ExportScreen(Dialog[str | None]):
             )
 
 
-def pasted(content: str, suffix: str) -> str:
-    """What is copied of a text: of commands all but the notes above them. Not every shell takes a
-    typed # for a comment: zsh would wait for the end of the quote in "the catalog's"."""
+def text_to_copy(content: str, suffix: str) -> str:
+    """The part of a text that is copied: of shell commands all but the comments above them. Not
+    every shell takes a typed # for a comment: zsh would wait for the closing quote in "the
+    catalog's"."""
     if suffix != ".sh":
         return content
     return "".join(content.splitlines(keepends=True)[leading_comments(content) :])
 
 
 def refusal(error: engine.EngineError) -> str:
-    """Why a target cannot express a cluster, as the planner says it: no option was typed here."""
-    said = error.what if error.where == "--to" else str(error)
+    """Why a target cannot express a cluster, in the planner's words: no option was typed here."""
+    reason = error.what if error.where == "--to" else str(error)
     remedy = f"; {error.remedy}" if error.where == "--to" and error.remedy else ""
-    return in_planner(said + remedy)
+    return in_planner(reason + remedy)
 
 
 def leading_comments(content: str) -> int:
-    """How many lines say what the settings rest on, before the first of these."""
+    """Number of comment lines before the first setting."""
     lines = content.splitlines()
     return next((at for at, line in enumerate(lines) if not line.startswith("#")), 0)
 
 
 def preview(content: str) -> list[Line]:
-    """The text line by line, comments apart."""
+    """The text line by line, comments styled."""
     return [
         [(line.expandtabs(4), "muted" if line.lstrip().startswith("#") else "base")]
         for line in content.splitlines()

@@ -1,4 +1,4 @@
-"""Help: what has the keyboard, the keys, and the words in one line each."""
+"""Help: on the focused widget, the keys, and the words in one line each."""
 
 from __future__ import annotations
 
@@ -140,19 +140,19 @@ WORDS: tuple[tuple[str, str], ...] = (
 
 
 def lines(section: str = "", here: Sequence[str] = (), *, ascii_only: bool = False) -> list[Line]:
-    """The whole text: what there is to say `here`, the keys of `section`, then all the others.
-    Keys are written as they will be seen: the ASCII form of an arrow is wider, and what a key does
-    stands in one column all the same."""
-    found: list[Line] = []
+    """The whole text: what there is to say `here`, the keys of `section`, then all others. Keys are
+    formatted in their final form: the ASCII form of an arrow is wider, and descriptions stay in one
+    column."""
+    text_lines: list[Line] = []
     if here:
-        said: list[Line] = [[(f"  {line}", "base")] for line in here]
-        found += [[("Here", "accent")], *said, [("", "base")]]
+        here_lines: list[Line] = [[(f"  {line}", "base")] for line in here]
+        text_lines += [[("Here", "accent")], *here_lines, [("", "base")]]
     for title, pairs in sorted(KEYS, key=lambda entry: entry[0] != section):
-        found.append([(title, "accent")])
-        found += [_pair(plain(key, ascii_only=ascii_only), what) for key, what in pairs]
-        found.append([("", "base")])
-    found.append([("Words", "accent")])
-    return [*found, *(_pair(word, what, width=20) for word, what in WORDS)]
+        text_lines.append([(title, "accent")])
+        text_lines += [_pair(plain(key, ascii_only=ascii_only), what) for key, what in pairs]
+        text_lines.append([("", "base")])
+    text_lines.append([("Words", "accent")])
+    return [*text_lines, *(_pair(word, what, width=20) for word, what in WORDS)]
 
 
 def _pair(key: str, what: str, *, width: int = 9) -> Line:
@@ -160,7 +160,7 @@ def _pair(key: str, what: str, *, width: int = 9) -> Line:
 
 
 class HelpScreen(Dialog[None]):
-    """Keys and words; any of esc, ? and q leaves."""
+    """Keys and words; any of esc, ?, q and n leaves."""
 
     TITLE_TEXT = "Help"
     BINDINGS: ClassVar[list[BindingType]] = [

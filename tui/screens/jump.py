@@ -1,5 +1,5 @@
-"""Jump mode: a letter beside everything that can have the keyboard or be clicked; typing it goes
-there. The planner is seen through it."""
+"""Jump mode: a letter beside every control and clickable span; typing it goes there. The planner
+stays visible."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from tui.widgets.glyphs import Glyphs
 from tui.widgets.slider import Slider
 
 LETTERS = "asdfghjklqwertyuiopzxcvbnmASDFGHJKLQWERTYUIOPZXCVBNM"
-"""The home row first: what is used most comes first on the screen."""
+"""The home row first, for what comes first on the screen."""
 
 BARS = ("#tabs", "#header", "#types")
-"""Bars whose spans can be gone to; the one at the foot names keys already."""
+"""Bars whose spans are targets; the one at the foot names keys already."""
 
 
 class Target(NamedTuple):
-    """A place to go to: a widget that takes the keyboard, or an action of the app."""
+    """A jump target: a widget to focus, or an action of the app."""
 
     x: int
     y: int
@@ -37,8 +37,8 @@ class Target(NamedTuple):
 
 
 def targets_of(screen: Screen[object]) -> list[Target]:
-    """Everything that is seen and can be gone to: the sliders, which have the same letters in every
-    view, other controls in reading order, then spans of bars."""
+    """All visible targets: the sliders, which have the same letters in every view, other controls
+    in reading order, then spans of bars."""
     seen = screen.region
     controls = [
         Target(max(0, widget.region.x - 1), widget.region.y, widget=widget)
@@ -52,7 +52,7 @@ def targets_of(screen: Screen[object]) -> list[Target]:
         if bar.display and bar.region.overlaps(seen)
         for start, _, action in bar.places
     ]
-    # A label and its value do the same: one letter, beside the first of them.
+    # A label and its value have the same action: one letter, beside the first of them.
     actions = list({span.action: span for span in reversed(spans)}.values())[::-1]
     controls.sort(key=lambda t: (not isinstance(t.widget, Slider), t.y, t.x))
     return [*controls, *actions][: len(LETTERS)]
@@ -73,12 +73,12 @@ class Letter(FrameWidget):
         self.styles.offset = (target.x, target.y)
 
     def draw(self, frame: Frame) -> None:
-        """The letter, reversed: without colours too it is seen."""
+        """The letter, in reverse video: visible without colours too."""
         frame.put(0, 0, self.letter, "key")
 
 
 class JumpScreen(Dialog[Target]):
-    """Returns where to go; any key that is no letter leaves, and so does a click."""
+    """Returns the chosen target; any key that is no letter leaves, and so does a click."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "leave", "Leave", show=False, priority=True)
@@ -97,12 +97,15 @@ class JumpScreen(Dialog[Target]):
         yield Bar(self._glyphs, firm=True)
 
     def on_mount(self) -> None:
-        """The line at the foot, in place of the keys of the planner."""
-        said = [Item(" Jump ", "accent"), Item(" type the letter of a control or a tab", "base")]
-        self.query_one(Bar).show(said, keys(LEAVE))
+        """Show the help line at the foot, in place of the planner's keys."""
+        help_items = [
+            Item(" Jump ", "accent"),
+            Item(" type the letter of a control or a tab", "base"),
+        ]
+        self.query_one(Bar).show(help_items, keys(LEAVE))
 
     def on_key(self, event: events.Key) -> None:
-        """Go where the letter stands."""
+        """Go to the target of the letter."""
         event.stop()
         event.prevent_default()
         self.close(self._targets.get(event.character or ""))
@@ -112,7 +115,7 @@ class JumpScreen(Dialog[Target]):
         self.close()
 
     def on_resize(self, event: events.Resize) -> None:
-        """Where the letters stand is no longer where the controls are."""
+        """Close: the controls have moved away from their letters."""
         if self._drawn_for not in (None, event.size):
             self.close()
         self._drawn_for = event.size

@@ -1,4 +1,4 @@
-"""The notices of this session, newest first: what was said before it went out of sight."""
+"""The log of this session's notices, newest first."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from tui.screens.help import HelpScreen
 from tui.views.prose import Line, Tone
 from tui.widgets.glyphs import Glyphs
 
-MOST_NOTICES = 200
-"""Older ones are forgotten."""
+MAX_NOTICES = 200
+"""Older ones are dropped."""
 
 
-class Noticed(NamedTuple):
-    """A notice, when it was shown, and the sign of its tone ("" for none)."""
+class NoticeRecord(NamedTuple):
+    """A notice, when it was shown, and the mark of its tone ("" for none)."""
 
     at: datetime
     sign: str
@@ -23,23 +23,23 @@ class Noticed(NamedTuple):
     tone: Tone
 
 
-def lines(noticed: Sequence[Noticed]) -> list[Line]:
-    """A notice each, newest first."""
-    found: list[Line] = [
+def lines(notice_log: Sequence[NoticeRecord]) -> list[Line]:
+    """One line per notice, newest first."""
+    log_lines: list[Line] = [
         [(f"{one.at:%H:%M:%S}  ", "muted"), (f"{one.sign or ' '} ", one.tone), (one.words, "base")]
-        for one in reversed(noticed)
+        for one in reversed(notice_log)
     ]
-    return found or [[("No notices yet.", "muted")]]
+    return log_lines or [[("No notices yet.", "muted")]]
 
 
 class NoticesScreen(HelpScreen):
-    """The log; any of esc, n and q leaves."""
+    """The log; any of esc, ?, q and n leaves."""
 
     TITLE_TEXT = "Notices of this session"
 
-    def __init__(self, noticed: Sequence[Noticed], *, glyphs: Glyphs) -> None:
+    def __init__(self, notice_log: Sequence[NoticeRecord], *, glyphs: Glyphs) -> None:
         super().__init__(glyphs=glyphs)
-        self._noticed = tuple(noticed)
+        self._noticed = tuple(notice_log)
 
     def text(self) -> list[Line]:
         return lines(self._noticed)

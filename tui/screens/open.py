@@ -1,7 +1,7 @@
-"""Opening evidence: samples by name, files and folders by path, here or in a store, applications
-of a history server.
+"""Open evidence: samples by name, files and folders by path, local or in an object store,
+applications of a history server.
 
-Each file is looked into by a thread before it is opened; what is known shows beside its name.
+Each file is peeked into by a thread before it is opened; the result is shown beside its name.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from tui.screens.open_rows import (
     Entry,
     Listing,
     application_entries,
-    at_home,
+    expand_home,
     remote_entries,
     row,
     sample_entries,
@@ -34,7 +34,7 @@ from tui.views.bars import Bar, Item, keys
 from tui.views.prose import Line, Prose
 from tui.widgets.glyphs import Glyphs
 from tui.widgets.table import Column, Table
-from tui.workers import Latest
+from tui.workers import LatestJobWorker
 
 LISTED_APPLICATIONS = 200
 LISTED_FILES = 1000
@@ -44,25 +44,25 @@ REMOTE = "://"
 
 
 @dataclass(frozen=True)
-class Opened:
-    """What to read, and whether beside what is open."""
+class ChosenSources:
+    """The sources to read; with `add`, beside those that are open."""
 
     sources: tuple[str, ...]
     add: bool
 
 
 @dataclass(eq=False, repr=False)
-class Looked(Message):
-    """Another file was looked into; one redraw stands for all queued ones."""
+class PeekReady(Message):
+    """Another file was peeked into; one redraw replaces all that are queued."""
 
     def can_replace(self, message: Message) -> bool:
-        """What was found is in the screen already."""
-        return isinstance(message, Looked)
+        """The results are stored in the screen already."""
+        return isinstance(message, PeekReady)
 
 
 @dataclass(eq=False, repr=False)
-class Listed(Message):
-    """A history server or a store answered, or did not."""
+class ListingReady(Message):
+    """A history server or an object store answered, or failed."""
 
     address: str
     entries: Sequence[Entry]
@@ -70,10 +70,10 @@ class Listed(Message):
 
 
 class _Line(TypedLine):
-    """The line to type in; the space bar is the screen's."""
+    """The input line; the space bar belongs to the screen."""
 
     def check_consume_key(self, key: str, character: str | None) -> bool:
-        """Whether a key is text: a space marks."""
+        """Whether a key is text: a space marks an entry."""
         return key != "space" and super().check_consume_key(key, character)
 
 
@@ -81,8 +81,8 @@ class OpenScreen(Picker):
     """Type a path, an address or a part of a sample's name; space marks, Enter opens.
 
     Args:
-        take: gets what was chosen.
-        here: the folder that relative paths begin in.
+        take: callback for the chosen sources.
+        here: base folder of relative paths.
     """
 
     COLUMNS: ClassVar[tuple[Column, ...]] = COLUMNS
@@ -93,7 +93,9 @@ class OpenScreen(Picker):
         Binding("ctrl+o", "open_folder", "Open the folder", show=False, priority=True),
     ]
 
-    def __init__(self, take: Callable[[Opened], None], *, glyphs: Glyphs, here: Path) -> None:
+    def __init__(
+        self, take: Callable[[ChosenSources], None], *, glyphs: Glyphs, here: Path
+    ) -> None:
         super().__init__(
             "Open",
             self._found,
@@ -108,7 +110,7 @@ class OpenScreen(Picker):
         self._marked: dict[str, str] = {}
         self._peeks: dict[Hashable, engine.Peek] = {}
         self._looking: object = None
-        self._looker, self._lister = Latest("peek"), Latest("history")
+        self._looker, self._lister = LatestJobWorker("peek"), LatestJobWorker("history")
         self._server: tuple[str, Sequence[Entry]] | None = None
         self._asked = ""
         self._hidden = 0
@@ -133,19 +135,19 @@ class OpenScreen(Picker):
         )
 
     def on_unmount(self) -> None:
-        """Nobody waits for further looks."""
+        """Stop the threads."""
         self._looking = None
         self._looker.abandon()
         self._lister.abandon()
 
     def tell_current(self) -> None:
-        """Say what is under the cursor."""
+        """Describe the entry under the cursor."""
         self._say()
 
-    # What is listed
+    # Entries
 
     def _found(self, typed: str) -> list[Entry]:
-        """The entries that the typed text leaves."""
+        """The entries that match the typed text."""
         self._hidden = 0
         if self._server is not None and typed.startswith(self._server[0]):
             return self._narrowed(typed)
@@ -157,27 +159,27 @@ class OpenScreen(Picker):
         return [*entries, *samples]
 
     def _narrowed(self, typed: str) -> list[Entry]:
-        """What was listed, narrowed by what is typed behind the address."""
+        """The listed entries that match what is typed behind the address."""
         _, entries = cast(tuple[str, Sequence[Entry]], self._server)
         wanted = self._name_in(typed).strip().lower()
         return [entry for entry in entries if any(wanted in name.lower() for name in entry.names)]
 
     def _name_in(self, typed: str) -> str:
-        """What is typed of a name: behind the address of the server that is listed, or behind the
-        last folder."""
+        """The typed part of a name: behind the address of the listed server, or behind the last
+        folder."""
         if self._server is not None and typed.startswith(self._server[0]):
             return typed[len(self._server[0]) :].lstrip("/# ").removeprefix("app=")
         return typed.rpartition("/")[2]
 
-    def _goes_on(self, typed: str) -> bool:
-        """Whether a name that is listed has a space behind what is typed of it."""
+    def _name_continues(self, typed: str) -> bool:
+        """Whether a listed name continues with a space after the typed part."""
         wanted = self._name_in(typed).lower()
         return bool(wanted.strip()) and any(
             f"{wanted} " in name.lower() for entry in self._entries for name in entry.names
         )
 
     def refill(self, typed: str) -> None:
-        """Show what matches, and look into it."""
+        """Show the matches, and peek into them."""
         self._options = list(self._matches(typed))
         self._show(cursor=0)
         self._look()
@@ -204,56 +206,56 @@ class OpenScreen(Picker):
     def _typed_text(self) -> str:
         return self.query_one("#typed", Input).value.strip()
 
-    # Looking into files
+    # Peeking into files
 
     def _look(self) -> None:
-        """Have the shown entries looked into, those near the cursor first."""
+        """Start to peek into the shown entries, those near the cursor first."""
         wanted = [e for e in self._entries if e.stamp is not None and e.key not in self._peeks]
         self._looking = token = object()
         table = self.matched
-        places = {entry.key: place for place, entry in enumerate(self._entries)}
+        indices = {entry.key: index for index, entry in enumerate(self._entries)}
 
         def job() -> None:
             while wanted and self._looking is token:
-                here = table.cursor
-                entry = min(wanted, key=lambda entry: abs(places[entry.key] - here))
+                cursor = table.cursor
+                entry = min(wanted, key=lambda entry: abs(indices[entry.key] - cursor))
                 wanted.remove(entry)
                 source = entry.value if entry.stamp == (0, 0) else self._path(entry.value)
                 self._peeks[entry.key] = engine.peek(source)
                 if self._looking is token:
-                    self.post_message(Looked())
+                    self.post_message(PeekReady())
 
         if wanted:
             self._looker.submit(job)
 
     def _path(self, source: str) -> str:
-        return source if REMOTE in source else str(self._here / at_home(source))
+        return source if REMOTE in source else str(self._here / expand_home(source))
 
-    def on_looked(self, message: Looked) -> None:
+    def on_peek_ready(self, message: PeekReady) -> None:
         message.stop()
         self._show()
 
     # History servers and stores
 
     def _ask(self, address: str) -> None:
-        """List the applications of a history server or the files of a folder in a store; the
-        answer comes as a message."""
+        """List the applications of a history server or the files of a folder in a store; the answer
+        comes as a message."""
         self._asked = address
 
         def job() -> None:
             try:
                 entries = _listed(address)
             except engine.EngineError as error:
-                self.post_message(Listed(address, (), str(error)))
+                self.post_message(ListingReady(address, (), str(error)))
             else:
-                self.post_message(Listed(address, entries))
+                self.post_message(ListingReady(address, entries))
 
-        asked = "history server" if _is_server(address) else "store"
-        self._say([(f"asking the {asked} ...", "warn")])
+        service = "history server" if _is_server(address) else "store"
+        self._say([(f"asking the {service} ...", "warn")])
         self._lister.submit(job)
 
-    def on_listed(self, message: Listed) -> None:
-        """Show the applications, or why there are none."""
+    def on_listing_ready(self, message: ListingReady) -> None:
+        """Show the entries, or why there are none."""
         message.stop()
         if message.address != self._asked:
             return
@@ -267,10 +269,10 @@ class OpenScreen(Picker):
             what = "application" if _is_server(message.address) else "file"
             self._say([(f"there are no {what}s yet", "warn")])
 
-    # Answering
+    # Opening
 
     def answer(self, typed: str) -> None:
-        """Open what is marked, else what is under the cursor; a folder is entered, a server
+        """Open the marked entries, else the one under the cursor; a folder is entered, a server
         listed, a path without match is tried."""
         entry = cast(Entry | None, self.current)
         if self._marked and not (entry and entry.folder):
@@ -291,23 +293,23 @@ class OpenScreen(Picker):
             self._leave_with((source,), add=False)
 
     def _named(self, address: str) -> str:
-        """An address with a name typed right behind it, as that application: of those that are
-        listed none has it, and there may be older ones."""
+        """An address with a name typed right behind it, as that application: none of the listed
+        ones has that name, but there may be older ones."""
         if self._server is None or not _is_server(address) or not self._server[1]:
             return address
-        behind = address.removeprefix(self._server[0])
-        meant = behind != address and behind and behind[0] not in "/:?#"
-        return f"{self._server[0]}#app={behind}" if meant else address
+        typed_name = address.removeprefix(self._server[0])
+        is_name = typed_name != address and typed_name and typed_name[0] not in "/:?#"
+        return f"{self._server[0]}#app={typed_name}" if is_name else address
 
     def completed(self, typed: str, option: object) -> str:
         """The whole path."""
         return cast(Entry, option).value
 
     def action_mark(self) -> None:
-        """Mark what is under the cursor, or take its mark away. Type a space where there are no
-        entries, or where a name goes on with one and nobody has chosen among them."""
+        """Mark the entry under the cursor, or unmark it. Type a space where there are no entries,
+        or where a name continues with one and the cursor has not been moved."""
         entry, line = cast(Entry | None, self.current), self.query_one("#typed", Input)
-        if entry is None or (self.matched.cursor == 0 and self._goes_on(line.value)):
+        if entry is None or (self.matched.cursor == 0 and self._name_continues(line.value)):
             line.insert_text_at_cursor(" ")
             return
         if entry.folder:
@@ -320,14 +322,14 @@ class OpenScreen(Picker):
         self._say()
 
     def action_add(self) -> None:
-        """Read what is marked or under the cursor beside what is open."""
+        """Read the marked entries, or the one under the cursor, beside the open sources."""
         entry = self.current
         one = entry.value if entry else self._named(self._typed_text)
         if sources := tuple(self._marked) or ((one,) if one else ()):
             self._leave_with(sources, add=True)
 
     def action_open_folder(self) -> None:
-        """Read the folder that was typed, or is under the cursor, as a folder of logs."""
+        """Read the typed folder, or the one under the cursor, as a folder of logs."""
         entry = cast(Entry | None, self.current)
         typed = self._typed_text
         inside = not typed or typed.endswith("/")
@@ -335,12 +337,12 @@ class OpenScreen(Picker):
         self._leave_with((source.rstrip("/") or ("/" if source else "."),), add=False)
 
     def _leave_with(self, sources: tuple[str, ...], *, add: bool) -> None:
-        expanded = (str(at_home(s)) if s.startswith("~") else s for s in sources)
-        self._take(Opened(tuple(expanded), add))
+        expanded = (str(expand_home(s)) if s.startswith("~") else s for s in sources)
+        self._take(ChosenSources(tuple(expanded), add))
         self.close(None)
 
     def _say(self, line: Line | None = None) -> None:
-        """A line below the entries: what was asked for, else what is marked or left out."""
+        """Show a line below the entries: `line`, else the marked or the hidden entries."""
         if line is None and self._marked:
             names = ", ".join(self._marked.values())
             line = [(f"{len(self._marked)} marked: ", "strong"), (names, "muted")]
@@ -350,12 +352,12 @@ class OpenScreen(Picker):
             line = [(entry.detail, "muted")]
         if line is not None and self._is_cut(self._typed_text):
             line = [*line, (NEWEST, "muted")]
-        said = self.query_one("#said", Prose)
-        said.show([line] if line else [])
-        said.take_rows(3)
+        widget = self.query_one("#said", Prose)
+        widget.show([line] if line else [])
+        widget.take_rows(3)
 
     def _is_cut(self, typed: str) -> bool:
-        """Whether a server is looked at that may have more applications than are listed."""
+        """Whether the listed server may have more applications than are listed."""
         if self._server is None or not typed.startswith(self._server[0]):
             return False
         return _is_server(self._server[0]) and len(self._server[1]) >= LISTED_APPLICATIONS
@@ -374,11 +376,11 @@ def _on_enter(address: str) -> str:
 
 
 def _is_remote_folder(address: str) -> bool:
-    """Whether that is a folder in a store, to be looked into; `^o` opens all of it."""
+    """Whether it is a folder in a store, to be listed; `^o` opens all of it."""
     return REMOTE in address and address.endswith("/") and not address.lower().startswith("http")
 
 
 def _is_server(address: str) -> bool:
-    """Whether that is a history server as such: no application of it is named."""
+    """Whether it is a history server itself: no application of it is named."""
     named = "#" in address or "/history/" in address
     return address.lower().startswith(("http://", "https://")) and not named

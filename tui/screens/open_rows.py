@@ -1,4 +1,4 @@
-"""What can be opened and how it reads: samples, files, folders, applications of a server."""
+"""Entries of the open dialog and their rows: samples, files, folders, applications of a server."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import engine
 from tui import format as text
-from tui.screens.picker import MOST_MATCHES, Option
+from tui.screens.picker import MAX_MATCHES, Option
 from tui.widgets.numbers import bytes_text
 from tui.widgets.table import Cell, Column, Row
 
@@ -30,8 +30,8 @@ COLUMNS = (
 
 MARK = "•"
 
-MOST_FETCHED = 40
-"""Of so many files in a store the beginning is fetched to look into it."""
+MAX_FETCHED = 40
+"""Files of a store whose beginning is fetched to peek into it."""
 
 
 @dataclass(frozen=True)
@@ -39,10 +39,10 @@ class Entry(Option):
     """Something to open.
 
     Args:
-        stamp: changes with the content; None for what is not looked into.
-        known: what is known of it without a look.
-        folder: to be entered, not opened.
-        sample: bundled, not found in a folder.
+        stamp: changes with the content; None for entries without a peek.
+        known: what is known without a peek.
+        folder: entered, not opened.
+        sample: bundled.
     """
 
     size: str = ""
@@ -53,12 +53,12 @@ class Entry(Option):
 
     @property
     def key(self) -> tuple[str, tuple[int, int] | None]:
-        """What a look at it is remembered by."""
+        """Key of the cached peek."""
         return (self.value, self.stamp)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What it is found by."""
+        """Texts that the search matches."""
         return (self.label, self.known.name or "") if self.known else (self.label,)
 
 
@@ -69,10 +69,10 @@ def sample_entries() -> list[Entry]:
     ]
 
 
-def application_entries(found: Sequence[engine.HistoryApplication]) -> list[Entry]:
+def application_entries(applications: Sequence[engine.HistoryApplication]) -> list[Entry]:
     """The applications of a history server."""
     entries = []
-    for application in found:
+    for application in applications:
         known = engine.Peek(
             kind="event log",
             name=application.name,
@@ -83,20 +83,22 @@ def application_entries(found: Sequence[engine.HistoryApplication]) -> list[Entr
             whole=True,
         )
         entries.append(
-            Entry(application.source, application.app_id, _started(application), known=known)
+            Entry(
+                application.source, application.app_id, _start_description(application), known=known
+            )
         )
     return entries
 
 
-def remote_entries(found: Sequence[engine.RemoteEntry]) -> list[Entry]:
-    """What a remote folder holds; the first files and rolling logs are looked into."""
+def remote_entries(remote: Sequence[engine.RemoteEntry]) -> list[Entry]:
+    """The content of a remote folder; the first files and rolling logs are peeked into."""
     entries, looked = list[Entry](), 0
-    for entry in found:
+    for entry in remote:
         if entry.folder and not entry.name.startswith(ROLLING_PREFIX):
             entries.append(Entry(f"{entry.source}/", f"{entry.name}/", "folder", folder=True))
             continue
         looked += 1
-        stamp = (entry.size_bytes or 0, 1) if looked <= MOST_FETCHED else None
+        stamp = (entry.size_bytes or 0, 1) if looked <= MAX_FETCHED else None
         if entry.folder:
             entries.append(Entry(entry.source, f"{entry.name}/", "rolling log", stamp=stamp))
         else:
@@ -105,16 +107,16 @@ def remote_entries(found: Sequence[engine.RemoteEntry]) -> list[Entry]:
     return entries
 
 
-def _started(application: engine.HistoryApplication) -> str:
-    """What tells the runs of one job apart."""
+def _start_description(application: engine.HistoryApplication) -> str:
+    """The start time, which distinguishes the runs of one job."""
     if application.started_ms is None:
         return application.name
     moment = datetime.fromtimestamp(application.started_ms / 1000, UTC)
     return f"{application.name}, started {moment:%Y-%m-%d %H:%M} UTC"
 
 
-def at_home(typed: str) -> Path:
-    """A typed path; one that begins with `~` in the home folder, where there is one."""
+def expand_home(typed: str) -> Path:
+    """A typed path with `~` expanded, where there is a home folder."""
     try:
         return Path(typed).expanduser()
     except RuntimeError:
@@ -129,9 +131,9 @@ class Listing:
         self._names: dict[Path, tuple[int, list[tuple[str, bool]]]] = {}
 
     def entries(self, typed: str) -> tuple[list[Entry], int]:
-        """Entries of the folder that `typed` leads to, by their beginning, folders first; and how
-        many there are beyond those."""
-        expanded = at_home(typed)
+        """Entries of the folder of `typed` that begin with its last part, folders first; and how
+        many more there are."""
+        expanded = expand_home(typed)
         inside = typed.endswith("/") or not typed
         folder, prefix = (expanded, "") if inside else (expanded.parent, expanded.name)
         names = [
@@ -140,20 +142,20 @@ class Listing:
             if name.startswith(prefix) and _visible(name, prefix)
         ]
         head = typed[: len(typed) - len(prefix)] if prefix else typed
-        kept = names[:MOST_MATCHES]
+        shown = names[:MAX_MATCHES]
         found = [
             _entry(self._here / folder / name, name, head, is_folder=is_folder)
-            for name, is_folder in kept
+            for name, is_folder in shown
         ]
-        return found, len(names) - len(kept)
+        return found, len(names) - len(shown)
 
     def _in(self, folder: Path) -> list[tuple[str, bool]]:
-        """Names and whether each is a folder; folders first, by name."""
+        """(name, is a folder), folders first, by name."""
         try:
             changed = folder.stat().st_mtime_ns
-            kept = self._names.get(folder)
-            if kept is not None and kept[0] == changed:
-                return kept[1]
+            cached = self._names.get(folder)
+            if cached is not None and cached[0] == changed:
+                return cached[1]
             with os.scandir(folder) as entries:
                 names = [(entry.name, entry.is_dir()) for entry in entries]
         except (OSError, ValueError):
@@ -164,7 +166,7 @@ class Listing:
 
 
 def _visible(name: str, prefix: str) -> bool:
-    """Hidden entries show when a dot is typed."""
+    """Whether an entry is shown: hidden ones only after a dot is typed."""
     return prefix.startswith(".") or not name.startswith((".", "__pycache__"))
 
 
@@ -186,23 +188,23 @@ def _size(size: float) -> str:
 
 
 def row(entry: Entry, peek: engine.Peek | None, *, marked: bool) -> Row:
-    """One line of the table; `peek` is None until the entry was looked into."""
+    """One row of the table; `peek` is None until the entry was peeked into."""
     label: Cell = (f"{MARK if marked else ' '} {entry.label}", "strong" if marked else "plain")
     size: Cell = (entry.size, "muted")
-    found = entry.known or peek
-    if found is None or found.kind is None:
-        known = entry.detail if found is None or entry.detail else text.UNKNOWN
-        return (label, (known, "muted"), "", "", "", "", "", size)
-    if found.kind != "event log":
-        return (label, (entry.detail or found.kind, "muted"), "", "", "", "", "", size)
+    known = entry.known or peek
+    if known is None or known.kind is None:
+        description = entry.detail if known is None or entry.detail else text.UNKNOWN
+        return (label, (description, "muted"), "", "", "", "", "", size)
+    if known.kind != "event log":
+        return (label, (entry.detail or known.kind, "muted"), "", "", "", "", "", size)
     return (
         label,
-        found.name or text.UNKNOWN,
-        text.seconds(found.seconds),
-        ("sample", "muted") if entry.sample else _state(found.complete),
-        _cores(found),
-        text.UNKNOWN if found.input_bytes is None else _size(found.input_bytes),
-        found.spark_version or text.UNKNOWN,
+        known.name or text.UNKNOWN,
+        text.seconds(known.seconds),
+        ("sample", "muted") if entry.sample else _state(known.complete),
+        _cores(known),
+        text.UNKNOWN if known.input_bytes is None else _size(known.input_bytes),
+        known.spark_version or text.UNKNOWN,
         size,
     )
 
@@ -213,8 +215,8 @@ def _state(complete: bool | None) -> Cell:
     return "complete" if complete else ("not ended", "warn")
 
 
-def _cores(found: engine.Peek) -> str:
-    """With a plus where only the beginning of the log was seen."""
-    if found.cores is None:
+def _cores(peek: engine.Peek) -> str:
+    """The number of cores, with a plus where only the beginning of the log was read."""
+    if peek.cores is None:
         return text.UNKNOWN
-    return f"{found.cores}{'' if found.whole else '+'}"
+    return f"{peek.cores}{'' if peek.whole else '+'}"

@@ -1,4 +1,4 @@
-"""Choosing one of many by typing a part of it: types, catalogs, models, actions, files."""
+"""Choose one of many by typing a part of it: types, catalogs, models, actions, files."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from tui.widgets.glyphs import Glyphs
 from tui.widgets.table import Column, Row, Table
 from tui.widgets.text import wrapped
 
-MOST_MATCHES = 200
+MAX_MATCHES = 200
 
-MOST_LINES = 2
-"""Of what is said of an option whose row is cut."""
+MAX_LINES = 2
+"""Lines for the full text of an option whose row is cut."""
 
 LEAVE = (("esc", "leave", "screen.leave"),)
-"""The key that every screen over the planner shows at the right."""
+"""The key at the right of every screen over the planner."""
 
 
 @dataclass(frozen=True)
 class Option:
-    """Something to choose: what is returned, how it reads, and what else there is to say."""
+    """Something to choose: the value returned, its label, and a detail."""
 
     value: str
     label: str
@@ -37,25 +37,25 @@ class Option:
 
 
 Matches = Callable[[str], Sequence[Option]]
-"""From typed text to the options that it leaves, best first."""
+"""From typed text to the matching options, best first."""
 
 
 def containing(options: Sequence[Option]) -> Matches:
-    """Options with every typed word in them, those that start with the text first."""
+    """Options that contain every typed word, those that start with the text first."""
 
     def matches(typed: str) -> list[Option]:
         wanted = typed.lower().split()
-        found = [o for o in options if all(w in f"{o.label} {o.detail}".lower() for w in wanted)]
-        return sorted(found, key=lambda o: not o.label.lower().startswith(typed.lower()))
+        matching = [o for o in options if all(w in f"{o.label} {o.detail}".lower() for w in wanted)]
+        return sorted(matching, key=lambda o: not o.label.lower().startswith(typed.lower()))
 
     return matches
 
 
 class Picker(Dialog[str | None]):
-    """A line to type in and the options that match; returns the chosen value, None when left.
+    """An input line and the options that match; returns the chosen value, None when left.
 
     With `returns_typed` the text itself is the answer and the list shows what it matches: Enter
-    puts an option that was gone to into the line first.
+    completes the text with an option that the cursor was moved to.
     """
 
     COLUMNS: ClassVar[tuple[Column, ...]] = (
@@ -83,7 +83,7 @@ class Picker(Dialog[str | None]):
         empty: str = "nothing matches",
         current: str | None = None,
     ) -> None:
-        """`current` is the value of the option that the cursor begins at; None for the first."""
+        """`current` is the value of the option at which the cursor starts; None for the first."""
         super().__init__()
         self._heading = title
         self._matches = matches
@@ -94,7 +94,7 @@ class Picker(Dialog[str | None]):
         self._empty = empty
         self._begins_at = current
         self._options: list[Option] = []
-        self._went = False
+        self._cursor_moved = False
 
     def compose(self) -> ComposeResult:
         """Title in the border, input, matches, keys."""
@@ -105,7 +105,7 @@ class Picker(Dialog[str | None]):
             yield Bar(self._glyphs, firm=True, id="dialog-keys")
 
     def on_mount(self) -> None:
-        """Show everything that matches the first text."""
+        """Show what matches the initial text."""
         self.set_class(self._glyphs.ascii_only, "-ascii")
         self.query_one("#dialog").border_title = self._heading
         self.matched.can_focus = False
@@ -121,8 +121,8 @@ class Picker(Dialog[str | None]):
 
     @property
     def current(self) -> Option | None:
-        place = self.matched.cursor
-        return self._options[place] if place < len(self._options) else None
+        index = self.matched.cursor
+        return self._options[index] if index < len(self._options) else None
 
     def key_items(self) -> list[Item]:
         """The keys of this screen, beside the one that leaves it."""
@@ -130,35 +130,40 @@ class Picker(Dialog[str | None]):
         return keys([("⏎", enter, ""), ("↑ ↓", "move", ""), ("tab", "complete", "")])
 
     def refill(self, typed: str) -> None:
-        self._options = list(self._matches(typed))[:MOST_MATCHES]
+        self._options = list(self._matches(typed))[:MAX_MATCHES]
         rows: list[Row] = [(option.label, (option.detail, "muted")) for option in self._options]
         self.matched.show(rows, cursor=0)
-        self._went = False
+        self._cursor_moved = False
         self._tell_soon()
 
     def tell_current(self) -> None:
-        """All that is to be said of the option under the cursor, where its row is cut. There is
-        room for the longest of those that are: the list keeps its height while the cursor moves."""
+        """Show the full text of the option under the cursor, where its row is cut. The height is
+        that of the longest cut option, so that the list's height does not change with the
+        cursor."""
         width, cut = self.matched.size.width, self.matched.cut_rows
-        told = {place: (self._options[place].label, self._options[place].detail) for place in cut}
-        longest = max((len(wrapped(" ".join(each), width)) for each in told.values()), default=0)
+        cut_texts = {
+            index: (self._options[index].label, self._options[index].detail) for index in cut
+        }
+        longest = max(
+            (len(wrapped(" ".join(each), width)) for each in cut_texts.values()), default=0
+        )
         whole = self.query_one("#whole", Prose)
-        whole.styles.height = min(MOST_LINES, longest)
-        label, detail = told.get(self.matched.cursor, ("", ""))
+        whole.styles.height = min(MAX_LINES, longest)
+        label, detail = cut_texts.get(self.matched.cursor, ("", ""))
         whole.show([[(f"{label} ", "strong"), (detail, "muted")]] if label else [])
 
     def _tell_soon(self) -> None:
-        """Once the list has its size, unless the answer was given before."""
+        """Show it once the list is laid out, unless the dialog was answered before."""
         self.call_after_refresh(lambda: self.tell_current() if self.is_current else None)
 
-    def on_table_moved(self, event: Table.Moved) -> None:
-        """What is said below the list is of the option under the cursor."""
+    def on_table_cursor_moved(self, event: Table.CursorMoved) -> None:
+        """Describe the option under the cursor."""
         event.stop()
-        self._went = True
+        self._cursor_moved = True
         self.tell_current()
 
     def on_resize(self) -> None:
-        """Other rows are cut."""
+        """Other rows are cut now."""
         self._tell_soon()
 
     def on_input_changed(self, event: Input.Changed) -> None:
@@ -166,17 +171,17 @@ class Picker(Dialog[str | None]):
         self.refill(event.value)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Enter answers, or takes the option that was gone to, be it back to the first one, into
-        the typed line."""
+        """Enter answers, or completes the typed line with the option that the cursor was moved to,
+        even back to the first."""
         event.stop()
         option, typed = self.current, event.value
         adds = option is not None and self.completed(typed, option) != typed
-        if self._returns_typed and self._went and adds:
+        if self._returns_typed and self._cursor_moved and adds:
             self.action_complete()
         else:
             self.answer(event.value)
 
-    def on_table_chosen(self, event: Table.Chosen) -> None:
+    def on_table_row_chosen(self, event: Table.RowChosen) -> None:
         event.stop()
         if self._returns_typed:
             self.action_complete()
@@ -184,29 +189,29 @@ class Picker(Dialog[str | None]):
             self.answer(self.query_one("#typed", Input).value)
 
     def answer(self, typed: str) -> None:
-        """Return what was chosen, or what was typed."""
+        """Return the chosen value, or the typed text."""
         if self._returns_typed:
             self.close(typed)
         elif self.current is not None:
             self.close(self.current.value)
 
     def action_move(self, rows: int) -> None:
-        """Move in the list without leaving the line."""
+        """Move in the list; the input line keeps the focus."""
         self.matched.action_move(rows)
 
     def action_page(self, pages: int) -> None:
-        """Move by what is visible."""
+        """Move by the visible rows."""
         self.matched.action_page(pages)
 
     def action_complete(self) -> None:
-        """Put the option under the cursor into the line."""
+        """Complete the line with the option under the cursor."""
         if self.current is not None:
             line = self.query_one("#typed", Input)
             line.value = self.completed(line.value, self.current)
             line.cursor_position = len(line.value)
 
     def completed(self, typed: str, option: Option) -> str:
-        """The line after completion; where globs are typed, only the last one is completed."""
+        """The line after completion; of several globs only the last one is completed."""
         if not self._returns_typed:
             return option.label
         head, comma, _ = typed.rpartition(",")
@@ -217,5 +222,5 @@ class CommandLine(Picker):
     """A picker whose typed line is the answer; tab completes it as a whole."""
 
     def completed(self, typed: str, option: Option) -> str:
-        """The offered line: it holds what was typed before it."""
+        """The offered line, which includes what was typed."""
         return option.value

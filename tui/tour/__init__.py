@@ -1,1 +1,1 @@
-"""The guided walkthrough: steps as data, figures from the live answer, and a recorder."""
+"""The guided tour: steps as data, figures from the current answer, and a recorder."""

@@ -1,4 +1,4 @@
-"""The actions of the tour: next, back, leave; the guide itself loads when it begins."""
+"""The actions of the tour: next, back, leave; the guide is imported when it begins."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from textual.driver import Driver
 from textual.events import Event, Key
 from textual.widgets import Input
 
-from tui.behaviours.part import PlannerPart
+from tui.behaviours.planner_mixin import PlannerMixin
 from tui.widgets.slider import Slider
 
 if TYPE_CHECKING:
@@ -22,29 +22,30 @@ TOUR_BINDINGS = (
     Binding("b,backspace,pageup", "tour_back", "Step before", show=False, priority=True),
     Binding("q,escape", "tour_leave", "Leave the tour", show=False, priority=True),
 )
-"""They come before all other keys, but only while a tour is shown and no text is typed. Enter goes
-on until something else is pressed: then it is for what has the keyboard, as outside the tour."""
+"""They take precedence over all other keys, but only while a tour is shown and no text is typed.
+Enter goes to the next step until another key is pressed: then it is for the focused widget, as
+outside the tour."""
 
 _KEYS = frozenset(key for binding in TOUR_BINDINGS for key in binding.key.split(","))
 
 
-class TourActions(PlannerPart):
-    """A part of `PlannerApp`."""
+class TourActions(PlannerMixin):
+    """Mixin of `PlannerApp`."""
 
     guide: Guide | None = None
-    played: TourOptions | None = None
+    tour_options: TourOptions | None = None
 
     def action_tour(self) -> None:
-        """Begin the tour on the bundled sample."""
+        """Start the tour on the bundled sample."""
         from tui.tour.guide import Guide, TourOptions
 
         app = self.planner
         if self.guide is None:
-            self.guide = Guide(app, self.played or TourOptions())
+            self.guide = Guide(app, self.tour_options or TourOptions())
             self.guide.begin()
 
     def action_tour_next(self) -> None:
-        """The next step; after the last one the tour ends."""
+        """Go to the next step; after the last one the tour ends."""
         focused = self.planner.focused
         if isinstance(focused, Slider):
             focused.cancel_edit()
@@ -63,21 +64,22 @@ class TourActions(PlannerPart):
         if self.guide is not None:
             self.guide.leave()
 
-    def note_use(self, event: Event) -> None:
-        """Something was pressed or clicked: but for the keys of the tour, Enter is for that now."""
+    def note_input(self, event: Event) -> None:
+        """A key or a click that is not the tour's: from now on Enter is for the focused widget."""
         if self.guide is not None and not (isinstance(event, Key) and event.key in _KEYS):
             self.guide.followed = False
 
     def recording_driver(self) -> type[Driver] | None:
         """The driver of a tour that is recorded without a terminal."""
-        if self.played is None or self.played.recorder is None:
+        if self.tour_options is None or self.tour_options.recorder is None:
             return None
         from tui.tour.record import driver_for
 
-        return driver_for(self.played.recorder)
+        return driver_for(self.tour_options.recorder)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """The keys of the tour belong to whatever has the keyboard when there is none."""
+        """The keys of the tour are inactive without a tour, and belong to the focused widget
+        then."""
         app = self.planner
         if action == "tour_enter":
             guide = self.guide

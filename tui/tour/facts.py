@@ -1,4 +1,4 @@
-"""What captions may say: words taken from the state and the answer that are on the screen."""
+"""The values that captions may quote, taken from the state and answer on the screen."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 from tui import format as text
 from tui.reducer import nice_seconds
 from tui.state import PlanState
-from tui.views import evidence, words
+from tui.views import evidence, sentences
 from tui.views.marks import Marks
 from tui.widgets.numbers import time_text
 
 if TYPE_CHECKING:
     from engine import Choice
-    from tui.advising import Found
     from tui.answers import Answer
+    from tui.experiments_advisor import ExperimentsReport
 
 Facts = Mapping[str, str]
 
@@ -23,7 +23,7 @@ EACH_LOST = "At the end each type that lost says why."
 NONE_LOST = "One that loses stands at the end, with the reason."
 
 _HOPELESS = 1000.0
-"""A deadline this many times shorter than the measured run."""
+"""A hopeless deadline is the measured time divided by this."""
 
 
 def facts(
@@ -32,18 +32,20 @@ def facts(
     marks: Marks,
     before: Facts | None = None,
     *,
-    advised: Found | None = None,
+    advised: ExperimentsReport | None = None,
 ) -> Facts:
-    """Every word in braces that a step may use; those of the step before begin with `was_`."""
-    found = {
+    """Every value in braces that a step may use; those of the step before begin with `was_`."""
+    current = {
         **_goal(state, answer),
         **_answer(state, answer, marks),
         **_evidence(answer),
         "next_run": _next_run(state, answer, advised, marks),
     }
-    was = {f"was_{name}": (before or found)[name] for name in found}
-    first = {f"first_{name}": (before or found).get(f"first_{name}", found[name]) for name in found}
-    return {**found, **was, **first, "change": _change(found, was)}
+    previous = {f"was_{name}": (before or current)[name] for name in current}
+    first = {
+        f"first_{name}": (before or current).get(f"first_{name}", current[name]) for name in current
+    }
+    return {**current, **previous, **first, "change": _change_text(current, previous)}
 
 
 def _goal(state: PlanState, answer: Answer) -> dict[str, str]:
@@ -54,14 +56,15 @@ def _goal(state: PlanState, answer: Answer) -> dict[str, str]:
         "deadline": "no deadline" if deadline is None else time_text(deadline),
         "confidence": f"{state.confidence * 100:g} %",
         "as_measured": time_text(measured),
-        "tighter": time_text(_tighter(deadline or measured, answer)),
+        "tighter": time_text(_tighter_deadline(deadline or measured, answer)),
         "tripled": time_text(3.0 * (deadline or measured)),
         "hopeless": time_text(max(1.0, round(measured / _HOPELESS))),
     }
 
 
-def _tighter(deadline: float, answer: Answer) -> float:
-    """Between the deadline and what the fastest composition is nearly sure to keep."""
+def _tighter_deadline(deadline: float, answer: Answer) -> float:
+    """A deadline between the present one and what the fastest composition is nearly sure to
+    meet."""
     frontier = answer.report.recommendation.frontier
     least = (frontier[0].high or frontier[0].seconds) if frontier else 0.0
     middle = 0.5 * (least + deadline)
@@ -70,20 +73,20 @@ def _tighter(deadline: float, answer: Answer) -> float:
 
 
 def _answer(state: PlanState, answer: Answer, marks: Marks) -> dict[str, str]:
-    best, found = answer.best, answer.report.recommendation
+    best, recommendation = answer.best, answer.report.recommendation
     bound = answer.explained.bottleneck if answer.explained else None
-    meeting = len(found.alternatives) + (found.recommended is not None)
-    lost = next((choice for choice in found.rejected if choice.reason), None)
+    meeting = len(recommendation.alternatives) + (recommendation.recommended is not None)
+    rejected = next((choice for choice in recommendation.rejected if choice.reason), None)
     return {
-        "answer": words.headline_text(answer, marks),
-        "reached": "yes" if found.recommended is not None else "",
-        "composition": words.composition(best) if best else "nothing",
+        "answer": sentences.headline_text(answer, marks),
+        "reached": "yes" if recommendation.recommended is not None else "",
+        "composition": sentences.composition(best) if best else "nothing",
         "time": text.seconds(best.seconds if best else None),
         "interval": _interval(best),
         "cost": text.usd(best.cost_usd if best else None),
-        "met": f"{meeting:,} of {meeting + len(found.rejected):,} types meet the goal.",
-        "lost": f"{EACH_LOST} {lost.instance}: {lost.reason}." if lost else NONE_LOST,
-        "evaluated": f"{found.evaluated:,}",
+        "met": f"{meeting:,} of {meeting + len(recommendation.rejected):,} types meet the goal.",
+        "lost": f"{EACH_LOST} {rejected.instance}: {rejected.reason}." if rejected else NONE_LOST,
+        "evaluated": f"{recommendation.evaluated:,}",
         "odds": text.odds(state.confidence),
         "bottleneck": f"It is bound by {bound}." if bound else "",
     }
@@ -102,12 +105,14 @@ def _evidence(answer: Answer) -> dict[str, str]:
         "measured": text.seconds(run.seconds if run else None),
         "cluster": text.cluster(run.cluster) if run else text.UNKNOWN,
         "runs": text.counted(count, "run"),
-        "evidence": words.sentence(model),
+        "evidence": sentences.sentence(model),
     }
 
 
-def _next_run(state: PlanState, answer: Answer, advised: Found | None, marks: Marks) -> str:
-    """What the Experiments view says first, without its mark; "" where it is not looked at."""
+def _next_run(
+    state: PlanState, answer: Answer, advised: ExperimentsReport | None, marks: Marks
+) -> str:
+    """The first line of the Experiments view, without its mark; "" where the view is not shown."""
     if advised is None:
         return ""
     from tui.views import experiments
@@ -116,8 +121,8 @@ def _next_run(state: PlanState, answer: Answer, advised: Found | None, marks: Ma
     return "".join(part for part, _ in first[1:]).strip()
 
 
-def _change(now: Facts, was: Facts) -> str:
-    """What the step changed of the answer."""
+def _change_text(now: Facts, was: Facts) -> str:
+    """What the step changed in the answer."""
     reached = "" if now["reached"] else "Now nothing meets the goal; the nearest: "
     if all(now[name] == was[f"was_{name}"] for name in ("composition", "time", "cost")):
         return f"{reached or 'Still '}{now['composition']}, {now['time']} for {now['cost']}."

@@ -1,7 +1,7 @@
-"""Takes a tour down: as an asciinema cast (version 2), or as one SVG that turns its pages.
+"""Records a tour: as an asciinema cast (version 2), or as one SVG slideshow.
 
-Both come from the planner's own rendering: the cast is what its driver would have sent to a
-terminal, changed cells only; the SVG is made of Textual's pictures of the screen.
+Both use the planner's own rendering: the cast is what its driver would have sent to a terminal,
+changed cells only; the SVG consists of Textual's screenshots.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ SUFFIXES = (".cast", ".svg")
 
 
 class CastRecorder:
-    """Events of an asciinema cast; pauses are written down, not waited for."""
+    """Records the events of an asciinema cast; pauses are written, not waited for."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -35,14 +35,14 @@ class CastRecorder:
         self._events: list[tuple[float, str]] = []
 
     def wrote(self, data: str) -> None:
-        """An event at the time that a spectator would see it."""
+        """An event at the time at which a spectator sees it."""
         self._events.append((self._clock() - self._start + self._skipped, data))
 
     def paused(self, app: App[Any], seconds: float) -> None:
         self._skipped += seconds
 
     def finish(self, path: Path, size: tuple[int, int]) -> None:
-        """The header, then an event a line."""
+        """Write the header, then one event per line."""
         header = {
             "version": 2,
             "width": size[0],
@@ -56,28 +56,28 @@ class CastRecorder:
 
 
 class SvgRecorder:
-    """A picture for each step, shown one after another for as long as each takes to read."""
+    """Records a screenshot per step, shown in turn for the time that its text takes to read."""
 
     def __init__(self) -> None:
         self._pages: list[tuple[str, float]] = []
 
     def wrote(self, data: str) -> None:
-        """The pictures are taken in the pauses."""
+        """Nothing: screenshots are taken in the pauses."""
 
     def paused(self, app: App[Any], seconds: float) -> None:
         self._pages.append((app.export_screenshot(title="sparkplan tour"), seconds))
 
     def finish(self, path: Path, size: tuple[int, int]) -> None:
-        """All pictures in one file; a viewer without animation shows the first."""
+        """Write all screenshots into one file; a viewer without animation shows the first."""
         engine.write_text(path, slideshow(self._pages))
 
 
 Recorder = CastRecorder | SvgRecorder
-"""What is told of everything that is drawn, and of the pauses in between."""
+"""Gets everything that is drawn, and the pauses in between."""
 
 
 def slideshow(pages: list[tuple[str, float]]) -> str:
-    """One SVG out of several of the same size, each shown for its seconds, again and again."""
+    """One SVG of several of the same size, each shown for its seconds, repeatedly."""
     whole = sum(seconds for _, seconds in pages)
     box = re.search(r'viewBox="([^"]+)"', pages[0][0])
     parts = [
@@ -103,7 +103,7 @@ def slideshow(pages: list[tuple[str, float]]) -> str:
 
 
 def recorder_for(path: Path) -> Recorder:
-    """The recorder that writes files with this ending.
+    """The recorder for a file name's suffix.
 
     Raises:
         BadInput: for any other ending, or a folder that does not exist.
@@ -123,7 +123,7 @@ def recorder_for(path: Path) -> Recorder:
 
 
 def driver_for(recorder: Recorder) -> type[Driver]:
-    """A driver without a terminal that tells `recorder` what it would have sent."""
+    """A driver without a terminal that passes its output to `recorder`."""
 
     class RecordingDriver(HeadlessDriver):
         def __init__(self, *arguments: Any, **options: Any) -> None:

@@ -1,22 +1,22 @@
-"""The steps of the tour, from the first to the last.
+"""The steps of the tour, in order.
 
-A step is a title, a text and what is done before the text is read: a typed command (":deadline
-45m") or a key ("u"). Words in braces are filled from the answer on the screen (see `facts`), in
-commands from the answer before them; so nothing that is said here can become untrue with another
-model or other prices.
+A step is a title, a text and the actions before the text is read: a typed command (":deadline 45m")
+or a key ("u"). Words in braces are filled with values of the current answer (see `facts`), in
+commands with those of the answer before; so no statement becomes untrue with another model or other
+prices.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-LEAST_PAUSE_SECONDS = 5.0
+MIN_PAUSE_SECONDS = 5.0
 SECONDS_PER_WORD = 0.24
-"""Reading aloud takes about 0.35 s a word; reading to oneself is faster."""
+"""Reading aloud takes about 0.35 s a word; silent reading is faster."""
 
 
 class Step(NamedTuple):
-    """One step: what it is called, what is said, and what is done first."""
+    """One step: its title, its text, and its actions."""
 
     title: str
     text: str
@@ -126,4 +126,4 @@ STEPS: tuple[Step, ...] = (
 
 def pause_seconds(text: str) -> float:
     """How long a caption stays when the tour plays by itself."""
-    return max(LEAST_PAUSE_SECONDS, SECONDS_PER_WORD * len(text.split()))
+    return max(MIN_PAUSE_SECONDS, SECONDS_PER_WORD * len(text.split()))

@@ -1,1 +1,2 @@
-"""Panels of the planner, one per question: pure functions of (state, answer), and their widgets."""
+"""The views of the planner, one module each: pure functions of (state, answer), and their
+widgets."""

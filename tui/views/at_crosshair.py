@@ -1,4 +1,5 @@
-"""What there is to read at the crosshair: every curve's time, interval, cost and probability."""
+"""The values at the crosshair: every curve's time, interval, cost and probability of being in
+time."""
 
 from __future__ import annotations
 
@@ -16,20 +17,20 @@ from tui.widgets.glyphs import Glyphs
 if TYPE_CHECKING:
     from engine import Curve
 
-Drawn = Sequence[tuple[int, "Curve"]]
-"""The curves that are drawn, each with its slot."""
+DrawnCurves = Sequence[tuple[int, "Curve"]]
+"""The drawn curves, each with its colour slot."""
 
 _ROWS = 3
-"""Of a small terminal."""
+"""Rows of the headline on a small terminal."""
 
 
-class Reading(NamedTuple):
-    """One curve at one number of nodes; NaN where nothing is known, `p` None without a deadline.
+class CurveReading(NamedTuple):
+    """The values of one curve at one number of nodes; NaN where unknown.
 
     Args:
-        name: what runs: "12 × r5.2xlarge".
-        low, high: of the time, in seconds, at the confidence of the goal.
-        meets: whether the goal is met there.
+        name: the cluster: "12 × r5.2xlarge".
+        low, high: interval of the time, in seconds, at the confidence of the goal.
+        meets: whether the goal is met.
         unpriced: why there is no cost, where there is none.
     """
 
@@ -45,89 +46,103 @@ class Reading(NamedTuple):
 
     @property
     def interval(self) -> str:
-        """ "38–44 min"; how sure is not always known."""
+        """ "38–44 min", or "no interval"."""
         return text.span(self.low, self.high, to="–")
 
 
-def readings(curves: Drawn, nodes: int, glyphs: Glyphs) -> list[Reading]:
-    """Every curve at a number of nodes; those that do not reach it are left out."""
-    found = []
+def readings(curves: DrawnCurves, nodes: int, glyphs: Glyphs) -> list[CurveReading]:
+    """Every curve at a number of nodes; curves that do not reach it are left out."""
+    values = []
     for slot, curve in curves:
-        place = nodes - int(curve.nodes[0])
-        if 0 <= place < len(curve.nodes):
-            found.append(
-                Reading(
+        index = nodes - int(curve.nodes[0])
+        if 0 <= index < len(curve.nodes):
+            values.append(
+                CurveReading(
                     sign=glyphs.signs[slot - 1],
                     name=f"{nodes} × {curve.instance}",
-                    seconds=float(curve.seconds[place]),
-                    low=float(curve.low[place]),
-                    high=float(curve.high[place]),
-                    cost_usd=float(curve.cost_usd[place]),
-                    p=float(curve.p_deadline[place]),
-                    meets=bool(curve.feasible[place]),
+                    seconds=float(curve.seconds[index]),
+                    low=float(curve.low[index]),
+                    high=float(curve.high[index]),
+                    cost_usd=float(curve.cost_usd[index]),
+                    p=float(curve.p_deadline[index]),
+                    meets=bool(curve.feasible[index]),
                     unpriced=curve.unpriced,
                 )
             )
-    return found
+    return values
 
 
-def column(state: PlanState, found: Sequence[Reading]) -> list[Line]:
-    """For the panel at the side: a few rows for each curve."""
+def side_lines(state: PlanState, curve_readings: Sequence[CurveReading]) -> list[Line]:
+    """Lines for the side panel: a few for each curve."""
     lines: list[Line] = []
-    for one in found:
-        lines.append([(f"{one.sign} ", "accent"), (one.name, "strong")])
-        if math.isnan(one.seconds):
+    for reading in curve_readings:
+        lines.append([(f"{reading.sign} ", "accent"), (reading.name, "strong")])
+        if math.isnan(reading.seconds):
             lines.append([("  no answer at this size", "muted")])
             continue
-        lines.append([(f"  {text.seconds(one.seconds)}", "strong"), (_runs(state, one), "base")])
-        lines.append([(f"  {_paid(one)}", "base"), (_odds(state, one), "base")])
-        lines.append([("  meets the goal", "good") if one.meets else ("  misses the goal", "bad")])
+        lines.append(
+            [
+                (f"  {text.seconds(reading.seconds)}", "strong"),
+                (_interval_text(state, reading), "base"),
+            ]
+        )
+        lines.append([(f"  {_cost_text(reading)}", "base"), (_in_time(state, reading), "base")])
+        lines.append(
+            [("  meets the goal", "good") if reading.meets else ("  misses the goal", "bad")]
+        )
     return lines
 
 
-def _runs(state: PlanState, one: Reading) -> str:
-    if math.isnan(one.low):
+def _interval_text(state: PlanState, reading: CurveReading) -> str:
+    if math.isnan(reading.low):
         return ", no interval"
-    return f", {text.odds(state.confidence)}: {one.interval}"
+    return f", {text.odds(state.confidence)}: {reading.interval}"
 
 
-def _paid(one: Reading) -> str:
-    if math.isnan(one.cost_usd):
-        return one.unpriced or "no price"
-    return text.usd(one.cost_usd)
+def _cost_text(reading: CurveReading) -> str:
+    if math.isnan(reading.cost_usd):
+        return reading.unpriced or "no price"
+    return text.usd(reading.cost_usd)
 
 
-def _odds(state: PlanState, one: Reading) -> str:
-    if state.deadline_seconds is None or math.isnan(one.p):
+def _in_time(state: PlanState, reading: CurveReading) -> str:
+    if state.deadline_seconds is None or math.isnan(reading.p):
         return ""
-    return f", in time {text.in_time(one.p, state.confidence)}"
+    return f", in time {text.in_time(reading.p, state.confidence)}"
 
 
-def rows(state: PlanState, found: Sequence[Reading], width: int) -> list[Line]:
-    """For the three rows of a small terminal: a row for each curve, or two curves in a row."""
-    if len(found) <= _ROWS:
+def compact_rows(
+    state: PlanState, curve_readings: Sequence[CurveReading], width: int
+) -> list[Line]:
+    """Rows for a small terminal: one per curve, or two curves in a row."""
+    if len(curve_readings) <= _ROWS:
         return [
             [
-                (f"{one.sign} ", "accent"),
-                (one.name, "strong"),
-                (f" {text.seconds(one.seconds)}", "strong"),
-                (f"{_runs(state, one)}, {_paid(one)}{_odds(state, one)}", "base"),
+                (f"{reading.sign} ", "accent"),
+                (reading.name, "strong"),
+                (f" {text.seconds(reading.seconds)}", "strong"),
+                (_values_text(state, reading), "base"),
             ]
-            for one in found
+            for reading in curve_readings
         ]
     half = max(10, width // 2 - 1)
-    lines: list[list[Span]] = [[] for _ in range(min(_ROWS, len(found)))]
-    for place, one in enumerate(found[: 2 * _ROWS]):
-        name, rest = f"{one.sign} {one.name} ", _short(state, one)
-        room = half - cell_len(name)
-        if place >= _ROWS:
-            before = sum(cell_len(part) for part, _ in lines[place - _ROWS])
-            lines[place - _ROWS].append((" " * max(1, half + 1 - before), "base"))
-        lines[place % _ROWS] += [(name, "strong"), (rest[: max(0, room)], "base")]
+    lines: list[list[Span]] = [[] for _ in range(min(_ROWS, len(curve_readings)))]
+    for index, reading in enumerate(curve_readings[: 2 * _ROWS]):
+        name, rest = f"{reading.sign} {reading.name} ", _compact_text(state, reading)
+        width_left = half - cell_len(name)
+        if index >= _ROWS:
+            before = sum(cell_len(part) for part, _ in lines[index - _ROWS])
+            lines[index - _ROWS].append((" " * max(1, half + 1 - before), "base"))
+        lines[index % _ROWS] += [(name, "strong"), (rest[: max(0, width_left)], "base")]
     return [*lines]
 
 
-def _short(state: PlanState, one: Reading) -> str:
-    p = text.in_time(one.p, state.confidence)
+def _values_text(state: PlanState, reading: CurveReading) -> str:
+    """What follows the time: ", 9 in 10: 38–44 min, $2.60, in time 93 %"."""
+    return f"{_interval_text(state, reading)}, {_cost_text(reading)}{_in_time(state, reading)}"
+
+
+def _compact_text(state: PlanState, reading: CurveReading) -> str:
+    p = text.in_time(reading.p, state.confidence)
     odds = "" if state.deadline_seconds is None else f" {p}"
-    return f"{text.seconds(one.seconds)} {_paid(one)}{odds}"
+    return f"{text.seconds(reading.seconds)} {_cost_text(reading)}{odds}"

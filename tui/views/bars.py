@@ -1,4 +1,4 @@
-"""The lines at the edges: what is planned (top), the views (below it), the keys (bottom)."""
+"""The one-line bars: header, tabs, keys; and the widget that draws them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tui.widgets.glyphs import Glyphs
 from tui.widgets.text import fit, plain
 
 if TYPE_CHECKING:
-    from tui.answers import Built
+    from tui.answers import BuiltPlan
 
 
 class Item(NamedTuple):
@@ -26,8 +26,8 @@ class Item(NamedTuple):
 
     Args:
         action: of the app, run by a click.
-        whole: shown in full or not at all.
-        leads: shown only where the span after it has room as well (a key and its word).
+        whole: drawn in full or not at all.
+        leads: drawn only where the next span has room as well (a key and its word).
     """
 
     text: str
@@ -38,9 +38,10 @@ class Item(NamedTuple):
 
 
 class Bar(FrameWidget):
-    """One line of spans from the left, and others up to the right end.
+    """One line of spans from the left, and others aligned to the right end.
 
-    The right ones give way first, unless they are `firm`; of the left ones the last ones go.
+    The right ones are left out first, unless the bar is `firm`; of the left ones the last ones go
+    first.
     """
 
     DEFAULT_CSS = """
@@ -65,43 +66,43 @@ class Bar(FrameWidget):
         self._places: list[tuple[int, int, str]] = []
 
     def show(self, left: Sequence[Item], *right: Sequence[Item]) -> None:
-        """Show other spans; of several forms of the right ones, the first with room is taken."""
+        """Show other spans; of several variants of the right ones, the first that fits is drawn."""
         if (tuple(left), right) != (self._left, self._right):
             self._left, self._right = tuple(left), right
             self.redraw()
 
     @property
     def places(self) -> tuple[tuple[int, int, str], ...]:
-        """First cell, the one after the last, and action of the spans that can be clicked."""
+        """(first cell, cell after the last, action) of the spans that can be clicked."""
         return tuple(self._places)
 
     def draw(self, frame: Frame) -> None:
-        """Left from the first cell, right up to the last."""
+        """Draw the left spans from the first cell, the right ones up to the last."""
         self._places = []
-        room = frame.width
-        wanted = 0 if self._firm else self._length(self._left) + 1
+        left_end = frame.width
+        left_length = 0 if self._firm else self._length(self._left) + 1
         for right in self._right:
             length = self._length(right)
-            if length and wanted + length <= frame.width:
+            if length and left_length + length <= frame.width:
                 self._draw_items(frame, frame.width - length, right, frame.width)
-                room = frame.width - length - 1
+                left_end = frame.width - length - 1
                 break
-        self._draw_items(frame, 0, self._left, room)
+        self._draw_items(frame, 0, self._left, left_end)
 
     def _length(self, items: Sequence[Item]) -> int:
         return sum(cell_len(self._safe(item)) for item in items)
 
     def _draw_items(self, frame: Frame, x: int, items: Sequence[Item], end: int) -> None:
-        for place, item in enumerate(items):
+        for index, item in enumerate(items):
             shown = self._safe(item)
             needed = cell_len(shown)
             if item.leads:
-                needed += self._length(items[place + 1 : place + 2])
+                needed += self._length(items[index + 1 : index + 2])
             if x + needed > end:
                 ellipsis = self._glyphs.ellipsis
                 if not item.whole and end - x > 4:
                     frame.put(x, 0, fit(shown, end - x, ellipsis=ellipsis), item.tone)
-                elif any(not other.whole for other in items[place:]):
+                elif any(not other.whole for other in items[index:]):
                     frame.put(max(0, min(x, end - cell_len(ellipsis))), 0, ellipsis, item.tone)
                 return
             frame.put(x, 0, shown, item.tone)
@@ -120,19 +121,18 @@ class Bar(FrameWidget):
                 self.post_message(self.Pressed(action))
 
 
-LEAST_PLANNED = 40
-"""Cells at the left of the header from which on the right end has its own in any case."""
+MIN_PLANNED = 40
+"""Least width of the header's left part beside which the right end is always drawn."""
 
-LEAST_NAME = 16
-"""Cells of a job's name that stay, however much else the header has to say."""
+MIN_NAME = 16
+"""Least width of a job's name in the header."""
 
 
 def header(
-    state: PlanState, built: Built | None, busy: str, *, width: int
+    state: PlanState, built: BuiltPlan | None, busy: str, *, width: int
 ) -> tuple[list[Item], list[Item]]:
-    """What is planned, on what evidence; at the right the prices, or what is being done, in the
-    longest form that there is room for. Where there is none for any, the kind of job gives way,
-    then the end of the job's name, then that of what is planned."""
+    """The job and its evidence; at the right the prices, or the work in progress, in the longest
+    variant that fits. Where none fits, the kind of job is left out, then the job's name is cut."""
     profile = built.profile if built else None
     left, kinds = [Item(" sparkplan ", "accent")], list[Item]()
     named = inputs.source(state, profile, jobs=built.jobs if built else None)
@@ -141,18 +141,21 @@ def header(
         kind = state.category or profile.category
         kinds = [Item(f" · {kind}", "muted")] if kind else []
         left += kinds
-        asked = inputs.job(built)
-        left += [Item(f" · {asked}", "base", "job", whole=False)] if asked else []
+        job_text = inputs.job(built)
+        left += [Item(f" · {job_text}", "base", "job", whole=False)] if job_text else []
         where = inputs.ran_on(state, profile)
         left += [Item(f" · ran on {where}", "muted", "ran_on", whole=False)] if where else []
     if busy:
         forms = (f"{busy} ... ", f"{busy.partition(',')[0]} ... ", f"{busy.split()[0]} ... ")
-        return _with_end(left, [], [Item(form, "warn") for form in forms], width)
-    return _with_end(left, kinds, [Item(form, "muted") for form in _ends(state, built)], width)
+        return _with_right_end(left, [], [Item(form, "warn") for form in forms], width)
+    return _with_right_end(
+        left, kinds, [Item(form, "muted") for form in _price_variants(state, built)], width
+    )
 
 
-def _ends(state: PlanState, built: Built | None) -> tuple[str, ...]:
-    """The prices that hold, and spot where they are of spot nodes: long forms first."""
+def _price_variants(state: PlanState, built: BuiltPlan | None) -> tuple[str, ...]:
+    """Variants of the right end: model, prices, and spot where workers are rented so; longest
+    first."""
     catalog, spot = built.catalog if built else None, " spot" if state.spot else ""
     prices = f"{inputs.prices(state, catalog)}{spot} "
     named = f"{catalog.name} " if catalog else "" if state.catalog else "prices "
@@ -161,55 +164,59 @@ def _ends(state: PlanState, built: Built | None) -> tuple[str, ...]:
     return f"{model}{named}{prices}", f"{named}{prices}", prices, least
 
 
-def _with_end(
+def _with_right_end(
     left: list[Item], spare: Sequence[Item], ends: Sequence[Item], width: int
 ) -> tuple[list[Item], list[Item]]:
-    """The first of the ends that fits beside the left part, perhaps without its spare items."""
+    """The first variant of the right end that fits beside the left part, perhaps without its spare
+    items."""
     for items in (left, [item for item in left if item not in spare]):
-        room = width - sum(cell_len(plain(item.text)) for item in items) - 1
+        width_left = width - sum(cell_len(plain(item.text)) for item in items) - 1
         for end in ends:
-            if cell_len(end.text) <= room:
+            if cell_len(end.text) <= width_left:
                 return items, [end]
-    kept = [ends[-1]] if width - cell_len(ends[-1].text) > LEAST_PLANNED else []
-    over = sum(cell_len(plain(item.text)) for item in (*items, *kept)) + len(kept) - width
-    return [items[0], _shorter(items[1], over), *items[2:]], kept
+    shown_ends = [ends[-1]] if width - cell_len(ends[-1].text) > MIN_PLANNED else []
+    over = (
+        sum(cell_len(plain(item.text)) for item in (*items, *shown_ends)) + len(shown_ends) - width
+    )
+    return [items[0], _shortened_name(items[1], over), *items[2:]], shown_ends
 
 
-def _shorter(named: Item, over: int) -> Item:
-    """The name of a job and how many runs it has with `over` cells less of the name."""
+def _shortened_name(named: Item, over: int) -> Item:
+    """The item of the job's name with `over` cells less of the name."""
     name, comma, runs = plain(named.text).rpartition(", ")
-    if over <= 0 or not comma or cell_len(name) <= LEAST_NAME:
+    if over <= 0 or not comma or cell_len(name) <= MIN_NAME:
         return named
-    return named._replace(text=f"{fit(name, max(LEAST_NAME, cell_len(name) - over))}{comma}{runs}")
+    return named._replace(text=f"{fit(name, max(MIN_NAME, cell_len(name) - over))}{comma}{runs}")
 
 
 HELP = tuple((Item(form, "muted", "help"),) for form in ("? help ", "? help"))
-"""At the right of the tabs, the last without a blank behind it."""
+"""Variants of the help key at the right of the tabs."""
 
 
-def tabs(state: PlanState, built: Built | None = None, *, width: int) -> list[Item]:
-    """The views by number key; brackets mark the one that is shown, beside its colour. Where they
-    leave no room for the help they stand closer together, then titles give way to short ones, at
-    last that of the one shown. Where even these are too many, titles go, the furthest first."""
-    there = offered(state, built)
-    room = width - len(HELP[-1][0].text) - 1
-    none, others = frozenset[str](), frozenset(page.name for page in there) - {state.view}
+def tabs(state: PlanState, built: BuiltPlan | None = None, *, width: int) -> list[Item]:
+    """The tabs of the views with their number keys; brackets mark the current one, beside its
+    colour. Where there is no room, tabs move closer together, then other titles are abbreviated,
+    then that of the current view; at last titles are left out, the furthest from the current tab
+    first."""
+    pages = visible_pages(state, built)
+    tabs_width = width - len(HELP[-1][0].text) - 1
+    none, others = frozenset[str](), frozenset(page.name for page in pages) - {state.view}
     for wide, short in ((True, none), (False, none), (False, others)):
-        items = _tabs(state, there, wide=wide, short=short)
-        if sum(len(item.text) for item in items) <= room:
+        items = _tabs(state, pages, wide=wide, short=short)
+        if sum(len(item.text) for item in items) <= tabs_width:
             return items
-    names = [page.name for page in there]
+    names = [page.name for page in pages]
     names.sort(key=lambda name: -abs(NAMES.index(name) - NAMES.index(state.view)))
-    for gone in range(len(names)):
-        bare = frozenset(names[:gone])
-        items = _tabs(state, there, wide=False, short=others | {state.view}, bare=bare)
+    for removed in range(len(names)):
+        bare = frozenset(names[:removed])
+        items = _tabs(state, pages, wide=False, short=others | {state.view}, bare=bare)
         if sum(len(item.text) for item in items) <= width:
             break
     return items
 
 
-def offered(state: PlanState, built: Built | None) -> list[Page]:
-    """The views that can be looked at: that of states where the evidence has stages."""
+def visible_pages(state: PlanState, built: BuiltPlan | None) -> list[Page]:
+    """The views that can be shown: that of states only where the evidence has stages."""
     states = built is not None and built.has_states
     return [page for page in PAGES if states or page.name == state.view or page.name != "workflow"]
 
@@ -222,8 +229,8 @@ def _tabs(
     short: frozenset[str],
     bare: frozenset[str] = frozenset(),
 ) -> list[Item]:
-    """The tabs, those of the pages named `short` with short titles and of those named `bare` with
-    their key alone; where they are not wide they share the blank between them."""
+    """The tabs; pages in `short` with short titles, those in `bare` with the key alone; where not
+    `wide`, neighbours share the blank between them."""
     items: list[Item] = []
     for page in pages:
         shown = page.name == state.view
@@ -238,7 +245,7 @@ def _tabs(
 
 
 def keys(pairs: Sequence[tuple[str, str, str]]) -> list[Item]:
-    """Keys and what they do, as items that can be clicked."""
+    """Keys and their descriptions as items that can be clicked."""
     items: list[Item] = []
     for key, what, action in pairs:
         items += [Item(f" {key}", "strong", action, leads=True), Item(f" {what} ", "muted", action)]

@@ -1,5 +1,5 @@
-"""The caption of the tour: a strip at the foot of the screen that is part of its layout, so that it
-hides nothing of what it speaks about."""
+"""The caption of the tour: a strip at the foot of the screen that is part of the layout, so that it
+hides nothing that it describes."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ KEYS = (("space", "next", "tour_next"), ("b", "back", "tour_back"), ("q", "leave
 
 
 @dataclass(frozen=True)
-class Told:
-    """What a caption says.
+class CaptionContent:
+    """The content of a caption.
 
     Args:
-        place: of the step, from 1; out of `steps`.
-        typed: what the step typed or pressed, shown so that it can be done again.
+        step: number of the step, from 1; of `steps`.
+        typed: the commands and keys of the step, shown so that they can be repeated.
     """
 
     title: str
     text: str
-    place: int
+    step: int
     steps: int
     typed: tuple[str, ...] = ()
     last: bool = False
 
 
 class Caption(Container):
-    """Title, what was typed and the keys in one line; three lines of text below."""
+    """Title, typed commands and keys in one line; three lines of text below."""
 
     DEFAULT_CSS = """
     Caption {
@@ -43,30 +43,30 @@ class Caption(Container):
     }
     """
 
-    def __init__(self, told: Told, glyphs: Glyphs) -> None:
+    def __init__(self, content: CaptionContent, glyphs: Glyphs) -> None:
         super().__init__()
         self._bar = Bar(glyphs, firm=True)
         self._text = Prose(glyphs=glyphs)
         self._glyphs = glyphs
-        self.tell(told)
+        self.tell(content)
 
     def compose(self) -> ComposeResult:
         """One line of title and keys, and the text."""
         yield self._bar
         yield self._text
 
-    def tell(self, told: Told) -> None:
-        """Say something else."""
+    def tell(self, content: CaptionContent) -> None:
+        """Show another content."""
         left = [
-            Item(f" Tour {told.place}/{told.steps} ", "accent"),
-            Item(f" {told.title} ", "strong"),
+            Item(f" Tour {content.step}/{content.steps} ", "accent"),
+            Item(f" {content.title} ", "strong"),
         ]
         left += [
-            Item(f" {self._glyphs.focus} {typed} ", "good", whole=False) for typed in told.typed
+            Item(f" {self._glyphs.focus} {typed} ", "good", whole=False) for typed in content.typed
         ]
         pairs = [
-            (key, "end" if told.last and what == "next" else what, action)
+            (key, "end" if content.last and what == "next" else what, action)
             for key, what, action in KEYS
         ]
         self._bar.show(left, keys(pairs))
-        self._text.show([[(told.text, "base")]])
+        self._text.show([[(content.text, "base")]])

@@ -1,8 +1,8 @@
-"""How the charts are looked at: which axes of the state each of them has."""
+"""The axes of the charts: which axes of the state belong to which chart, and how they are shown."""
 
 from __future__ import annotations
 
-from tui.state import AxisLook, AxisName, PlanState
+from tui.state import AxisName, AxisView, PlanState
 from tui.widgets.chart_data import Axis
 from tui.widgets.numbers import Kind
 
@@ -17,7 +17,7 @@ TITLES = {"time": "Time by nodes", "cost": "Cost by nodes", "frontier-chart": "C
 
 
 def charts_of(state: PlanState) -> tuple[str, ...]:
-    """The charts of the view that is shown, the one that keys are for first."""
+    """The charts of the current view, the one that keys act on first."""
     if state.view == "frontier":
         return ("frontier-chart",)
     if state.view != "curves":
@@ -25,10 +25,10 @@ def charts_of(state: PlanState) -> tuple[str, ...]:
     return ("cost", "time") if state.chart == "cost" else ("time", "cost")
 
 
-def look_of(state: PlanState, axis: AxisName) -> AxisLook:
-    """How an axis is looked at."""
-    found: AxisLook = getattr(state.axes, axis)
-    return found
+def look_of(state: PlanState, axis: AxisName) -> AxisView:
+    """Scale and zoom of an axis."""
+    view: AxisView = getattr(state.axes, axis)
+    return view
 
 
 def axis(
@@ -40,17 +40,17 @@ def axis(
     log: bool = True,
     high: float | None = None,
 ) -> Axis:
-    """An axis as the state looks at it; `log` where nobody said."""
+    """An axis with the state's scale and zoom; `log` where the user chose no scale."""
     look = look_of(state, name)
     chosen = log if look.log is None else look.log
     return Axis(kind=kind, log=chosen, title=title, high=high, window=look.window)
 
 
 def title(state: PlanState, chart: str) -> str:
-    """The title over a chart; of one that shows a part only, how to get back."""
+    """The title over a chart; of a zoomed one, also how to reset it."""
     looks = [look_of(state, name) for name in AXES[chart]]
     linear = [sign for sign, look in zip("xy", looks, strict=True) if look.log is False]
-    said = [TITLES[chart]]
-    said += [f"linear {' and '.join(linear)}"] if linear else []
-    said += ["zoomed: a shows all"] if any(look.window for look in looks) else []
-    return ", ".join(said)
+    parts = [TITLES[chart]]
+    parts += [f"linear {' and '.join(linear)}"] if linear else []
+    parts += ["zoomed: a shows all"] if any(look.window for look in looks) else []
+    return ", ".join(parts)

@@ -1,4 +1,4 @@
-"""Pinned scenarios and the plan of now, side by side, each against the first."""
+"""The Compare view: pinned plans and the current one, each against the first."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import engine
 from tui import format as text
-from tui.pins import NOW, Pin, changed, pin_of
+from tui.pins import NOW, Pin, input_differences, pin_of
 from tui.views.marks import Marks
 from tui.views.prose import Line, Prose, Span
 from tui.widgets.table import CellStyle, Column, Row, Table
@@ -33,13 +33,13 @@ COLUMNS = (
 )
 
 SHOWN = 5e-4
-"""A smaller share of an amount is not seen in its three figures."""
+"""A smaller relative difference is not visible in the three figures of an amount."""
 
 EMPTY = "nothing is pinned: press p to pin this plan, then change it"
 
 
 def fill(panels: Panels) -> list[Widget]:
-    """The scenarios, and what the one under the cursor changes."""
+    """The plans, and the differences of the one under the cursor."""
     made = panels.new(Table, COLUMNS, message=EMPTY, id="pins")
     return [
         panels.panel(made, "Pinned scenarios, each against the first"),
@@ -48,26 +48,28 @@ def fill(panels: Panels) -> list[Widget]:
 
 
 def show(panels: Panels, answer: Answer) -> None:
-    """The pinned scenarios beside the plan of now."""
-    shown = listed(panels.pins, pin_of(NOW, panels.state, answer))
-    panels.refill("pins", rows(shown, panels.marks), message=EMPTY)
-    place = panels.pin_cursor
-    panels.prose("compared").show([*about(shown, place), *others(shown, place)] if shown else [])
+    """Show the pinned plans beside the current one."""
+    plans = with_current_plan(panels.pins, pin_of(NOW, panels.state, answer))
+    panels.refill("pins", rows(plans, panels.marks), message=EMPTY)
+    cursor = panels.pin_cursor
+    panels.prose("compared").show(
+        [*about(plans, cursor), *other_differences(plans, cursor)] if plans else []
+    )
 
 
-def listed(pins: Sequence[Pin], now: Pin) -> list[Pin]:
-    """The pinned ones, then the plan of now; nothing where none is pinned."""
+def with_current_plan(pins: Sequence[Pin], now: Pin) -> list[Pin]:
+    """The pinned plans, then the current one; nothing where none is pinned."""
     return [*pins, now] if pins else []
 
 
 def rows(shown: Sequence[Pin], marks: Marks) -> list[Row]:
-    """A row for each; the differences are to the first."""
+    """A row per plan; differences are to the first."""
     return [_row(pin, shown[0], marks) for pin in shown]
 
 
 def _row(pin: Pin, first: Pin, marks: Marks) -> Row:
     tone: CellStyle = "strong" if pin.name == NOW else "plain"
-    differing = changed(pin, first)
+    differing = input_differences(pin, first)
     return (
         (marks.best, "good") if pin.meets else (marks.missed, "bad"),
         (pin.name, tone),
@@ -84,16 +86,16 @@ def _row(pin: Pin, first: Pin, marks: Marks) -> Row:
 
 
 def more_seconds(pin: Pin, first: Pin) -> str:
-    """ "+3m 10s": how much longer than the first, where the times beside it differ as shown."""
+    """ "+3m 10s": how much longer than the first, computed from the times as displayed."""
     if pin.seconds is None or first.seconds is None:
         return text.UNKNOWN
-    one, other = _as_shown(pin.seconds), _as_shown(first.seconds)
+    one, other = _rounded_as_displayed(pin.seconds), _rounded_as_displayed(first.seconds)
     apart = text.time_difference(one, other, figures=6)
     return "same" if apart.startswith("<") else f"{_sign(one - other)}{apart}"
 
 
-def _as_shown(seconds: float) -> float:
-    """A time as it is written in the row: differences are those of what stands there."""
+def _rounded_as_displayed(seconds: float) -> float:
+    """A time rounded as it is displayed: differences should match the column."""
     return engine.parse_seconds(text.seconds(seconds)) if seconds > 0.0 else 0.0
 
 
@@ -106,7 +108,7 @@ def more_usd(pin: Pin, first: Pin) -> str:
 
 
 def _difference(one: float, first: float) -> float:
-    """How much more one is; none where that is less than the three figures of either show."""
+    """The difference, or 0 where it is less than the three figures show."""
     more = one - first
     return 0.0 if abs(more) < SHOWN * abs(first) else more
 
@@ -115,15 +117,15 @@ def _sign(more: float) -> str:
     return "+" if more > 0 else "-"
 
 
-def about(shown: Sequence[Pin], place: int) -> list[Line]:
-    """The scenario under the cursor against the first: its inputs, then its answer."""
+def about(shown: Sequence[Pin], index: int) -> list[Line]:
+    """The plan under the cursor against the first: its inputs, then its answer."""
     if not shown:
         return [[(EMPTY, "muted")]]
-    pin, first = shown[min(place, len(shown) - 1)], shown[0]
+    pin, first = shown[min(index, len(shown) - 1)], shown[0]
     if pin is first:
         how = "enter brings its inputs back; the others are compared with it"
         return [[(pin.name, "strong"), (f": {_answer(pin)}; {how}.", "base")]]
-    differing = changed(pin, first)
+    differing = input_differences(pin, first)
     inputs = "; ".join(differing) or "the same inputs"
     answer: list[Span] = [(pin.name, "strong"), (" against ", "base"), (first.name, "strong")]
     return [
@@ -141,18 +143,23 @@ def about(shown: Sequence[Pin], place: int) -> list[Line]:
     ]
 
 
-def others(shown: Sequence[Pin], place: int) -> list[Line]:
-    """The inputs in which each scenario elsewhere differs from the first: rows that tell another
-    cost and not what it is for tell nothing."""
-    away = [pin for at, pin in enumerate(shown) if at not in (0, min(place, len(shown) - 1))]
+def other_differences(shown: Sequence[Pin], index: int) -> list[Line]:
+    """The inputs in which each other plan differs from the first: a row with another cost is
+    useless without what it is for."""
+    other_plans = [pin for i, pin in enumerate(shown) if i not in (0, min(index, len(shown) - 1))]
     return [
-        [(f"{pin.name}: {'; '.join(changed(pin, shown[0])) or 'the same inputs'}.", "muted")]
-        for pin in away
+        [
+            (
+                f"{pin.name}: {'; '.join(input_differences(pin, shown[0])) or 'the same inputs'}.",
+                "muted",
+            )
+        ]
+        for pin in other_plans
     ]
 
 
 def _overlap(pin: Pin, first: Pin) -> bool:
-    """Whether two different times lie within each other's intervals."""
+    """Whether the intervals of two different times overlap."""
     if None in (pin.low, pin.high, first.low, first.high) or more_seconds(pin, first) == "same":
         return False
     low, high = max(pin.low or 0.0, first.low or 0.0), min(pin.high or 0.0, first.high or 0.0)
@@ -168,7 +175,7 @@ def _answer(pin: Pin) -> str:
 
 
 def _interval(pin: Pin) -> str:
-    """ " (9 in 10 runs: 38 to 44 min)" behind a time, or that there is none."""
+    """ " (9 in 10 runs: 38 to 44 min)" behind a time, or " (no interval)"."""
     if pin.seconds is None:
         return ""
     if pin.low is None:

@@ -1,4 +1,4 @@
-"""Time and cost against nodes, as chart data."""
+"""The Curves view: time and cost against the number of nodes, as chart data."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from tui.format import odds
-from tui.state import MOST_DRAWN, PlanState
-from tui.views import chart_axes, compositions, words
+from tui.state import MAX_DRAWN, PlanState
+from tui.views import chart_axes, compositions, sentences
 from tui.views.prose import Line, Prose
 from tui.widgets.chart import Chart
 from tui.widgets.chart_data import PATTERNS, ChartData, Point, Series, Threshold
@@ -20,18 +20,18 @@ if TYPE_CHECKING:
     from engine import Choice, Curve
     from tui.answers import Answer
     from tui.panels import Panels
-    from tui.views.at_crosshair import Drawn, Reading
+    from tui.views.at_crosshair import CurveReading, DrawnCurves
 
 WAITING = ChartData(message="reading ...")
 NOTHING = ChartData(message="no plan yet")
 
 
 def fill(panels: Panels) -> list[Widget]:
-    """The charts, the sentence of a small terminal, and the first rows of the compositions."""
+    """The charts, the headline for small terminals, and the first rows of the compositions."""
     return [
         panels.panel(panels.new(Chart, WAITING, id="time"), chart_axes.TITLES["time"]),
         panels.panel(panels.new(Chart, WAITING, id="cost"), chart_axes.TITLES["cost"]),
-        panels.new(Prose, words.WAITING, id="sentence"),
+        panels.new(Prose, sentences.WAITING, id="sentence"),
         panels.panel(
             panels.new(compositions.ShortList, compositions.COLUMNS, id="short"), "Compositions"
         ),
@@ -39,52 +39,52 @@ def fill(panels: Panels) -> list[Widget]:
 
 
 def show(panels: Panels, answer: Answer) -> None:
-    """Of two charts that do not both fit, only the one that is seen is drawn."""
+    """Show charts and list; of two charts that do not both fit, only the visible one is drawn."""
     look(panels, answer)
     show_short(panels, answer)
 
 
 def show_short(panels: Panels, answer: Answer) -> None:
-    """As many compositions as there is room for. That of a view which is just coming back is not
-    known before it is laid out: until then there are as many as before."""
+    """Fill the list of compositions for its height. The height of a view that is just being shown
+    is not known before its layout: until then the number of rows stays."""
     table = panels.table("short")
-    room = table.size.height - 1 if table.size.height else len(table.rows)
-    most = compositions.SHORT_LIST if table.has_focus else max(3, room)
-    compositions.show_rows(panels, "short", answer, most)
+    visible_rows = table.size.height - 1 if table.size.height else len(table.rows)
+    max_rows = compositions.SHORT_LIST if table.has_focus else max(3, visible_rows)
+    compositions.show_rows(panels, "short", answer, max_rows)
 
 
 def look(panels: Panels, answer: Answer) -> None:
-    """What the crosshair and a zoom change: the charts, and what is read there."""
+    """Redraw what the crosshair and a zoom change: the charts, and the values at the crosshair."""
     state, short = panels.state, panels.is_short
-    curves = drawn(state, answer, [pin.instance for pin in panels.pins])
+    curves = drawn_curves(state, answer, [pin.instance for pin in panels.pins])
     if not short or state.chart == "time":
         panels.chart("time").show(time_chart(state, answer, curves))
     if not short or state.chart == "cost":
         panels.chart("cost").show(cost_chart(state, answer, curves))
     for name in ("time", "cost"):
-        more = banded(state, curves) if name == "time" else unpriced(curves)
-        panels.entitle(name, chart_axes.title(state, name) + more)
-    brief = words.brief(state, answer, panels.marks)
-    if read := read_off(panels, curves):
+        title_suffix = band_title(state, curves) if name == "time" else unpriced_title(curves)
+        panels.set_title(name, chart_axes.title(state, name) + title_suffix)
+    brief = sentences.brief(state, answer, panels.marks)
+    if crosshair_readings := crosshair_values(panels, curves):
         from tui.views import at_crosshair
 
-        brief = at_crosshair.rows(state, read, panels.width - 2)
+        brief = at_crosshair.compact_rows(state, crosshair_readings, panels.width - 2)
     panels.prose("sentence").show(brief)
 
 
 def aside(panels: Panels, answer: Answer) -> list[Line] | None:
-    """What the panel at the side says while there is a crosshair; None without one."""
+    """Lines for the side panel while there is a crosshair; None without one."""
     state = panels.state
     if state.crosshair is None:
         return None
     from tui.views import at_crosshair
 
-    curves = drawn(state, answer, [pin.instance for pin in panels.pins])
-    return at_crosshair.column(state, read_off(panels, curves)) or None
+    curves = drawn_curves(state, answer, [pin.instance for pin in panels.pins])
+    return at_crosshair.side_lines(state, crosshair_values(panels, curves)) or None
 
 
-def read_off(panels: Panels, curves: Drawn) -> list[Reading]:
-    """The curves at the crosshair; nothing without one."""
+def crosshair_values(panels: Panels, curves: DrawnCurves) -> list[CurveReading]:
+    """The values of the curves at the crosshair; none without a crosshair."""
     if panels.state.crosshair is None:
         return []
     # Imported here as the first frame has no crosshair.
@@ -93,24 +93,27 @@ def read_off(panels: Panels, curves: Drawn) -> list[Reading]:
     return at_crosshair.readings(curves, round(panels.state.crosshair), panels.glyphs)
 
 
-def drawn(
+def drawn_curves(
     state: PlanState, answer: Answer, pinned: Sequence[str | None]
 ) -> list[tuple[int, Curve]]:
-    """The curves by slot: the recommended type, the one at the cursor of the compositions (or the
-    other one of a mix), then those that were chosen and the types of pinned plans."""
+    """The curves by colour slot: the recommended type, the one at the cursor of the compositions
+    (or the other type of a mix), then those added by the user and the types of pinned plans."""
     if answer.report.curve is None:
         return []
-    found = [(1, answer.report.curve)]
+    slots = [(1, answer.report.curve)]
     if answer.compared is not None:
-        found.append((2, answer.compared))
-    named = {curve.instance for _, curve in found}
-    more = [name for name in dict.fromkeys((*state.drawn, *pinned)) if name and name not in named]
-    curves = [curve for name in more if (curve := answer.curve(name)) is not None]
-    return [*found, *enumerate(curves[:MOST_DRAWN], start=3)]
+        slots.append((2, answer.compared))
+    present = {curve.instance for _, curve in slots}
+    extra_types = [
+        name for name in dict.fromkeys((*state.drawn, *pinned)) if name and name not in present
+    ]
+    curves = [curve for name in extra_types if (curve := answer.curve(name)) is not None]
+    return [*slots, *enumerate(curves[:MAX_DRAWN], start=3)]
 
 
-def time_chart(state: PlanState, answer: Answer, curves: Drawn) -> ChartData:
-    """Predicted time by nodes with its band, the deadline and the part that meets the goal."""
+def time_chart(state: PlanState, answer: Answer, curves: DrawnCurves) -> ChartData:
+    """Predicted time by nodes with the interval as a band, the deadline, and the range that meets
+    the goal."""
     if not curves:
         return ChartData(message="no type can be predicted and priced")
     first = curves[0][1]
@@ -129,20 +132,20 @@ def time_chart(state: PlanState, answer: Answer, curves: Drawn) -> ChartData:
     )
 
 
-def banded(state: PlanState, curves: Drawn) -> str:
-    """What the title of the time chart adds: what the dots around the first curve are, if any."""
+def band_title(state: PlanState, curves: DrawnCurves) -> str:
+    """Addition to the title of the time chart: what the dots around the first curve are, if any."""
     known = bool(curves) and any(map(math.isfinite, curves[0][1].low.tolist()))
     return f", dots: {odds(state.confidence)} runs" if known else ""
 
 
-def unpriced(curves: Drawn) -> str:
-    """What the title of the cost chart adds: the types that have a time and nowhere a cost."""
+def unpriced_title(curves: DrawnCurves) -> str:
+    """Addition to the title of the cost chart: types that have a time but no cost, and why."""
     without = [curve for _, curve in curves if not any(map(math.isfinite, curve.cost_usd.tolist()))]
     return "".join(f", {curve.instance}: {curve.unpriced}" for curve in without)
 
 
-def cost_chart(state: PlanState, answer: Answer, curves: Drawn) -> ChartData:
-    """Expected cost by nodes, the budget, and the same point."""
+def cost_chart(state: PlanState, answer: Answer, curves: DrawnCurves) -> ChartData:
+    """Expected cost by nodes, the budget, and the recommended point."""
     if not curves:
         return ChartData(message="no type can be predicted and priced")
     first = curves[0][1]
@@ -160,7 +163,7 @@ def cost_chart(state: PlanState, answer: Answer, curves: Drawn) -> ChartData:
 
 
 def _series(slot: int, curve: Curve, ys: Sequence[float], *, banded: bool = False) -> Series:
-    """A curve as it is drawn in its slot."""
+    """A curve as a series of its slot."""
     return Series(
         xs=curve.nodes.tolist(),
         ys=ys,
@@ -173,7 +176,8 @@ def _series(slot: int, curve: Curve, ys: Sequence[float], *, banded: bool = Fals
 
 
 def _point(best: Choice, y: float) -> tuple[Point, ...]:
-    """The recommended point; a mix lies at its total of nodes and says so, as it is on no curve."""
+    """The recommended point; a mix is drawn at its total number of nodes and labelled, as it is on
+    no curve."""
     label = "mix" if best.instance is None and best.composition else ""
     return (Point(x=float(best.nodes or 1), y=y, label=label),)
 
@@ -181,7 +185,7 @@ def _point(best: Choice, y: float) -> tuple[Point, ...]:
 def thresholds(
     value: float | None, name: str, text: Callable[[float], str], *, vertical: bool = False
 ) -> tuple[Threshold, ...]:
-    """The line of a part of the goal; none where it is off."""
+    """The line of a part of the goal; none where that part is off."""
     if value is None:
         return ()
     label = f"{name} {text(value)}"
@@ -189,8 +193,8 @@ def thresholds(
 
 
 def intervals(xs: Sequence[float], holds: Sequence[bool]) -> tuple[tuple[float, float], ...]:
-    """The stretches of ascending `xs` over which `holds` is true, as (first, last)."""
-    found: list[tuple[float, float]] = []
+    """The maximal ranges of ascending `xs` over which `holds` is true, as (first, last)."""
+    ranges: list[tuple[float, float]] = []
     start: float | None = None
     last = 0.0
     for x, true in zip(xs, holds, strict=True):
@@ -198,8 +202,8 @@ def intervals(xs: Sequence[float], holds: Sequence[bool]) -> tuple[tuple[float, 
             start = x if start is None else start
             last = x
         elif start is not None:
-            found.append((start, last))
+            ranges.append((start, last))
             start = None
     if start is not None:
-        found.append((start, last))
-    return tuple(found)
+        ranges.append((start, last))
+    return tuple(ranges)

@@ -1,5 +1,5 @@
-"""What the answer rests on: every model on the same question, how each did on runs that it had not
-seen, the measured runs beside what was predicted for them, what the cost assumes, every warning."""
+"""The Evidence view: every model on the same question with its leave-one-out error, the measured
+runs with their predictions, the assumptions of the cost, every warning."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import engine
 from tui import format as text
+from tui.input_text import job_text
 from tui.state import PlanState
-from tui.views import words
+from tui.views import sentences
 from tui.views.marks import Marks
 from tui.views.prose import Line, Prose, Tone
 from tui.widgets.numbers import time_text
 from tui.widgets.table import Cell, CellStyle, Column, Row, Table, text_of
-from tui.words import job_words
 
 if TYPE_CHECKING:
     from textual.widget import Widget
@@ -45,8 +45,8 @@ RUN_COLUMNS = (
     Column(title="", width=10, priority=5),
 )
 
-Compared = tuple[str, "ModelAnswer | None"]
-"""A model by name, and its answer once there is one."""
+ComparisonRow = tuple[str, "ModelAnswer | None"]
+"""The name of a model, and its answer once there is one."""
 
 DEFAULT = "sparkplan"
 
@@ -55,14 +55,14 @@ NO_RUNS = "no runs, only a job profile"
 WORKFLOW_RUNS = "a workflow has no runs of its own: it is put together from its jobs"
 WORKFLOW_MODEL = "It alone plans a workflow: no other model has several jobs on one cluster."
 
-WAITED_FOR: Cell = ("...", "muted")
+PENDING_CELL: Cell = ("...", "muted")
 
 SEVERAL = 5
-"""Left-out runs below which the errors of two models hardly tell them apart."""
+"""With fewer left-out runs, the errors of two models hardly tell them apart."""
 
 
 def fill(panels: Panels) -> list[Widget]:
-    """Every model, the one that is used with what is assumed, and the runs."""
+    """The models, the text on the model in use and the assumptions, and the runs."""
     about = panels.new(Prose, focusable=True, id="evidence-about")
     return [
         panels.panel(panels.new(Table, MODEL_COLUMNS, id="models"), QUESTION),
@@ -72,52 +72,56 @@ def fill(panels: Panels) -> list[Widget]:
 
 
 def show(panels: Panels, answer: Answer) -> None:
-    """What the answer rests on; the runs are those of the model under the cursor."""
-    used = answer.built.plan.fitted.model
+    """Show the comparison; the runs are predicted by the model under the cursor."""
+    used_model = answer.built.plan.fitted.model
     compared = panels.compared(answer)
     models = panels.table("models")
-    rows = model_rows(panels.state, compared, used=used, marks=panels.marks)
-    at = _followed(models, compared, used=used, best=panels.marks.best)
-    models.show(rows, message="nothing to predict", cursor=at)
-    panels.entitle("models", asked(answer))
+    rows = model_rows(panels.state, compared, used=used_model, marks=panels.marks)
+    cursor = _cursor_row(models, compared, used=used_model, best=panels.marks.best)
+    models.show(rows, message="nothing to predict", cursor=cursor)
+    panels.set_title("models", question_title(answer))
     panels.widget("models-panel").styles.height = len(rows) + panels.frame_rows + 1
-    looked = compared[models.cursor][1] if models.cursor < len(compared) else None
+    model_at_cursor = compared[models.cursor][1] if models.cursor < len(compared) else None
     panels.prose("evidence-about").show(
-        about(panels.state, answer, panels.marks, compared, looked=looked)
+        about(panels.state, answer, panels.marks, compared, looked=model_at_cursor)
     )
-    name = compared[models.cursor][0] if models.cursor < len(compared) else used
-    panels.entitle("runs", f"Measured runs, each as {name} predicts it from the others")
-    listed = run_rows(answer.built.profile, looked.outcome.left_out if looked else ())
-    none = NO_RUNS if answer.built.workflow is None else WORKFLOW_RUNS
-    panels.table("runs").show(listed, message=none)
+    model_name = compared[models.cursor][0] if models.cursor < len(compared) else used_model
+    panels.set_title("runs", f"Measured runs, each as {model_name} predicts it from the others")
+    rows_of_runs = run_rows(
+        answer.built.profile, model_at_cursor.outcome.left_out if model_at_cursor else ()
+    )
+    empty_text = NO_RUNS if answer.built.workflow is None else WORKFLOW_RUNS
+    panels.table("runs").show(rows_of_runs, message=empty_text)
     # Rows that a few runs leave over hold warnings.
-    most = max(1, len(listed)) + panels.frame_rows + 1
-    panels.widget("runs-panel").styles.max_height = most
+    max_height = max(1, len(rows_of_runs)) + panels.frame_rows + 1
+    panels.widget("runs-panel").styles.max_height = max_height
 
 
-def asked(answer: Answer) -> str:
-    """What the models were asked: no model knows unlike nodes, of a mix they answer for the cluster
-    that is explained in its place."""
-    if answer.alike is None:
+def question_title(answer: Answer) -> str:
+    """The question that the models answer. No model handles unlike nodes: for a mix they predict
+    its stand-in of one type."""
+    if answer.equivalent is None:
         return QUESTION
-    return f"Every model on {text.composition(dict(answer.alike))}, in place of the mix"
+    return f"Every model on {text.composition(dict(answer.equivalent))}, in place of the mix"
 
 
-def _followed(models: Table, compared: Sequence[Compared], *, used: str, best: str) -> int | None:
-    """Where the cursor goes: to the model in use at first, and with it (`best` marks it) where
-    another is chosen; None where it rests on one that was looked for."""
+def _cursor_row(
+    models: Table, compared: Sequence[ComparisonRow], *, used: str, best: str
+) -> int | None:
+    """Row for the cursor: the model in use at first, and again when another one becomes it (`best`
+    marks it); None where the user has moved the cursor to another model."""
     names = [name for name, _ in compared]
-    rests = bool(models.rows) and text_of(models.rows[models.cursor][0]) != best
-    return None if rests or used not in names else names.index(used)
+    moved_away = bool(models.rows) and text_of(models.rows[models.cursor][0]) != best
+    return None if moved_away or used not in names else names.index(used)
 
 
 def model_rows(
-    state: PlanState, compared: Sequence[Compared], *, used: str, marks: Marks
+    state: PlanState, compared: Sequence[ComparisonRow], *, used: str, marks: Marks
 ) -> list[Row]:
-    """One row per model; marks stand before the one that is used and those without an answer."""
+    """One row per model, with marks for the model in use and for those without an answer."""
     least = least_error(compared, used=used)
     counts = {len(a.outcome.left_out) for _, a in compared if a and not a.why_not} - {0}
-    # Where models left out other runs, the column does not compare: then only the text says it.
+    # Where models left out different runs, the column cannot be compared: only the text says it.
     best = least[0] if least and counts == {least[2]} else None
     return [
         _model_row(state, name, answer, used=name == used, best=name == best, marks=marks)
@@ -137,14 +141,14 @@ def _model_row(
     tone: CellStyle = "strong" if used else "plain"
     head: list[Cell] = [(marks.best if used else "", "good"), (name, tone)]
     if answer is None:
-        return [*head, WAITED_FOR, "", "", "", "", ("fitting ...", "muted")]
+        return [*head, PENDING_CELL, "", "", "", "", ("fitting ...", "muted")]
     if answer.why_not:
         unknown: list[Cell] = [(text.UNKNOWN, "muted")] * 5
         return [
             (marks.missed, "muted"),
             head[1],
             *unknown,
-            (words.in_planner(answer.why_not), "muted"),
+            (sentences.in_planner(answer.why_not), "muted"),
         ]
     error, left_out = answer.outcome.mean_relative_error, len(answer.outcome.left_out)
     return [
@@ -152,7 +156,7 @@ def _model_row(
         *_time(answer.prediction, state.confidence, tone),
         (text.mean_error(error), tone),
         (str(left_out) if left_out else text.UNKNOWN, "plain"),
-        (_satisfied(answer.outcome, state.deadline_seconds), "plain"),
+        (_satisfaction_share(answer.outcome, state.deadline_seconds), "plain"),
         (_note(answer, used=used, best=best), "muted"),
     ]
 
@@ -160,37 +164,39 @@ def _model_row(
 def _time(prediction: Prediction | None, confidence: float, tone: CellStyle) -> tuple[Cell, Cell]:
     """The time and its interval; neither while the model is asked about another cluster."""
     if prediction is None:
-        return WAITED_FOR, ""
+        return PENDING_CELL, ""
     low, high = prediction.forecast.interval(confidence)
     span = text.span(float(low[0]), float(high[0]), to="–")
     return (text.seconds(prediction.seconds), tone), (span, tone)
 
 
 def _note(answer: ModelAnswer, *, used: bool, best: bool) -> str:
-    """ "used, least error", "2 warnings"; those of the model in use all stand in the text below."""
-    asked = ["asked again ..."] * (answer.prediction is None)
-    parts = ["used"] * used + ["least error"] * best + asked
-    said = ", ".join(parts)
+    """ "used, least error", "2 warnings". The warnings of the model in use are all in the text
+    below."""
+    pending = ["asked again ..."] * (answer.prediction is None)
+    parts = ["used"] * used + ["least error"] * best + pending
+    labels = ", ".join(parts)
     notices = answer.prediction.warnings if answer.prediction and not used else ()
     warned = len({notice.code for notice in notices})
     counted = text.counted(warned, "warning") if warned else ""
-    return "; ".join(part for part in (said, counted) if part)
+    return "; ".join(part for part in (labels, counted) if part)
 
 
-def _satisfied(outcome: FitOutcome, deadline: float | None) -> str:
-    """How many of the left-out runs that were promised within the deadline kept it."""
+def _satisfaction_share(outcome: FitOutcome, deadline: float | None) -> str:
+    """Share of the left-out runs predicted within the deadline that met it."""
     record = outcome.deadline_record(deadline) if deadline is not None else None
-    return text.UNKNOWN if record is None or record.share is None else _whole(record.share)
+    return text.UNKNOWN if record is None or record.share is None else _share_text(record.share)
 
 
-def _whole(share: float) -> str:
-    """A counted share, exact at its ends."""
+def _share_text(share: float) -> str:
+    """A counted share; 0 % and 100 % are exact."""
     return f"{share * 100:.0f} %"
 
 
-def least_error(compared: Sequence[Compared], *, used: str) -> tuple[str, float, int] | None:
-    """The model that was off least on the runs that all of them left out, by how much, and how many
-    runs these are; None where fewer than two tell. Among equals it is the one in use."""
+def least_error(compared: Sequence[ComparisonRow], *, used: str) -> tuple[str, float, int] | None:
+    """The model with the least mean error on the runs that all models left out, that error, and
+    the number of these runs; None where fewer than two models have any. Of equals it is the one
+    in use."""
     answering = [answer.outcome for _, answer in compared if answer and not answer.why_not]
     errors, runs = engine.errors_on_common_runs(answering)
     if len(errors) < 2:
@@ -200,8 +206,8 @@ def least_error(compared: Sequence[Compared], *, used: str) -> tuple[str, float,
 
 
 def run_rows(profile: Profile, left_out: Sequence[LeftOut] = ()) -> list[Row]:
-    """One row per measured run, beside what a model predicted for it from the others: first those
-    for which it did, which may be few of many."""
+    """One row per measured run with the model's leave-one-out prediction; runs that have one come
+    first."""
     predicted = {id(pair.run): pair for pair in left_out if pair.run is not None}
     runs = sorted(profile.runs, key=lambda run: id(run) not in predicted)
     return [_run_row(run, profile, predicted.get(id(run))) for run in runs]
@@ -213,7 +219,7 @@ def _run_row(run: Run, profile: Profile, pair: LeftOut | None) -> Row:
         named.rsplit("/", 1)[-1],
         text.cluster(run.cluster),
         text.size(run.workload.input_bytes, profile.input_unit),
-        job_words.shown(run.workload),
+        job_text.display_text(run.workload),
         text.seconds(run.seconds),
         text.UNKNOWN if pair is None else text.seconds(pair.estimated_seconds),
         text.UNKNOWN if pair is None else text.signed_percent(pair.relative_error),
@@ -225,57 +231,58 @@ def about(
     state: PlanState,
     answer: Answer,
     marks: Marks,
-    compared: Sequence[Compared] = (),
+    compared: Sequence[ComparisonRow] = (),
     *,
     looked: ModelAnswer | None = None,
 ) -> list[Line]:
-    """The model that is used and why, what the one that is `looked` at says beside the time, how it
-    did on left-out runs, the warnings, who does not answer and why (first of all the one that is
-    looked at), and what the cost assumes."""
+    """The text of the view: the model in use and why, further figures of the model under the
+    cursor, leave-one-out errors, warnings, models without an answer and why, assumptions of the
+    cost."""
     silent: list[tuple[str, Line]] = []
     for name, model_answer in compared:
         if model_answer is not None and model_answer.why_not:
-            why = f": {words.sentence(words.in_planner(model_answer.why_not))}"
+            why = f": {sentences.sentence(sentences.in_planner(model_answer.why_not))}"
             line: Line = [(f"{marks.missed} ", "muted"), (name, "strong"), (why, "base")]
             silent.append((name, line))
-    asked, workflow = looked.model if looked is not None else "", answer.built.workflow
-    lines: list[Line] = [line for name, line in silent if name == asked]
+    shown_model, workflow = looked.model if looked is not None else "", answer.built.workflow
+    lines: list[Line] = [line for name, line in silent if name == shown_model]
     lines.append(model_line(answer))
     lines += _why_used(state, compared) if workflow is None else [[(WORKFLOW_MODEL, "base")]]
     lines += _figures(looked) if looked is not None else []
     lines += _satisfaction(state, answer, compared)
-    lines += words.warnings(words.notices(answer), marks)
-    lines += [line for name, line in silent if name != asked]
-    found = answer.report.recommendation
+    lines += sentences.warnings(sentences.notices(answer), marks)
+    lines += [line for name, line in silent if name != shown_model]
+    recommendation = answer.report.recommendation
     lines.append(
         [
-            (f"{found.evaluated:,} compositions compared", "base"),
-            (", none left out." if found.optimal else ", not all of them.", "base"),
+            (f"{recommendation.evaluated:,} compositions compared", "base"),
+            (", none left out." if recommendation.optimal else ", not all of them.", "base"),
         ]
     )
-    said = words.assumptions(answer)
-    lines += [[("Cost: ", "muted"), (words.sentence(line), "base")] for line in said]
+    assumptions = sentences.assumptions(answer)
+    lines += [[("Cost: ", "muted"), (sentences.sentence(line), "base")] for line in assumptions]
     return lines
 
 
-def _figures(looked: ModelAnswer) -> list[Line]:
-    """The figures of a model beside its time; and the executors of one's own that it recommends."""
+def _figures(model_answer: ModelAnswer) -> list[Line]:
+    """Further predicted figures of a model, and the executors that it recommends on a cluster of
+    one's own."""
     lines: list[Line] = []
-    if looked.prediction is not None and looked.prediction.job_profile:
-        figures = text.figures(looked.prediction.job_profile)
-        lines.append([(looked.model, "strong"), (f": {figures}.", "base")])
-    if looked.why_no_executors:
-        said = f"not known: {words.sentence(looked.why_no_executors)}"
-        return [*lines, [("Executors of your own: ", "muted"), (said, "base")]]
-    if looked.executors is None or looked.executors.recommended is None:
+    if model_answer.prediction is not None and model_answer.prediction.job_profile:
+        figures = text.figures(model_answer.prediction.job_profile)
+        lines.append([(model_answer.model, "strong"), (f": {figures}.", "base")])
+    if model_answer.why_no_executors:
+        reason = f"not known: {sentences.sentence(model_answer.why_no_executors)}"
+        return [*lines, [("Executors of your own: ", "muted"), (reason, "base")]]
+    if model_answer.executors is None or model_answer.executors.recommended is None:
         return lines
-    lines.append(_own_executors(looked.executors.recommended))
-    said_of = [n for n in looked.executors.warnings if n.code == "assured-memory"]
-    return lines + [[(words.sentence(notice.text), "muted")] for notice in said_of]
+    lines.append(_own_executors(model_answer.executors.recommended))
+    memory_notices = [n for n in model_answer.executors.warnings if n.code == "assured-memory"]
+    return lines + [[(sentences.sentence(notice.text), "muted")] for notice in memory_notices]
 
 
 def _own_executors(best: Choice) -> Line:
-    """Executors of the least resource time, how long the job takes on them, and why these."""
+    """The executors of least resource time, the run time on them, and the reasons."""
     takes = "takes" if best.executors == 1 else "take"
     time = f"{text.seconds(best.seconds)}, {text.span(best.low, best.high)}"
     what = "the least resource time" if best.resource_time is not None else "the least time"
@@ -289,7 +296,7 @@ def _own_executors(best: Choice) -> Line:
 
 
 def model_line(answer: Answer) -> Line:
-    """The model, how many runs it learnt from, and how far off it was on those it had not seen."""
+    """The model in use, the number of runs it was fitted to, and its leave-one-out error."""
     plan = answer.built.plan
     workload = plan.surface.workload
     fitted = plan.fitted.answering(workload)
@@ -309,8 +316,9 @@ def model_line(answer: Answer) -> Line:
     ]
 
 
-def _why_used(state: PlanState, compared: Sequence[Compared]) -> list[Line]:
-    """Why this model: because it is the default, or was chosen; and whether another did better."""
+def _why_used(state: PlanState, compared: Sequence[ComparisonRow]) -> list[Line]:
+    """Why this model is used: it is the default or was chosen; and whether another had a smaller
+    error."""
     if state.model == DEFAULT:
         why = "It is the default: it takes stages, run times and memory into account."
     else:
@@ -327,25 +335,30 @@ def _why_used(state: PlanState, compared: Sequence[Compared]) -> list[Line]:
     return [[(why, "base"), (less, "base")]]
 
 
-def _satisfaction(state: PlanState, answer: Answer, compared: Sequence[Compared]) -> list[Line]:
-    """RE, its mean and the deadline satisfaction of the model that is used, as OptEx defines."""
-    own = dict(compared).get(answer.built.plan.fitted.model)
-    if own is None or not own.outcome.left_out:
+def _satisfaction(
+    state: PlanState, answer: Answer, compared: Sequence[ComparisonRow]
+) -> list[Line]:
+    """Relative error (RE), its mean and the deadline satisfaction of the model in use, as OptEx
+    defines them."""
+    used_answer = dict(compared).get(answer.built.plan.fitted.model)
+    if used_answer is None or not used_answer.outcome.left_out:
         return []
-    errors = [pair.relative_error for pair in own.outcome.left_out]
-    said = (
+    errors = [pair.relative_error for pair in used_answer.outcome.left_out]
+    errors_text = (
         f"RE {text.signed_percent(min(errors), unit='')} to {text.signed_percent(max(errors))}, "
-        f"mean relative error {text.mean_error(own.outcome.mean_relative_error)} "
+        f"mean relative error {text.mean_error(used_answer.outcome.mean_relative_error)} "
         f"over {text.counted(len(errors), 'left-out run')}"
     )
     deadline = state.deadline_seconds
-    record = own.outcome.deadline_record(deadline) if deadline is not None else None
+    record = used_answer.outcome.deadline_record(deadline) if deadline is not None else None
     if record is None or deadline is None:
-        return [[("OptEx's figures: ", "muted"), (f"{said}.", "base")]]
+        return [[("OptEx's figures: ", "muted"), (f"{errors_text}.", "base")]]
     within = time_text(deadline)
     if record.share is None:
-        kept = f"deadline satisfaction not known, none was predicted within {within}"
+        satisfaction = f"deadline satisfaction not known, none was predicted within {within}"
     else:
         runs = text.counted(record.cases, "run")
-        kept = f"deadline satisfaction {_whole(record.share)} of {runs} predicted within {within}"
-    return [[("OptEx's figures: ", "muted"), (f"{said}; {kept}.", "base")]]
+        satisfaction = (
+            f"deadline satisfaction {_share_text(record.share)} of {runs} predicted within {within}"
+        )
+    return [[("OptEx's figures: ", "muted"), (f"{errors_text}; {satisfaction}.", "base")]]

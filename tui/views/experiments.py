@@ -1,4 +1,4 @@
-"""What to run next to be surer: the next run, when to stop, training runs within a budget."""
+"""The Experiments view: the next run and when to stop, and training runs within a budget."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from textual.binding import Binding, BindingType
 
 import engine
 from tui import format as text
+from tui.input_text import training_text
 from tui.state import PlanState
-from tui.views import words
+from tui.training_exports import collect_line
+from tui.views import sentences
 from tui.views.marks import Marks
 from tui.views.prose import Line, Prose, Span
 from tui.widgets.numbers import money_text
 from tui.widgets.table import Column, Row, Table
-from tui.words import training_words
-from tui.words.training_lines import collect_line
 
 if TYPE_CHECKING:
     from textual.widget import Widget
 
     from engine import Advice, Experiment, ExperimentPlan, KnownType, Layout, NextRun
-    from tui.advising import Found
     from tui.answers import Answer
+    from tui.experiments_advisor import ExperimentsReport
     from tui.panels import Panels
 
 NEXT, TRAINING = "next-runs", "training-runs"
@@ -75,7 +75,7 @@ PLANS = {
     "peridot": "PERIDOT's two sizes on equal cores",
     "simcost": "SimCost's samples of equal waves",
 }
-"""Whose rule chooses training runs, in words."""
+"""Names of the designs that choose training runs."""
 
 OTHERS_FIT = (
     "What these narrow is not told beforehand: they are for the model {model}, whose laws are not "
@@ -84,7 +84,7 @@ OTHERS_FIT = (
 
 
 class RunsTable(Table):
-    """A table of runs in which + and - step the budget for training."""
+    """A table of runs; + and - step the budget for training runs."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("plus,equals_sign", "app.training(1)", "More", show=False),
@@ -93,7 +93,7 @@ class RunsTable(Table):
 
 
 def fill(panels: Panels) -> list[Widget]:
-    """What is known and whether to go on, the next runs, the training runs, the line to paste."""
+    """The verdict and the known runs, the next runs, the training runs, the command to paste."""
     return [
         panels.new(Prose, focusable=True, id="experiments-about"),
         panels.panel(panels.new(RunsTable, NEXT_COLUMNS, id=NEXT), NEXT_TITLE),
@@ -103,39 +103,43 @@ def fill(panels: Panels) -> list[Widget]:
 
 
 def show(panels: Panels, answer: Answer) -> None:
-    """The experiments of the answer; while they are worked out, those of the last one, marked."""
-    found, waiting = panels.advised(answer)
-    panels.prose("experiments-about").show(about(panels.state, answer, found, panels.marks))
-    advice = found.advice if found else None
-    no_advice, no_plan = (found.no_advice, found.no_plan) if found else ("", "")
+    """Show the report; while a new one is computed, the last one with an ellipsis."""
+    report, waiting = panels.advised(answer)
+    panels.prose("experiments-about").show(about(panels.state, answer, report, panels.marks))
+    advice = report.advice if report else None
+    no_advice, no_plan = (report.no_advice, report.no_plan) if report else ("", "")
     panels.refill(NEXT, next_rows(advice), message=no_advice or WAITING)
-    panels.refill(TRAINING, training_rows(found), message=no_plan or WAITING)
-    late = f" {panels.glyphs.ellipsis}" if waiting and found else ""
-    panels.entitle(NEXT, f"{FIRST_TITLE if advice and advice.opening else NEXT_TITLE}{late}")
-    panels.entitle(TRAINING, f"{title(found)}{late}")
-    runs = looked_at(panels, found)
-    lines = about_runs(runs, found, layout_of(answer, runs)) if found else []
-    panels.prose("experiments-run").show([*at_cursor(panels, answer, found), *lines])
+    panels.refill(TRAINING, training_rows(report), message=no_plan or WAITING)
+    suffix = f" {panels.glyphs.ellipsis}" if waiting and report else ""
+    panels.set_title(NEXT, f"{FIRST_TITLE if advice and advice.opening else NEXT_TITLE}{suffix}")
+    panels.set_title(TRAINING, f"{title(report)}{suffix}")
+    runs = selected_runs(panels, report)
+    lines = about_runs(runs, report, layout_of(answer, runs)) if report else []
+    panels.prose("experiments-run").show([*at_cursor(panels, answer, report), *lines])
 
 
-def about(state: PlanState, answer: Answer, found: Found | None, marks: Marks) -> list[Line]:
-    """Whether another run is worth making, what is chosen now, what is known."""
-    if found is None:
+def about(
+    state: PlanState, answer: Answer, report: ExperimentsReport | None, marks: Marks
+) -> list[Line]:
+    """Whether another run is worth making, the present choice, and the known runs."""
+    if report is None:
         return [[(WAITING, "muted")]]
     lines: list[Line] = []
-    if found.advice is not None:
-        lines.append(_verdict(found.advice, marks))
+    if report.advice is not None:
+        lines.append(_verdict(report.advice, marks))
     else:
-        lines.append([(f"{marks.warning} ", "warn"), (words.sentence(found.no_advice), "base")])
-    if found.plan is None and found.no_plan != found.no_advice:
-        lines.append([(f"{marks.warning} ", "warn"), (words.sentence(found.no_plan), "base")])
+        lines.append(
+            [(f"{marks.warning} ", "warn"), (sentences.sentence(report.no_advice), "base")]
+        )
+    if report.plan is None and report.no_plan != report.no_advice:
+        lines.append([(f"{marks.warning} ", "warn"), (sentences.sentence(report.no_plan), "base")])
     if answer.built.workflow is None:
-        lines.append(known_line(found.known, answer.built.profile.input_unit))
-    lines += [_now(found.advice, state)] if found.advice else []
-    lines += _narrowed(found, answer)
-    if answer.best is not None and answer.best.low is None and found.advice is not None:
+        lines.append(known_line(report.known, answer.built.profile.input_unit))
+    lines += [_current_choice(report.advice, state)] if report.advice else []
+    lines += _narrowing_line(report, answer)
+    if answer.best is not None and answer.best.low is None and report.advice is not None:
         lines.append([(NO_INTERVAL, "muted")])
-    if found.advice is not None and state.spot and not found.advice.spot:
+    if report.advice is not None and state.spot and not report.advice.spot:
         lines.append([(PART_SPOT, "muted")])
     return lines
 
@@ -143,10 +147,10 @@ def about(state: PlanState, answer: Answer, found: Found | None, marks: Marks) -
 def _verdict(advice: Advice, marks: Marks) -> Line:
     """Stop, or the run to make."""
     if advice.stop:
-        return [(f"{marks.best} ", "good"), (words.sentence(advice.reason), "strong")]
+        return [(f"{marks.best} ", "good"), (sentences.sentence(advice.reason), "strong")]
     run = advice.next_runs[0]
     part = "" if run.fraction >= 1.0 else f" on {run.fraction * 100:.3g} %"
-    worth = f"pays after {training_words.payback(run.pays_after)}"
+    worth = f"pays after {training_text.payback(run.pays_after)}"
     if run.gain_seconds is not None:
         worth = f"saves {text.seconds(run.gain_seconds)} each time"
     return [
@@ -158,8 +162,8 @@ def _verdict(advice: Advice, marks: Marks) -> Line:
     ]
 
 
-def _now(advice: Advice, state: PlanState) -> Line:
-    """What the optimiser chooses now, and its interval before and after the run."""
+def _current_choice(advice: Advice, state: PlanState) -> Line:
+    """The composition chosen now, and its interval before and after the next run."""
     why = f"Chosen now, of one type{', at spot prices' if advice.spot else ''}"
     now = text.span(advice.low, advice.high)
     chosen = f"{advice.nodes} × {advice.instance or 'nodes'}"
@@ -177,10 +181,10 @@ def _now(advice: Advice, state: PlanState) -> Line:
     return [*line, (").", "base")]
 
 
-def _narrowed(found: Found, answer: Answer) -> list[Line]:
-    """What all training runs together do to the interval of the best composition; nothing where it
-    has none, as of a model that does not say how sure it is."""
-    narrowing, plan = found.narrowing, found.plan
+def _narrowing_line(report: ExperimentsReport, answer: Answer) -> list[Line]:
+    """The effect of all training runs on the interval of the best composition; nothing where the
+    model gives no interval."""
+    narrowing, plan = report.narrowing, report.plan
     if narrowing is None or plan is None or answer.best is None or answer.best.low is None:
         return []
     now = text.span(narrowing.low, narrowing.high, to="–")
@@ -189,7 +193,7 @@ def _narrowed(found: Found, answer: Answer) -> list[Line]:
     return [
         [
             (f"{text.counted(len(plan.runs), 'training run')} would {does} ", "base"),
-            (text.composition(dict(answer.alike or answer.best.composition)), "strong"),
+            (text.composition(dict(answer.equivalent or answer.best.composition)), "strong"),
             (much, "base"),
             (then, "strong"),
             (", and tell of other inputs and clusters too.", "base"),
@@ -198,24 +202,28 @@ def _narrowed(found: Found, answer: Answer) -> list[Line]:
 
 
 def known_line(known: Sequence[KnownType], unit: str) -> Line:
-    """The runs at hand in one line."""
+    """The known runs in one line."""
     if not known:
         return [("Known: no run yet, only a job profile.", "muted")]
-    return [("Known: ", "muted"), ("; ".join(_known(entry, unit) for entry in known), "base")]
+    return [("Known: ", "muted"), ("; ".join(_known_type(entry, unit) for entry in known), "base")]
 
 
-def _known(entry: KnownType, unit: str) -> str:
-    nodes = training_words.span([f"{count:,}" for count in entry.nodes])
+def _known_type(entry: KnownType, unit: str) -> str:
+    nodes = training_text.span([f"{count:,}" for count in entry.nodes])
     sizes = [text.size(size, unit) for size in entry.sizes]
-    data = training_words.span(sizes) if sizes else "input not told"
+    data = training_text.span(sizes) if sizes else "input not told"
     on = f"{nodes} node{'' if entry.nodes == (1,) else 's'}" if entry.nodes else "nodes not told"
     runs = text.counted(entry.runs, "run")
-    said = f"{entry.instance or 'unnamed nodes'}, {runs} on {on}, {data}"
-    return f"{said}, repeated {training_words.repeated(entry)}" if entry.repeated > 1 else said
+    runs_text = f"{entry.instance or 'unnamed nodes'}, {runs} on {on}, {data}"
+    return (
+        f"{runs_text}, repeated {training_text.repetitions_text(entry)}"
+        if entry.repeated > 1
+        else runs_text
+    )
 
 
 def next_rows(advice: Advice | None) -> list[Row]:
-    """A row for the best run of each type."""
+    """A row for the best next run of each type."""
     return [
         (
             f"{run.nodes} × {run.instance or 'nodes'}",
@@ -223,8 +231,8 @@ def next_rows(advice: Advice | None) -> list[Row]:
             text.seconds(run.seconds),
             text.span(run.low, run.high, to="–"),
             text.usd_cell(run.usd),
-            training_words.saved(run),
-            text.UNKNOWN if run.gain_seconds is not None else _pays(run.pays_after),
+            training_text.saving_text(run),
+            text.UNKNOWN if run.gain_seconds is not None else _payback_cell(run.pays_after),
             text.percent(run.changes),
             text.span(run.then_low, run.then_high, to="–"),
         )
@@ -232,22 +240,22 @@ def next_rows(advice: Advice | None) -> list[Row]:
     ]
 
 
-def _pays(runs: float | None) -> str:
-    """After how many runs of the job, in few characters."""
-    if runs is not None and runs > training_words.MOST_RUNS:
-        return f"> {training_words.MOST_RUNS // 1000}k runs"
-    return training_words.payback(runs)
+def _payback_cell(runs: float | None) -> str:
+    """The number of runs after which it pays, abbreviated."""
+    if runs is not None and runs > training_text.MAX_RUNS:
+        return f"> {training_text.MAX_RUNS // 1000}k runs"
+    return training_text.payback(runs)
 
 
-def training_rows(found: Found | None) -> list[Row]:
-    """A row for each planned run; `without it` is how much wider the interval would stay."""
-    if found is None or found.plan is None:
+def training_rows(report: ExperimentsReport | None) -> list[Row]:
+    """A row for each training run; "without it" is how much wider the interval would stay."""
+    if report is None or report.plan is None:
         return []
-    runs = found.plan.runs
-    without = found.narrowing.without if found.narrowing else (math.nan,) * len(runs)
+    runs = report.plan.runs
+    without = report.narrowing.without if report.narrowing else (math.nan,) * len(runs)
     return [
         (
-            _where(run),
+            _cluster_text(run),
             f"{run.fraction * 100:.3g} %",
             text.seconds(run.seconds),
             text.span_cell(run.low, run.high),
@@ -260,32 +268,32 @@ def training_rows(found: Found | None) -> list[Row]:
 
 
 def _wider(share: float | None) -> str:
-    """How much wider the interval stays without a run; NaN where that is not told."""
+    """How much wider the interval stays without a run; NaN where that is not computed."""
     if share is None:
         return "no fit"
     return text.UNKNOWN if math.isnan(share) else f"+{share * 100:.0f} %"
 
 
-def _where(run: Experiment | NextRun) -> str:
-    """Nodes of a type, or cores of one where a plan is about those."""
+def _cluster_text(run: Experiment | NextRun) -> str:
+    """Nodes of a type, or cores where the design is about those."""
     name = run.instance or "nodes"
     if run.nodes is None and isinstance(run, engine.Experiment):
         return f"{text.counted(run.cores or 1, 'core')} {name}"
     return f"{run.nodes} × {name}"
 
 
-def title(found: Found | None) -> str:
-    """The budget or whose rule it is, and what the runs take."""
-    if found is not None and found.amount is None and found.plan is not None:
-        return f"Training runs, {PLANS[found.method]}: {_totals(found.plan)}"
-    if found is None or found.amount is None:
+def title(report: ExperimentsReport | None) -> str:
+    """The title of the training runs: budget or design, number, cost and time."""
+    if report is not None and report.amount is None and report.plan is not None:
+        return f"Training runs, {PLANS[report.method]}: {_totals(report.plan)}"
+    if report is None or report.amount is None:
         return "Training runs"
-    amount, usd = found.amount, found.unit == "usd"
-    budget = money_text(amount) if usd else training_words.in_unit(amount, found.unit)
-    start = f"Training within {budget}{' (suggested)' if found.suggested else ''}"
-    if found.plan is None:
+    amount, usd = report.amount, report.unit == "usd"
+    budget = money_text(amount) if usd else training_text.in_unit(amount, report.unit)
+    start = f"Training within {budget}{' (suggested)' if report.suggested else ''}"
+    if report.plan is None:
         return start
-    return f"{start}: {_totals(found.plan)}"
+    return f"{start}: {_totals(report.plan)}"
 
 
 def _totals(plan: ExperimentPlan) -> str:
@@ -293,15 +301,15 @@ def _totals(plan: ExperimentPlan) -> str:
     return f"{runs}, {cost}, {text.seconds(plan.seconds)}"
 
 
-def looked_at(panels: Panels, found: Found | None) -> list[Experiment]:
-    """What y copies: all training runs, or the next run under the cursor where that table has the
-    keyboard."""
-    if found is None:
+def selected_runs(panels: Panels, report: ExperimentsReport | None) -> list[Experiment]:
+    """The runs that `y` copies: all training runs, or the next run under the cursor while that
+    table has the focus."""
+    if report is None:
         return []
     table = panels.table(NEXT)
-    if table.has_focus and found.advice and table.cursor < len(found.advice.next_runs):
-        return [_experiment(found.advice.next_runs[table.cursor])]
-    return list(found.plan.runs) if found.plan else []
+    if table.has_focus and report.advice and table.cursor < len(report.advice.next_runs):
+        return [_experiment(report.advice.next_runs[table.cursor])]
+    return list(report.plan.runs) if report.plan else []
 
 
 def _experiment(run: NextRun) -> Experiment:
@@ -311,26 +319,27 @@ def _experiment(run: NextRun) -> Experiment:
 
 
 def layout_of(answer: Answer, runs: Sequence[Experiment]) -> Layout | None:
-    """How executors sit on the nodes of these runs."""
+    """The layout of executors on the nodes of these runs."""
     surface = answer.built.plan.surface
     row = surface.rows.get(runs[0].instance or "") if runs else None
     return None if row is None else surface.candidates.layouts[row]
 
 
-def at_cursor(panels: Panels, answer: Answer, found: Found | None) -> list[Line]:
-    """The run under the cursor: its interval, what it teaches, and another time of other views."""
-    if found is None:
+def at_cursor(panels: Panels, answer: Answer, report: ExperimentsReport | None) -> list[Line]:
+    """The run under the cursor: its interval, what it teaches, and the time in other views if that
+    differs."""
+    if report is None:
         return []
-    nexts, plan = panels.table(NEXT), found.plan
+    nexts, plan = panels.table(NEXT), report.plan
     odds = text.odds(panels.state.confidence)
     if nexts.has_focus:
-        if found.advice is None or nexts.cursor >= len(found.advice.next_runs):
+        if report.advice is None or nexts.cursor >= len(report.advice.next_runs):
             return []
-        run = found.advice.next_runs[nexts.cursor]
-        what = f"saves {training_words.saved(run)} each time the job runs, by a better choice"
+        run = report.advice.next_runs[nexts.cursor]
+        what = f"saves {training_text.saving_text(run)} each time the job runs, by a better choice"
         what = f"{what}; {text.percent(run.changes)} that it changes the choice"
-        one = _one(run, f"{odds} runs: {text.span(run.low, run.high)}", what)
-        return [one, *_elsewhere(run, answer, odds)]
+        one = _run_line(run, f"{odds} runs: {text.span(run.low, run.high)}", what)
+        return [one, *_in_other_views(run, answer, odds)]
     cursor = panels.table(TRAINING).cursor
     if plan is None or cursor >= len(plan.runs):
         return []
@@ -338,17 +347,18 @@ def at_cursor(panels: Panels, answer: Answer, found: Found | None) -> list[Line]
     interval = text.span(planned.low, planned.high)
     interval = interval if planned.low is None else f"{odds} runs: {interval}"
     term, of_term, why = planned.teaches.partition(": ")
-    told = f'tells most about the term "{term}" ({why})' if of_term else f"teaches {term}"
-    return [_one(planned, interval, told)]
+    teaches = f'tells most about the term "{term}" ({why})' if of_term else f"teaches {term}"
+    return [_run_line(planned, interval, teaches)]
 
 
-def _elsewhere(run: NextRun, answer: Answer, odds: str) -> list[Line]:
-    """What the model alone says of a run, as all other views do; nothing where it is the same."""
+def _in_other_views(run: NextRun, answer: Answer, odds: str) -> list[Line]:
+    """The run's prediction in all other views, which is the model's alone; nothing where it is the
+    same."""
     curve = answer.curve(run.instance) if run.instance and run.fraction >= 1.0 else None
-    places = [] if curve is None else [i for i, n in enumerate(curve.nodes) if n == run.nodes]
-    if curve is None or not places:
+    indices = [] if curve is None else [i for i, n in enumerate(curve.nodes) if n == run.nodes]
+    if curve is None or not indices:
         return []
-    seconds, low, high = (x[places[0]] for x in (curve.seconds, curve.low, curve.high))
+    seconds, low, high = (values[indices[0]] for values in (curve.seconds, curve.low, curve.high))
     if math.isnan(seconds) or text.seconds(seconds) == text.seconds(run.seconds):
         return []
     interval = "" if math.isnan(low) else f" ({odds} runs: {text.span(low, high)})"
@@ -356,24 +366,29 @@ def _elsewhere(run: NextRun, answer: Answer, odds: str) -> list[Line]:
     return [[(said + ALSO, "base")]]
 
 
-def _one(run: Experiment | NextRun, interval: str, what: str) -> Line:
-    place = f"{_where(run)} on {run.fraction * 100:.3g} % of the input"
-    return [(place, "strong"), (f" ({interval}) {what}.", "base")]
+def _run_line(run: Experiment | NextRun, interval: str, what: str) -> Line:
+    where = f"{_cluster_text(run)} on {run.fraction * 100:.3g} % of the input"
+    return [(where, "strong"), (f" ({interval}) {what}.", "base")]
 
 
-def about_runs(runs: Sequence[Experiment], found: Found, layout: Layout | None) -> list[Line]:
-    """The line to paste, and what the figures mean."""
+def about_runs(
+    runs: Sequence[Experiment], report: ExperimentsReport, layout: Layout | None
+) -> list[Line]:
+    """The command to paste, and explanations of the figures."""
     if not runs:
         return []
     lines: list[Line] = [
         [("y copies, e previews: ", "muted"), (collect_line(runs, layout), "base")],
         [(EXPECTED, "muted")],
     ]
-    if found.advice is not None and found.advice.spot:
+    if report.advice is not None and report.advice.spot:
         lines.append([(INTERRUPTED, "muted")])
-    if found.plan is not None and found.narrowing is None:
-        lines.append([(OTHERS_FIT.format(model=found.method), "muted")])
-    if found.plan is not None:
-        said = (*training_words.totals(found.plan)[1:], *(n.text for n in found.plan.notices))
-        lines += [[(words.sentence(line), "muted")] for line in said]
+    if report.plan is not None and report.narrowing is None:
+        lines.append([(OTHERS_FIT.format(model=report.method), "muted")])
+    if report.plan is not None:
+        plan_lines = (
+            *training_text.totals(report.plan)[1:],
+            *(n.text for n in report.plan.notices),
+        )
+        lines += [[(sentences.sentence(line), "muted")] for line in plan_lines]
     return lines

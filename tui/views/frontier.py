@@ -1,4 +1,5 @@
-"""What more time or money buys: the clusters that no other beats in both, as a chart and a list."""
+"""The Frontier view: the Pareto front of time and cost among clusters of one type, as a chart and a
+list."""
 
 from __future__ import annotations
 
@@ -7,9 +8,9 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from tui import format as text
-from tui.changes import FollowPoint, SelectPoint
+from tui.changes import SelectPoint, SetGoalFromPoint
 from tui.state import PlanState
-from tui.views import chart_axes, compositions, words
+from tui.views import chart_axes, compositions, sentences
 from tui.views.curves import WAITING, intervals, thresholds
 from tui.views.marks import Marks
 from tui.views.pages import FRONTIER_LIST
@@ -27,8 +28,8 @@ if TYPE_CHECKING:
     from tui.panels import Panels
 
 CHART = "frontier-chart"
-_NEAR = 4.0
-"""A deadline up to so many times the slowest point is drawn."""
+_DRAWN_DEADLINE_RATIO = 4.0
+"""A deadline up to this multiple of the slowest point is drawn."""
 
 TITLE = "Frontier: none is both faster and cheaper"
 TITLE_OF_MIX = "Frontier of one type: none but a mix is both faster and cheaper"
@@ -37,7 +38,7 @@ COLUMNS = (
     *compositions.COLUMNS[:-1],
     Column(title="than next faster", shrink=True, least=22, priority=3),
 )
-"""Those of the compositions, with a step in place of the note."""
+"""The columns of the compositions, with the trade-off in place of the note."""
 
 
 def fill(panels: Panels) -> list[Widget]:
@@ -53,22 +54,22 @@ def fill(panels: Panels) -> list[Widget]:
 
 
 def show(panels: Panels, answer: Answer) -> None:
-    """The frontier, and where the cursor stands on it."""
+    """Show the frontier, and the cursor on it."""
     look(panels, answer)
     best = answer.report.recommendation.recommended
-    panels.entitle(FRONTIER_LIST, TITLE_OF_MIX if best and best.instance is None else TITLE)
+    panels.set_title(FRONTIER_LIST, TITLE_OF_MIX if best and best.instance is None else TITLE)
     show_rows(panels, answer)
 
 
 def show_rows(panels: Panels, answer: Answer) -> None:
-    """The list, in the cells that there are for it."""
+    """Fill the list, with columns for its width."""
     points = answer.report.recommendation.frontier[:]
-    place = cursor(panels.state, answer, points)
+    cursor_index = cursor(panels.state, answer, points)
     narrow = compositions.is_narrow(panels, FRONTIER_LIST)
-    listed = rows(answer, points, panels.marks)
+    table_rows = rows(answer, points, panels.marks)
     columns: tuple[Column, ...] = COLUMNS
     if narrow:
-        listed = [compositions.in_few_cells(row, panels.glyphs.ellipsis) for row in listed]
+        table_rows = [compositions.in_few_cells(row, panels.glyphs.ellipsis) for row in table_rows]
         columns = tuple(
             column._replace(least=compositions.NARROW_MIX)
             if column.title == "composition"
@@ -76,28 +77,34 @@ def show_rows(panels: Panels, answer: Answer) -> None:
             for column in COLUMNS
         )
     names = tuple(tuple(choice.composition.items()) for choice in points)
-    # The cursor goes with the recommendation until somebody moves it.
-    follows = place if panels.state.point is None else None
+    # The cursor follows the recommendation until the user moves it.
+    tracked_index = cursor_index if panels.state.point is None else None
     panels.show_list(
-        FRONTIER_LIST, listed, keys=(names, follows, narrow), cursor=place, columns=columns
+        FRONTIER_LIST,
+        table_rows,
+        keys=(names, tracked_index, narrow),
+        cursor=cursor_index,
+        columns=columns,
     )
 
 
 def look(panels: Panels, answer: Answer) -> None:
-    """What the crosshair and a zoom change: it reads another point than the list's cursor."""
+    """Redraw what the crosshair and a zoom change: the crosshair may be at another point than the
+    cursor."""
     state = panels.state
     points = answer.report.recommendation.frontier[:]
-    place = cursor(state, answer, points)
+    index = cursor(state, answer, points)
     if state.crosshair is not None and points:
         at = state.crosshair
-        place = min(range(len(points)), key=lambda index: abs(points[index].seconds - at))
-    panels.chart(CHART).show(chart(state, answer, points, place))
-    panels.entitle(CHART, chart_axes.title(state, CHART))
-    panels.prose("point").show(about(answer, points, place))
+        index = min(range(len(points)), key=lambda i: abs(points[i].seconds - at))
+    panels.chart(CHART).show(chart(state, answer, points, index))
+    panels.set_title(CHART, chart_axes.title(state, CHART))
+    panels.prose("point").show(about(answer, points, index))
 
 
 def cursor(state: PlanState, answer: Answer, points: Sequence[Choice]) -> int:
-    """The place of the chosen point, else of the best composition, else of the nearest to it."""
+    """Index of the selected point, else of the best composition, else of the point nearest to
+    it."""
     named = [(choice.instance, choice.nodes) for choice in points]
     if state.point in named:
         return named.index(state.point)
@@ -105,21 +112,21 @@ def cursor(state: PlanState, answer: Answer, points: Sequence[Choice]) -> int:
     if best is None or not points:
         return 0
     seconds = best.seconds
-    return min(range(len(points)), key=lambda place: abs(points[place].seconds - seconds))
+    return min(range(len(points)), key=lambda i: abs(points[i].seconds - seconds))
 
 
-def chart(state: PlanState, answer: Answer, points: Sequence[Choice], place: int) -> ChartData:
-    """Cost against time, the goal's two lines, the recommended point and the one at the cursor."""
+def chart(state: PlanState, answer: Answer, points: Sequence[Choice], index: int) -> ChartData:
+    """Cost against time: the goal's two lines, the recommended point and the one at the cursor."""
     if not points:
         return ChartData(message="no type can be predicted and priced")
     seconds = [choice.seconds for choice in points]
     costs = [choice.cost_usd or 0.0 for choice in points]
-    at_cursor = points[place]
-    marked = [Point(x=at_cursor.seconds, y=costs[place], label=words.composition(at_cursor))]
+    at_cursor = points[index]
+    marked = [Point(x=at_cursor.seconds, y=costs[index], label=sentences.composition(at_cursor))]
     best = answer.report.recommendation.recommended
     if best is not None and best.composition != at_cursor.composition:
         marked.insert(0, Point(x=best.seconds, y=best.cost_usd or 0.0, label="recommended"))
-    # A cluster that one owns costs nothing: there is no logarithm of that.
+    # A cluster of owned nodes costs nothing, and zero has no logarithm.
     log = min(costs) > 0.0
     deadline = thresholds(state.deadline_seconds, "deadline", time_text, vertical=True)
     return ChartData(
@@ -129,7 +136,7 @@ def chart(state: PlanState, answer: Answer, points: Sequence[Choice], place: int
             "frontier_time",
             kind="time",
             title="time",
-            high=_reach(seconds[-1], state.deadline_seconds),
+            high=_time_axis_end(seconds[-1], state.deadline_seconds),
         ),
         y=chart_axes.axis(state, "frontier_cost", kind="money", log=log),
         thresholds=(*deadline, *thresholds(state.budget_usd, "budget", money_text)),
@@ -140,15 +147,15 @@ def chart(state: PlanState, answer: Answer, points: Sequence[Choice], place: int
     )
 
 
-def _reach(slowest: float, deadline: float | None) -> float | None:
-    """The end of the axis of time: the deadline too where it is not far."""
-    if deadline is None or not slowest < deadline <= slowest * _NEAR:
+def _time_axis_end(slowest: float, deadline: float | None) -> float | None:
+    """The end of the time axis: extended to the deadline where that is near."""
+    if deadline is None or not slowest < deadline <= slowest * _DRAWN_DEADLINE_RATIO:
         return None
     return deadline * 1.05
 
 
 def meets(answer: Answer, choice: Choice) -> bool:
-    """Whether a cluster satisfies the goal that was asked."""
+    """Whether a cluster meets the goal."""
     goal = answer.report.goal
     if goal.budget_usd is not None and (choice.cost_usd is None or choice.cost_usd > goal.most_usd):
         return False
@@ -160,7 +167,8 @@ def meets(answer: Answer, choice: Choice) -> bool:
 
 
 def rows(answer: Answer, points: Sequence[Choice], marks: Marks) -> list[Row]:
-    """The points from the fastest to the cheapest, each with what it saves over the one before."""
+    """The points from the fastest to the cheapest, each with what it saves over the next faster
+    one."""
     best = answer.report.recommendation.recommended
     steps = ["", *(step(faster, slower) for faster, slower in pairwise(points))]
     return [
@@ -170,7 +178,7 @@ def rows(answer: Answer, points: Sequence[Choice], marks: Marks) -> list[Row]:
             else ("", "plain")
             if meets(answer, choice)
             else (marks.missed, "bad"),
-            words.composition(choice),
+            sentences.composition(choice),
             text.seconds(choice.seconds),
             text.span_cell(choice.low, choice.high),
             text.usd_cell(choice.cost_usd),
@@ -183,51 +191,57 @@ def rows(answer: Answer, points: Sequence[Choice], marks: Marks) -> list[Row]:
 
 
 def step(faster: Choice, slower: Choice) -> str:
-    """What waiting longer saves: "+10 s saves $0.12"."""
-    return f"+{_longer(faster, slower)} saves {_dearer(faster, slower)}"
+    """The trade-off of a slower point: "+10 s saves $0.12"."""
+    return f"+{_time_difference(faster, slower)} saves {_cost_difference(faster, slower)}"
 
 
-def _longer(faster: Choice, slower: Choice) -> str:
-    """A difference of times, in the cells that it has in the table."""
+def _time_difference(faster: Choice, slower: Choice) -> str:
+    """The difference of two times, formatted for the table."""
     return text.time_difference(slower.seconds, faster.seconds)
 
 
-def _dearer(faster: Choice, slower: Choice) -> str:
-    """A difference of costs, likewise."""
+def _cost_difference(faster: Choice, slower: Choice) -> str:
+    """The difference of two costs, likewise."""
     usd = (faster.cost_usd or 0.0) - (slower.cost_usd or 0.0)
     return "<$0.001" if usd < 0.001 else text.usd(usd, figures=2)
 
 
-def about(answer: Answer, points: Sequence[Choice], place: int) -> list[Line]:
-    """The point under the cursor: what it promises, and what the next faster one would cost."""
+def about(answer: Answer, points: Sequence[Choice], index: int) -> list[Line]:
+    """The point under the cursor: its time and cost, and what the next faster one would cost."""
     if not points:
         return []
-    choice, confidence = points[place], answer.report.goal.confidence
-    line: list[Span] = [(words.composition(choice), "strong"), (" takes ", "base")]
-    line.append((f"{text.seconds(choice.seconds)} ({words.in_words(choice, confidence)})", "base"))
-    line += words.cost(choice)
-    if place:
-        faster = points[place - 1]
-        more = f"; {_dearer(faster, choice)} more buys {_longer(faster, choice)} less"
-        line.append((more, "base"))
-    promised = time_text(followed(answer, place).seconds)
+    choice, confidence = points[index], answer.report.goal.confidence
+    line: list[Span] = [(sentences.composition(choice), "strong"), (" takes ", "base")]
+    line.append(
+        (
+            f"{text.seconds(choice.seconds)} ({sentences.interval_in_words(choice, confidence)})",
+            "base",
+        )
+    )
+    line += sentences.cost(choice)
+    if index:
+        faster = points[index - 1]
+        cost, time = _cost_difference(faster, choice), _time_difference(faster, choice)
+        line.append((f"; {cost} more buys {time} less", "base"))
+    promised = time_text(goal_action(answer, index).seconds)
     return [[*line, (f". Enter: deadline {promised}.", "muted")]]
 
 
-def selection(answer: Answer, place: int) -> SelectPoint:
-    """What the cursor on a row asks for."""
-    choice = answer.report.recommendation.frontier[place]
+def select_action(answer: Answer, index: int) -> SelectPoint:
+    """The action for the cursor on a row."""
+    choice = answer.report.recommendation.frontier[index]
     return SelectPoint(str(choice.instance), int(choice.nodes or 1))
 
 
-def followed(answer: Answer, place: int) -> FollowPoint:
-    """What enter on a row asks for: the shortest deadline that the cluster meets."""
+def goal_action(answer: Answer, index: int) -> SetGoalFromPoint:
+    """The action for Enter on a row: the shortest deadline that the cluster meets becomes the
+    goal."""
     report = answer.report
-    choice = report.recommendation.frontier[place]
-    promised = answer.built.plan.promised(choice, confidence=report.goal.confidence)
-    return FollowPoint(promised, int(choice.nodes or 1))
+    choice = report.recommendation.frontier[index]
+    achievable_seconds = answer.built.plan.promised(choice, confidence=report.goal.confidence)
+    return SetGoalFromPoint(achievable_seconds, int(choice.nodes or 1))
 
 
-def said(follow: FollowPoint) -> str:
-    """A notice for what enter did."""
+def goal_notice(follow: SetGoalFromPoint) -> str:
+    """The notice for what Enter did."""
     return f"deadline {time_text(follow.seconds)}, no budget: the cheapest that keeps it is shown"

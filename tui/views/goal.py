@@ -1,4 +1,4 @@
-"""The sliders: deadline, budget, data size, maximum nodes, confidence."""
+"""The sliders of the goal: deadline, budget, data size, most nodes, confidence."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import engine
 from tui.arguments.options import parse_wait
 from tui.changes import Action, SetBudget, SetConfidence, SetDeadline, SetMaxNodes, SetScale
 from tui.reducer import nice_seconds
-from tui.state import LEAST_SCALE, MAX_NODES, MOST_SCALE, PlanState
+from tui.state import MAX_NODES, MAX_SCALE, MIN_SCALE, PlanState
 from tui.views.bars import Bar
 from tui.widgets.glyphs import Glyphs
 from tui.widgets.numbers import bytes_text, money_text, number_of, number_text, shortest, time_text
@@ -29,17 +29,18 @@ _DEADLINE_SPAN = 40.0
 _BUDGET_SPAN = 30.0
 
 _ROUNDED_BY = 0.006
-"""The share by which a size in three digits may differ from the end of the slider that it names."""
+"""Relative rounding error of a displayed size: a size typed as displayed at the slider's end is
+accepted."""
 
 
 @dataclass(frozen=True)
 class Ranges:
-    """What the sliders reach, and how the data size reads.
+    """The ranges of the sliders, and the unit of the data size.
 
     Args:
-        seconds: the time that deadlines are near to; usd: the cost that budgets are near to.
-        input_size: of the largest run, None where it is not known; `unit` is what it counts.
-        known: whether evidence told; before it nothing says where a goal would begin.
+        seconds: typical time of a deadline; usd: typical cost of a budget.
+        input_size: of the largest run, None where not known; `unit` is its unit.
+        known: whether evidence set the ranges; before that they say nothing about sensible goals.
     """
 
     seconds: float = 1800.0
@@ -61,29 +62,31 @@ class Ranges:
         return _one_digit(self.usd / _BUDGET_SPAN), _one_digit(self.usd * _BUDGET_SPAN * 10)
 
     def size_text(self, scale: float) -> str:
-        """The input at a multiple of the largest run: "2.1 TB", or "3x" where it is not known."""
+        """The input at a multiple of the largest run: "2.1 TB", or "3x" where its size is not
+        known."""
         if self.input_size is None:
             return f"{shortest(scale, 3)}x"
         amount = self.input_size * scale
         return bytes_text(float(f"{amount:.3g}")) if self.unit == "bytes" else number_text(amount)
 
     def parse_size(self, typed: str) -> float:
-        """The multiple that "3x", "2TB" or a number in the evidence's own unit names.
+        """The multiple of the largest run that "3x", "2TB" or a number in the evidence's own unit
+        means.
 
         Raises:
             BadInput: for anything else, and for what is beyond the slider: a state holds no more.
         """
         times = self._times(typed)
         engine.check_times(times, typed)
-        held = min(max(times, LEAST_SCALE), MOST_SCALE)
-        if not math.isclose(times, held, rel_tol=_ROUNDED_BY):
-            least, most = self.size_text(LEAST_SCALE), self.size_text(MOST_SCALE)
+        clamped = min(max(times, MIN_SCALE), MAX_SCALE)
+        if not math.isclose(times, clamped, rel_tol=_ROUNDED_BY):
+            least, most = self.size_text(MIN_SCALE), self.size_text(MAX_SCALE)
             raise engine.BadInput(
                 f"{typed!r} is {shortest(times, 3)} times the input of the runs: the planner goes "
                 f"from {least} to {most}",
                 remedy="add a log near that input; sparkplan predict --input-size goes further",
             )
-        return held
+        return clamped
 
     def _times(self, typed: str) -> float:
         times = engine.parse_times(typed)
@@ -109,7 +112,7 @@ def _one_digit(value: float) -> float:
 
 
 def action_of(name: str, value: float | None) -> Action:
-    """What a slider at a value asks for."""
+    """The action for a slider at a value."""
     if name == "deadline":
         return SetDeadline(value)
     if name == "budget":
@@ -141,7 +144,7 @@ def parse_nodes(typed: str) -> int:
 
 
 def value_of(state: PlanState, name: Name) -> float | None:
-    """Where a slider stands in a state."""
+    """The value of a slider in a state."""
     values: dict[Name, float | None] = {
         "deadline": state.deadline_seconds,
         "budget": state.budget_usd,
@@ -153,14 +156,14 @@ def value_of(state: PlanState, name: Name) -> float | None:
 
 
 def scale_of(name: Name, ranges: Ranges) -> tuple[Scale, Stops]:
-    """The track of a slider and where its steps land."""
+    """The track of a slider and its stops."""
     if name == "confidence":
         return DiscreteScale(CONFIDENCES), discrete_stops(CONFIDENCES)
     if name == "nodes":
         stops = log_stops(1.0, float(MAX_NODES), "count", least=1.0)
         return LogScale(1.0, float(MAX_NODES)), stops
     if name == "size":
-        return _log(LEAST_SCALE, MOST_SCALE, "number")
+        return _log(MIN_SCALE, MAX_SCALE, "number")
     if name == "budget":
         return _log(*ranges.budgets, "money")
     return _log(*ranges.deadlines, "time")
@@ -171,7 +174,7 @@ def _log(low: float, high: float, kind: Literal["number", "money", "time"]) -> t
 
 
 class GoalPanel(Container):
-    """The five sliders; tells `Moved` with the action that a slider asks for."""
+    """The five sliders; posts `Moved` with the action for the new value."""
 
     LABELS: dict[Name, str] = {  # noqa: RUF012 - never changed
         "deadline": "Deadline",
@@ -183,7 +186,7 @@ class GoalPanel(Container):
 
     @dataclass(eq=False, repr=False)
     class Moved(Message):
-        """A slider moved; a later message of the same slider stands for all queued ones."""
+        """A slider moved; a later message of the same slider replaces all that are queued."""
 
         name: str
         action: Action
@@ -194,13 +197,13 @@ class GoalPanel(Container):
 
     @dataclass(eq=False, repr=False)
     class Refused(Message):
-        """Typed text was not understood."""
+        """Typed text could not be parsed."""
 
         text: str
 
     @dataclass(eq=False, repr=False)
     class Typing(Message):
-        """Whether a value is typed into a slider from now on."""
+        """Typing a value into a slider has begun or ended."""
 
         editing: bool
 
@@ -223,7 +226,7 @@ class GoalPanel(Container):
                 format=self._formatter(name),
                 errors=(engine.EngineError,),
                 allow_off=name in ("deadline", "budget"),
-                adrift=not self._ranges.known,
+                start_unknown=not self._ranges.known,
                 label_width=10,
                 value_width=8,
                 glyphs=self._glyphs,
@@ -236,7 +239,7 @@ class GoalPanel(Container):
         return self.query_one(f"#{name}", Slider)
 
     def show(self, state: PlanState, ranges: Ranges) -> None:
-        """Show a state; ranges change only with the evidence, so that knobs stay where they are."""
+        """Show a state; ranges change only with the evidence, so that knobs keep their places."""
         for name in self.LABELS:
             value, slider = value_of(state, name), self.slider(name)
             if ranges != self._ranges:
@@ -247,13 +250,13 @@ class GoalPanel(Container):
                 slider.set_value(value)
 
     def on_slider_changed(self, event: Slider.Changed) -> None:
-        """Say what the slider asks for."""
+        """Post the action for the slider's value."""
         event.stop()
         name = str(event.slider.id)
         self.post_message(self.Moved(name, action_of(name, event.value)))
 
-    def on_slider_adrift(self, event: Slider.Adrift) -> None:
-        """Say why the slider stays: the evidence tells where deadlines and budgets are near."""
+    def on_slider_start_unknown(self, event: Slider.StartUnknown) -> None:
+        """Say why the slider does not move: only evidence gives a sensible first value."""
         event.stop()
         example = "45m" if event.slider.id == "deadline" else "$5"
         self.post_message(self.Refused(f"nothing is read yet: press enter and type {example}"))
@@ -275,7 +278,8 @@ class GoalPanel(Container):
         return formats[name]
 
     def _parser(self, name: Name) -> Callable[[str], float]:
-        """Typed text as a value; what is refused is also said where there is room for it."""
+        """A parser of typed text whose refusals are also posted, to be shown where there is
+        room."""
 
         def parse(typed: str) -> float:
             try:
@@ -283,7 +287,7 @@ class GoalPanel(Container):
             except engine.EngineError as error:
                 self.post_message(self.Refused(str(error)))
                 raise
-            self._reach(name, value)
+            self._widen_range(name, value)
             return value
 
         return parse
@@ -300,7 +304,7 @@ class GoalPanel(Container):
             return engine.parse_confidence(typed)
         return float(parse_nodes(typed))
 
-    def _reach(self, name: Name, value: float) -> None:
+    def _widen_range(self, name: Name, value: float) -> None:
         """Widen a track to a typed value outside it: the user knows better than a default."""
         slider = self.slider(name)
         scale, _ = scale_of(name, self._ranges)

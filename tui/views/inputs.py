@@ -1,4 +1,4 @@
-"""What the plan rests on: evidence, prices, candidates, billing, model; each row can be changed."""
+"""The Inputs panel: evidence, prices, candidates, billing, model; each row can be changed."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 import engine
 from tui import format as text
-from tui.mixing import most_types
+from tui.input_text import job_text, limit_text
+from tui.mixing import max_types
 from tui.state import PlanState
 from tui.views.marks import Marks
 from tui.widgets.table import Cell, Column, Row
-from tui.words import job_words, limit_words
 
 if TYPE_CHECKING:
     from engine import Catalog, Profile
-    from tui.answers import Answer, Built
+    from tui.answers import Answer, BuiltPlan
 
 COLUMNS = (
     Column(title="Input", width=7),
@@ -34,50 +34,52 @@ ROWS = (
     "model",
     "job",
 )
-"""Action of the app that each row stands for, from top to bottom."""
+"""The app's action for each row, from top to bottom."""
 
 VALUE_CELLS = 22
-"""Cells of a value in the panel."""
+"""Width of a value in the panel."""
 
 NOT_SAID = "not said in the log"
 
 
-def rows(state: PlanState, built: Built | None, answer: Answer | None, marks: Marks) -> list[Row]:
-    """The rows of the inputs panel, in the order of `ROWS`."""
+def rows(
+    state: PlanState, built: BuiltPlan | None, answer: Answer | None, marks: Marks
+) -> list[Row]:
+    """The rows of the panel, in the order of `ROWS`."""
     profile = built.profile if built else None
     catalog = built.catalog if built else None
-    read = source(state, profile, jobs=built.jobs if built else None)
-    if profile is not None and len(read) > VALUE_CELLS:
-        read = _job_name(profile)  # how many runs is said in the header as well
-    found: list[Row] = [
-        ("Source", read, "o"),
+    source_text = source(state, profile, jobs=built.jobs if built else None)
+    if profile is not None and len(source_text) > VALUE_CELLS:
+        source_text = _job_name(profile)  # how many runs is said in the header as well
+    table_rows: list[Row] = [
+        ("Source", source_text, "o"),
         ("Kind", category(state, profile), "g"),
         ("Ran on", _ran_on_cell(state, built, marks), "w"),
         ("Prices", _prices_cell(state, catalog), "$"),
         ("Types", candidates(state, answer), "/"),
-        ("Limits", limit_words.line_of(state.limits) or "none", "b"),
-        ("Mix", mix(most_types(state, catalog)), "x"),
+        ("Limits", limit_text.line_of(state.limits) or "none", "b"),
+        ("Mix", mix(max_types(state, catalog)), "x"),
         ("Billing", billing(state, catalog, marks), "s"),
         ("Model", model(state, built), "m"),
     ]
-    asked = job(built)
-    return [*found, ("Job", asked, "J")] if asked else found
+    job_text = job(built)
+    return [*table_rows, ("Job", job_text, "J")] if job_text else table_rows
 
 
-def job(built: Built | None) -> str:
-    """The parameters and iterations that are planned for; "" where the runs know of none."""
+def job(built: BuiltPlan | None) -> str:
+    """The planned parameters and iterations; "" where the runs have none."""
     if built is None or built.workflow is not None:
         return ""
-    return job_words.shown(built.plan.surface.workload)
+    return job_text.display_text(built.plan.surface.workload)
 
 
-def model(state: PlanState, built: Built | None) -> str:
-    """The model that answers: a workflow has one of its own."""
+def model(state: PlanState, built: BuiltPlan | None) -> str:
+    """The model that answers; a workflow has its own."""
     return state.model if built is None or built.jobs is None else built.plan.fitted.model
 
 
 def source(state: PlanState, profile: Profile | None, *, jobs: int | None = None) -> str:
-    """The name of the job and how many runs of it there are, or how many `jobs` a workflow has."""
+    """The name of the job and its number of runs, or how many `jobs` a workflow has."""
     if profile is None:
         return ", ".join(state.sources)
     if jobs is not None:
@@ -91,61 +93,64 @@ def source(state: PlanState, profile: Profile | None, *, jobs: int | None = None
 
 
 def _job_name(profile: Profile) -> str:
-    """The name of the job; of several that are taken as one, how many others there are."""
+    """The name of the job; where several applications are taken as one, how many others there
+    are."""
     others = max(1, len(applications(profile))) - 1
     return f"{profile.name} + {text.counted(others, 'other')}" if others else profile.name
 
 
 def applications(profile: Profile) -> frozenset[str]:
-    """The applications that the runs are of, as far as they say."""
+    """The applications of the runs, as far as they are known."""
     return frozenset(run.application for run in profile.runs if run.application)
 
 
 def category(state: PlanState, profile: Profile | None) -> str:
-    """What kind of job it is."""
+    """The kind of job."""
     known = state.category or (profile.category if profile else None)
     return known or "not known"
 
 
 def ran_on(state: PlanState, profile: Profile | None) -> str | None:
-    """The instance types that were measured; None where nobody says."""
+    """The instance types that were measured; None where they are not known."""
     if state.ran_on is not None:
         return state.ran_on
     names = profile.instance_types if profile else ()
     return ", ".join(names) or None
 
 
-def must_ask(state: PlanState, built: Built | None) -> bool:
-    """Whether the evidence does not say where it ran, so that speed is only assumed."""
+def ran_on_unknown(state: PlanState, built: BuiltPlan | None) -> bool:
+    """Whether the evidence does not say where it ran, so that its speed is only assumed."""
     return built is not None and bool(built.profile.runs) and ran_on(state, built.profile) is None
 
 
-def questions(state: PlanState, built: Built) -> str:
-    """What only the user can say of new evidence, and its answer hangs on; "" for nothing."""
+def questions(state: PlanState, built: BuiltPlan) -> str:
+    """Questions about new evidence that only the user can answer and that the result depends on; ""
+    for none."""
     several = len(applications(built.profile)) if built.workflow is None else 0
-    asked = []
+    parts = []
     if several > 1:
-        asked.append(
+        parts.append(
             f"{several} applications are taken as one job: press o and open the logs of one, or "
             "plan each with sparkplan fleet."
         )
-    if must_ask(state, built):
-        asked.append("Where did it run? The log does not say; a median machine is assumed: press w")
-    return " ".join(asked)
+    if ran_on_unknown(state, built):
+        parts.append("Where did it run? The log does not say; a median machine is assumed: press w")
+    return " ".join(parts)
 
 
-def _ran_on_cell(state: PlanState, built: Built | None, marks: Marks) -> Cell:
-    if must_ask(state, built):
+def _ran_on_cell(state: PlanState, built: BuiltPlan | None, marks: Marks) -> Cell:
+    if ran_on_unknown(state, built):
         return f"{NOT_SAID} {marks.warning}", "warn"
     return ran_on(state, built.profile if built else None) or "not known"
 
 
 def _prices_cell(state: PlanState, catalog: Catalog | None) -> str:
-    """What the header has room to say by the catalog's name: whether DBUs are in the prices."""
-    said = prices(state, catalog)
+    """Region and date of the prices, and whether they include DBUs: the header has the catalog's
+    name for that."""
+    region_and_date = prices(state, catalog)
     if catalog is None or catalog.billing.usd_per_dbu is None:
-        return said
-    return said.replace(catalog.region, f"{catalog.region} +DBU", 1)
+        return region_and_date
+    return region_and_date.replace(catalog.region, f"{catalog.region} +DBU", 1)
 
 
 def prices(state: PlanState, catalog: Catalog | None) -> str:
@@ -157,27 +162,27 @@ def prices(state: PlanState, catalog: Catalog | None) -> str:
 
 
 def candidates(state: PlanState, answer: Answer | None) -> str:
-    """How many types are compared, and by what they were chosen."""
+    """How many types are compared, and by which globs they were chosen."""
     globs = " ".join(state.instances)
     if answer is None:
         return globs or "default"
-    found = answer.report.recommendation
-    best = found.recommended
+    recommendation = answer.report.recommendation
+    best = recommendation.recommended
     one_type = best is not None and best.instance is not None
-    compared = len(found.rejected) + len(found.alternatives) + one_type
-    hidden = sum(found.hidden.values())
+    compared = len(recommendation.rejected) + len(recommendation.alternatives) + one_type
+    hidden = sum(recommendation.hidden.values())
     if globs:
         return f"{globs} ({compared})"
     return f"{compared:,} ({hidden:,} hidden)" if hidden else f"all {compared:,}"
 
 
 def mix(types: int) -> str:
-    """How many types a cluster may have."""
+    """The most types per cluster, in words."""
     return "one type" if types == 1 else f"up to {types} types"
 
 
 def billing(state: PlanState, catalog: Catalog | None, marks: Marks) -> str:
-    """On demand or spot, the discount, and what the managed service takes."""
+    """On demand or spot, the discount, and the surcharge of the managed service."""
     rented = "spot" if state.spot else "on demand"
     if state.spot and state.limits.max_spot is not None:
         rented = f"spot up to {100.0 * state.limits.max_spot:.3g} %"

@@ -1,4 +1,4 @@
-"""The keys at the foot: what can be done where the keyboard is, then what can be done anywhere."""
+"""The keys at the foot: first those of the focused widget, then those of the app."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from tui.widgets.slider import Slider
 from tui.widgets.table import Table
 
 SCROLLED = ("gantt", "stage-gantt")
-"""Charts that scroll as texts do."""
+"""Charts that scroll like texts."""
 
 ENTER = {"inputs": "change", "frontier-list": "deadline", "pins": "return"}
-"""What enter does in a table, where it does anything."""
+"""What Enter does in a table, where it does anything."""
 
 CHARTED: tuple[View, ...] = ("curves", "frontier")
-"""Views with charts that a crosshair reads."""
+"""Views with charts that have a crosshair."""
 
 CLEARED = ("deadline", "budget")
 """Sliders that can be switched off."""
 
 OF_TYPES = ("inputs", "short")
-"""Tables where `/` chooses the candidate types; every other one is filtered by what is typed."""
+"""Tables in which `/` chooses the candidate types; in every other one it filters the rows."""
 
 
 class Key(NamedTuple):
-    """A key, what it does, and the action of the app that a click on it runs ("" for none)."""
+    """A key, what it does, and the app's action that a click on it runs ("" for none)."""
 
     key: str
     what: str
@@ -49,13 +49,12 @@ ZOOM_ALL, LOG_Y = Key("a", "all", "zoom('all')"), Key("Y", "log", "log('y')")
 SAVE = Key("E", "save", "save_chart")
 
 TYPED = (Key("⏎", "take"), Key("esc", "cancel"))
-"""While a value is typed into a slider every other key is text."""
+"""Keys while a value is typed into a slider: every other key is text."""
 
 
 def list_at(focused: Widget | None, view: View) -> str:
     """The id of the list that `/` filters; empty where it chooses the candidate types: among the
-    inputs, and where there are curves. In the list of all compositions it filters what is planned.
-    """
+    inputs, and in the Curves view."""
     if isinstance(focused, Table) and focused.id not in OF_TYPES:
         return str(focused.id)
     if view == "compositions":
@@ -66,24 +65,39 @@ def list_at(focused: Widget | None, view: View) -> str:
 
 
 def keys(focused: Widget | None, view: View, *, narrow: bool) -> tuple[list[Key], list[Key]]:
-    """The keys at the left, the most particular first, and those at the right end; where columns
-    are few, those that every list has give way to what nobody could guess: undo and jump."""
+    """The keys at the left, the most specific first, and those at the right end. With few columns,
+    the keys that every list has give way to undo and jump, which nobody could guess."""
     if isinstance(focused, Slider) and focused.editing:
         return list(TYPED), [QUIT]
-    here = _narrow(focused) if narrow else _wide(focused)
+    focused_keys = _narrow(focused) if narrow else _wide(focused)
     slash = FILTER if list_at(focused, view) else TYPES
     if not narrow:
         read = [READ] if view in CHARTED and not isinstance(focused, Chart) else []
-        return [*here, slash, OPEN, EXPORT, UNDO, JUMP, COPY, PIN, *read, COMMAND], [
+        return [*focused_keys, slash, OPEN, EXPORT, UNDO, JUMP, COPY, PIN, *read, COMMAND], [
             Key("^p", "actions", "palette"),
             QUIT,
         ]
-    last = [Key("^p", "more", "palette"), QUIT]
+    right_keys = [Key("^p", "more", "palette"), QUIT]
     if isinstance(focused, Chart):
-        return [*here, UNDO, JUMP], last
+        return [*focused_keys, UNDO, JUMP], right_keys
     if isinstance(focused, Table):
-        return [*here, *([] if slash is TYPES else [slash]), EXPORT, UNDO, JUMP, OPEN], last
-    return [*here, *([] if slash is TYPES else [slash]), OPEN, EXPORT, UNDO, JUMP, NEXT], last
+        return [
+            *focused_keys,
+            *([] if slash is TYPES else [slash]),
+            EXPORT,
+            UNDO,
+            JUMP,
+            OPEN,
+        ], right_keys
+    return [
+        *focused_keys,
+        *([] if slash is TYPES else [slash]),
+        OPEN,
+        EXPORT,
+        UNDO,
+        JUMP,
+        NEXT,
+    ], right_keys
 
 
 def _wide(focused: Widget | None) -> list[Key]:
@@ -114,7 +128,7 @@ def _narrow(focused: Widget | None) -> list[Key]:
 
 
 def _of_table(table: Table) -> list[Key]:
-    """What this table alone can do."""
+    """Keys of this table alone."""
     if table.id in ("next-runs", "training-runs"):
         return [Key("+ -", "budget"), Key("r", "rule", "training_plan")]
     enter = ENTER.get(str(table.id))

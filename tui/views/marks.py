@@ -1,4 +1,4 @@
-"""The few signs that stand for a meaning, in the character set of the terminal."""
+"""The marks for best, missed and warning, in the character set of the terminal."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tui.widgets.glyphs import Glyphs
 
 
 class Marks(NamedTuple):
-    """Best composition, missed goal, warning: told apart by shape, never by colour alone."""
+    """Best composition, missed goal, warning: distinguished by shape, never by colour alone."""
 
     best: str
     missed: str

@@ -12,13 +12,13 @@ from typing import NamedTuple
 
 
 class Page(NamedTuple):
-    """A view.
+    """One view.
 
     Args:
-        name, title: of the module, and on its tab; `short` where columns are few.
-        what: it answers, for the palette.
-        focus: id of the widget that the keyboard goes to.
-        filtered: id of the list that `/` filters, wherever in the view the keyboard is; "" where it
+        name, title: of the module, and on its tab; `short` is the title where columns are few.
+        what: description for the palette.
+        focus: id of the widget that gets the focus.
+        filtered: id of the list that `/` filters, wherever the focus is in the view; "" where it
             chooses the candidate types.
         blank: ids of the charts, texts and lists that say why while there is no plan.
     """
@@ -83,12 +83,12 @@ PAGES = (
 NAMES = tuple(page.name for page in PAGES)
 
 NUMBER_KEYS = 9
-"""Views that have a key of their own; those after them are reached by `[` and `]`, by their tab,
-by name in the palette, and by `:view`."""
+"""Views with a number key; those after them are reached by `[` and `]`, by their tab, by name in
+the palette, and by `:view`."""
 
 
 def key_of(name: str) -> str:
-    """The number key of a view; "" for one after the last of these."""
+    """The number key of a view; "" where it has none."""
     number = NAMES.index(name) + 1
     return str(number) if number <= NUMBER_KEYS else ""
 

@@ -1,4 +1,4 @@
-"""Text in a panel: wrapped, styled by words, scrolled by keys, repainted cell by cell."""
+"""Text in a panel: wrapped, styled in spans, scrolled by keys, repainted cell by cell."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from tui.widgets.text import cells, plain
 Tone = Literal["base", "strong", "muted", "good", "bad", "warn", "accent"]
 Span = tuple[str, Tone]
 Line = Sequence[Span]
-"""Untrusted text with a tone each; a line that is too long is wrapped, leading spaces and a first
-column hang."""
+"""Spans of untrusted text, each with a tone. A line that is too long is wrapped with a hanging
+indent: its leading spaces, or its first column."""
 
 _PARTS = re.compile(
     r"\S*\d [×x] \S+"
@@ -26,8 +26,8 @@ _PARTS = re.compile(
     r"(?:\S*\d[dhm] \d+[hms](?!\w))?\S*"
     r"|\S+(?: %\S*)?|\s+"
 )
-"""Words, a number with its unit, a time in two units, what two times lie between or a count with
-its type as one, and what is between them."""
+"""Units of wrapping: a count with its type, a number with its unit, a duration in two units, a
+range of two values, a word, or the blanks between."""
 
 
 def wrap(line: Line, width: int) -> list[list[Span]]:
@@ -44,7 +44,7 @@ def wrap(line: Line, width: int) -> list[list[Span]]:
             if blank:
                 continue
         for text, tone in word:
-            for part in _cut(text, width - used, width - indent):
+            for part in _pieces(text, width - used, width - indent):
                 if used + cell_len(part) > width:
                     rows.append([(" " * indent, "base")] if indent else [])
                     used = indent
@@ -54,9 +54,8 @@ def wrap(line: Line, width: int) -> list[list[Span]]:
 
 
 def _indent(line: Line) -> int:
-    """Cells before continuation rows: the leading spaces, and a mark with its space; or the width
-    of a first span that is a column, with spaces on both sides, or a mark, which in ASCII may be a
-    letter."""
+    """Indent of continuation rows: the leading spaces and a mark with its space; or the width of a
+    first span that is a column (spaces on both sides) or a mark, which in ASCII may be a letter."""
     first = line[0][0] if len(line) > 1 else ""
     mark = len(first) == 2 and not first[0].isspace()
     if first.strip() and first.endswith(" ") and (mark or first.startswith(" ")):
@@ -68,7 +67,7 @@ def _indent(line: Line) -> int:
 
 
 def _words(line: Line) -> Iterator[list[Span]]:
-    """Words and the spaces between them; a word may be made of several spans."""
+    """Words and the blanks between them; a word may consist of several spans."""
     word: list[Span] = []
     for text, tone in line:
         for part in _PARTS.findall(text):
@@ -80,19 +79,20 @@ def _words(line: Line) -> Iterator[list[Span]]:
         yield word
 
 
-def _cut(text: str, first: int, rest: int) -> Iterator[str]:
-    """The text in pieces: one of at most `first` cells, the others of at most `rest`."""
+def _pieces(text: str, first: int, rest: int) -> Iterator[str]:
+    """The text in pieces: the first of at most `first` cells, the others of at most `rest`."""
     if cell_len(text) <= first or cell_len(text) <= rest:
         yield text
         return
     while text:
-        room = max(1, first)
-        yield text[:room]
-        text, first = text[room:], rest
+        piece_width = max(1, first)
+        yield text[:piece_width]
+        text, first = text[piece_width:], rest
 
 
 class Prose(ScrollingFrame):
-    """Lines of styled text; scrolls where it can be focused and the text is longer."""
+    """Lines of styled text; scrolls where it is focusable and the text is longer than its
+    height."""
 
     DEFAULT_CSS = """
     Prose {
@@ -122,8 +122,8 @@ class Prose(ScrollingFrame):
     def show(self, lines: Sequence[Line]) -> None:
         """Show other lines; only cells that differ are sent.
 
-        Where the first line is another, they are read from it: an answer that is not in sight must
-        not hide in a text that was scrolled for the one before.
+        Where the first line has changed, the text is scrolled to its start: a new answer must not
+        stay hidden because the last one was scrolled.
         """
         if tuple(lines) != self._lines:
             if tuple(lines[:1]) != self._lines[:1]:
@@ -136,7 +136,7 @@ class Prose(ScrollingFrame):
         return [row for line in self._lines for row in wrap(self._safe(line), width)]
 
     def take_rows(self, most: int) -> None:
-        """Be as high as the lines are at this width: one row at least, `most` at most."""
+        """Set the height to the rows at this width: at least one, at most `most`."""
         rows = len(self.rows(max(20, self.size.width)))
         self.styles.height = min(most, max(1, rows))
 
@@ -145,7 +145,7 @@ class Prose(ScrollingFrame):
         return [(plain(text, ascii_only=ascii_only), tone) for text, tone in line]
 
     def draw(self, frame: Frame) -> None:
-        """The rows from the scroll position on, and how many there are below."""
+        """The rows from the scroll position on, and how many are below."""
         rows = self.rows(frame.width)
         self._top = max(0, min(self._top, len(rows) - frame.height))
         shown = rows[self._top : self._top + frame.height]
@@ -160,8 +160,8 @@ class Prose(ScrollingFrame):
             self._draw_more(frame, len(rows) - self._top - frame.height, shown[-1])
 
     def _draw_more(self, frame: Frame, below: int, last: Sequence[Span]) -> None:
-        """What does not fit is said at the end of the last row: how much, where one can scroll; no
-        word of that row is cut, nor a time in two units: "1m" of "1m 54s" is another time."""
+        """At the end of the last row, how many rows are below, where one can scroll. No word of
+        that row is cut, nor a duration in two units: "1m" of "1m 54s" is another time."""
         glyphs = self._glyphs
         text = f" {glyphs.below}{below} more" if self.can_focus else f" {glyphs.ellipsis}"
         text = text[: frame.width]
@@ -173,7 +173,7 @@ class Prose(ScrollingFrame):
 
 
 def _whole_words(row: Line, width: int) -> int:
-    """The cells of the words of a row that fit, without the space behind them."""
+    """Width of the words of a row that fit, without the space behind them."""
     end = used = 0
     for word in _words(row):
         used += sum(cell_len(text) for text, _ in word)
@@ -184,7 +184,7 @@ def _whole_words(row: Line, width: int) -> int:
 
 
 class Verbatim(Prose):
-    """Lines as they are, to paste: long ones are cut, with a sign, and looked along by keys."""
+    """Lines as they are, to paste: long ones are cut with a sign, and scrolled sideways by keys."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("left,h", "look_along(-1)", "Left", show=False),
@@ -194,7 +194,7 @@ class Verbatim(Prose):
     _left = 0
 
     def show(self, lines: Sequence[Line], *, first: int = 0) -> None:
-        """Show other lines from that one on, or as many before it as there is room for."""
+        """Show other lines, scrolled to line `first`, or less far where the rest has room."""
         if tuple(lines) != self.lines:
             self._left = 0
             super().show(lines)
@@ -202,27 +202,27 @@ class Verbatim(Prose):
             self.redraw()
 
     def rows(self, width: int) -> list[list[Span]]:
-        """The lines from the first cell that is seen on, in printable characters."""
+        """The lines from the first visible cell on, in printable characters."""
         safe = [self._safe(line) for line in self.lines]
         longest = max((cell_len("".join(text for text, _ in line)) for line in safe), default=0)
         self._left = max(0, min(self._left, longest - width))
-        return [_beyond(line, self._left, self._glyphs.ellipsis) for line in safe]
+        return [_scrolled_line(line, self._left, self._glyphs.ellipsis) for line in safe]
 
     def action_look_along(self, by: int) -> None:
-        """By half of what is seen: no line loses its thread."""
+        """Scroll sideways by half of the width, so that the reader keeps the context."""
         self._left = max(0, self._left + by * max(1, self.size.width // 2))
         self.redraw()
 
 
-def _beyond(line: Line, left: int, ellipsis: str) -> list[Span]:
-    """A line without what lies before the first cell that is seen; a sign stands for that."""
+def _scrolled_line(line: Line, left: int, ellipsis: str) -> list[Span]:
+    """A line without the cells left of `left`; an ellipsis stands for them."""
     row: list[Span] = []
     for text, tone in line:
         seen = cells(text)
         row.append(("".join(seen[left:]), tone))
         left = max(0, left - len(seen))
     cut = sum(cell_len(text) for text, _ in line) > sum(cell_len(text) for text, _ in row)
-    first = next((place for place, (text, _) in enumerate(row) if text), None)
+    first = next((i for i, (text, _) in enumerate(row) if text), None)
     if cut and first is not None:
         text, tone = row[first]
         row[first] = (text[cell_len(ellipsis) :], tone)

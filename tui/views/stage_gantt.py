@@ -1,5 +1,5 @@
-"""The measured and the predicted run on one time scale: what each stage takes, its waves, the
-driver's time, idle cores and the critical path. Letters and fills say what colours say."""
+"""The measured and the predicted run on one time scale: stages with their waves, driver time, idle
+cores and the critical path. Letters and fills repeat what colours say."""
 
 from __future__ import annotations
 
@@ -26,18 +26,19 @@ STAGE, SKEWED, DRIVER, IDLE = 1, 2, 4, 5
 
 WAVE, SKEW, SHORT = "|", "!", "*"
 
-LEAST_WAVE_CELLS = 3
-"""Waves are marked where each is at least so wide; narrower ones would hide the bar."""
+MIN_WAVE_CELLS = 3
+"""Wave boundaries are drawn where each wave has at least this width; closer ones would hide the
+bar."""
 
-LEAST_GAP_CELLS = 0.5
-"""Driver time shorter than so much of a cell would look longer than it is."""
+MIN_GAP_CELLS = 0.5
+"""Driver time shorter than this is not drawn: in a whole cell it would look longer than it is."""
 
 _CLOCK_SHARE = 1e-6
-"""Of the run: stages that overlap by less follow each other."""
+"""Share of the run time: stages that overlap by less are taken as consecutive."""
 
 
 class StageGantt(Gantt):
-    """Two runs above each other; what is drawn depends on how much room there is."""
+    """Two runs above each other; the detail depends on the size."""
 
     def __init__(self, *, glyphs: Glyphs, id: str | None = None) -> None:
         super().__init__(glyphs=glyphs, id=id)
@@ -52,7 +53,7 @@ class StageGantt(Gantt):
         *,
         deadline_seconds: float | None = None,
     ) -> None:
-        """Show other runs; None where a run tells no stages."""
+        """Show other runs; None where a run has no stages."""
         self._measured, self._predicted = measured, predicted
         self._deadline = deadline_seconds
         self.redraw()
@@ -66,7 +67,7 @@ class StageGantt(Gantt):
         return len(whole.rows) + _BELOW_ROWS
 
     def draw(self, frame: Frame) -> None:
-        """The chart for this much room."""
+        """Draw the chart for this size."""
         self._data = gantt_data(
             self._measured,
             self._predicted,
@@ -87,30 +88,30 @@ def gantt_data(
     rows: int,
     glyphs: Glyphs,
 ) -> GanttData:
-    """Rows of bars for `cells` cells of time and about `rows` rows.
+    """Bars for `cells` cells of time and about `rows` rows.
 
-    The first row of a run is its critical path with the driver's time between; stages that ran
-    beside it come below, idle cores last.
+    The first row of a run is its critical path with the driver time between; stages that ran in
+    parallel with it come below, idle cores last.
     """
     runs = [(name, run) for name, run in ((MEASURED, measured), (PREDICTED, predicted)) if run]
     if not runs:
         return GanttData(message="neither the evidence nor the model tells stages")
     end = max(run.seconds for _, run in runs)
-    listed: list[GanttRow] = []
-    for place, (name, run) in enumerate(runs):
-        room = (rows - len(listed)) // (len(runs) - place)
-        listed += _run_rows(name, run, end=end, cells=max(1, cells), room=room)
+    bars: list[GanttRow] = []
+    for index, (name, run) in enumerate(runs):
+        rows_left = (rows - len(bars)) // (len(runs) - index)
+        bars += _run_rows(name, run, end=end, cells=max(1, cells), rows_left=rows_left)
     within = deadline_seconds is not None and deadline_seconds < end
     marks = (deadline_seconds,) if within and deadline_seconds else ()
     density = max(1, cells) / end
-    legend = legend_of(listed, glyphs, cells_per_second=density, deadline=bool(marks))
-    return GanttData(tuple(listed), end, marks, legend)
+    legend = legend_of(bars, glyphs, cells_per_second=density, deadline=bool(marks))
+    return GanttData(tuple(bars), end, marks, legend)
 
 
 def legend_of(
     rows: list[GanttRow], glyphs: Glyphs, *, cells_per_second: float, deadline: bool
 ) -> tuple[tuple[str, int, str], ...]:
-    """What occurs in these rows, in words."""
+    """The legend: the symbols that occur in these rows."""
     spans = [span for row in rows for span in row.spans]
     letters = {
         span.letter
@@ -131,20 +132,22 @@ def legend_of(
     return tuple((letter, kind, word) for letter, kind, word, occurs in entries if occurs)
 
 
-def _run_rows(name: str, run: Timeline, *, end: float, cells: int, room: int) -> list[GanttRow]:
-    """One run: the critical path, other stages in as many lanes as have room, idle cores."""
+def _run_rows(
+    name: str, run: Timeline, *, end: float, cells: int, rows_left: int
+) -> list[GanttRow]:
+    """One run: the critical path, other stages in as many lanes as fit, idle cores."""
     path = _clipped([stage for stage in run.stages if stage.critical])
     spans = [span for stage in path for span in _stage_spans(stage, end=end, cells=cells)]
     spans += [
         Span(first, last, DRIVER, "d")
         for first, last in run.driver
-        if (last - first) * cells >= LEAST_GAP_CELLS * end
+        if (last - first) * cells >= MIN_GAP_CELLS * end
     ]
     rows = [GanttRow(name, tuple(sorted(spans, key=lambda span: span.start)))]
     others = lanes([stage for stage in run.stages if not stage.critical], run.seconds)
-    most = max(1, room - 2)
-    for place, lane in enumerate(others[:most]):
-        hidden = sum(map(len, others[most:])) if place == most - 1 else 0
+    max_lanes = max(1, rows_left - 2)
+    for index, lane in enumerate(others[:max_lanes]):
+        hidden = sum(map(len, others[max_lanes:])) if index == max_lanes - 1 else 0
         beside = [span for stage in lane for span in _stage_spans(stage, end=end, cells=cells)]
         rows.append(GanttRow(f"  +{hidden} more" if hidden else "  beside", tuple(beside)))
     idle = _idle_spans(run, end=end, cells=cells)
@@ -152,8 +155,8 @@ def _run_rows(name: str, run: Timeline, *, end: float, cells: int, room: int) ->
 
 
 def _clipped(path: list[StageSpan]) -> list[StageSpan]:
-    """Each stage up to where the next begins: one may begin while the last tasks of the one whose
-    cores it waited for still run."""
+    """Each stage ends where the next begins: a stage may begin while the last tasks of the one that
+    it waited for still run."""
     ends = [stage.start_seconds for stage in path[1:]] + [math.inf]
     return [
         replace(stage, end_seconds=min(stage.end_seconds, max(stage.start_seconds, end)))
@@ -162,28 +165,29 @@ def _clipped(path: list[StageSpan]) -> list[StageSpan]:
 
 
 def lanes(stages: list[StageSpan], seconds: float) -> list[list[StageSpan]]:
-    """Stages in as few lanes as they need so that none overlaps another, in order of start."""
-    found: list[list[StageSpan]] = []
+    """Stages in as few lanes as possible without overlap (first fit), in order of start."""
+    packed: list[list[StageSpan]] = []
     for stage in sorted(stages, key=lambda stage: stage.start_seconds):
         start = stage.start_seconds + _CLOCK_SHARE * seconds
-        for lane in found:
+        for lane in packed:
             if lane[-1].end_seconds <= start:
                 lane.append(stage)
                 break
         else:
-            found.append([stage])
-    return found
+            packed.append([stage])
+    return packed
 
 
 def _stage_spans(stage: StageSpan, *, end: float, cells: int) -> list[Span]:
-    """A bar that begins with the stage's number, cut where waves end if that can be seen."""
+    """A bar that begins with the stage's number, divided at the ends of waves where these are
+    visible."""
     skewed = stage.bottleneck == "skew"
     kind = SKEWED if skewed else STAGE
     caption = f"{stage.stage_id}{SKEW if skewed else ''}"
     letter = SKEW if skewed else SHORT
     first, strong = stage.start_seconds, stage.critical
     wave = stage.seconds / stage.waves if stage.waves and stage.waves > 1.0 else stage.seconds
-    if wave * cells < LEAST_WAVE_CELLS * end:
+    if wave * cells < MIN_WAVE_CELLS * end:
         wave = stage.seconds
     spans: list[Span] = []
     while first < stage.end_seconds - 1e-9 * end or not spans:
@@ -199,7 +203,7 @@ def _stage_spans(stage: StageSpan, *, end: float, cells: int) -> list[Span]:
 
 
 def _idle_spans(run: Timeline, *, end: float, cells: int) -> tuple[Span, ...]:
-    """One digit per cell: tenths of the cores without a task; nothing where that is not known."""
+    """One digit per cell: tenths of the cores that are idle; nothing where that is not known."""
     shown = max(1, round(run.seconds / end * cells))
     moments = [end * cell / cells for cell in range(shown + 1)]
     moments[-1] = max(run.seconds, moments[-2] + 1e-9 * end)
@@ -214,7 +218,7 @@ def _idle_spans(run: Timeline, *, end: float, cells: int) -> tuple[Span, ...]:
 def runs_of(
     profile: engine.Profile, prediction: engine.Prediction | None
 ) -> tuple[Timeline | None, Timeline | None]:
-    """The largest measured run and the predicted one."""
+    """The timelines of the largest measured run and of the predicted one."""
     largest = profile.largest_run
     return (
         engine.measured_timeline(largest) if largest else None,

@@ -1,11 +1,12 @@
-"""Where the time of the best composition goes: phases and stages, beside the measured run."""
+"""The Stages view: where the time of the best composition goes, in phases and stages, beside the
+measured run."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
 from tui import format as text
-from tui.views import words
+from tui.views import sentences
 from tui.views.prose import Line, Prose
 from tui.widgets.table import Column, Row, Table
 
@@ -37,16 +38,17 @@ STAGE_COLUMNS = (
 
 BAR_CELLS = 24
 
-LEAST_TIMELINES, MOST_TIMELINES = 8, 18
-"""Rows of the timelines and their frame: what they do not need is for the stages."""
+MIN_TIMELINES, MAX_TIMELINES = 8, 18
+"""Least and most rows of the timelines with their frame: what they do not need is for the
+stages."""
 
-LEAST_PHASES, OTHER_ROWS = 6, 13
-"""Rows that the phases have at least; and rows of the terminal that they leave, beside those of the
-timelines, to what is around the view, to its text and to three stages."""
+MIN_PHASES, OTHER_ROWS = 6, 13
+"""Least rows of the phases; rows of the terminal for the rest: the frame, the text and three
+stages."""
 
 
 def fill(panels: Panels) -> list[Widget]:
-    """A line, the runs as timelines, the phases, the stages."""
+    """A summary line, the runs as timelines, the phases, the stages."""
     from tui.views.stage_gantt import StageGantt
 
     return [
@@ -58,39 +60,39 @@ def fill(panels: Panels) -> list[Widget]:
 
 
 def show(panels: Panels, answer: Answer) -> None:
-    """The explanation of the best composition, as far as the model gives one."""
+    """Show the explanation of the best composition, as far as the model gives one."""
     from tui.views.stage_gantt import StageGantt, runs_of
 
-    explained, mark = answer.explained, panels.glyphs.filled
+    explained, critical_mark = answer.explained, panels.glyphs.filled
     measured, predicted = runs_of(answer.built.profile, explained)
     panels.prose("stages-about").show(about(answer, measured, predicted))
     gantt = cast(StageGantt, panels.widget("stage-gantt"))
     gantt.show_runs(measured, predicted, deadline_seconds=panels.state.deadline_seconds)
     panels.widget("stages").set_class(predicted is not None, "-told")
     panels.widget("stages").set_class((measured or predicted) is not None, "-drawn")
-    timelines = min(MOST_TIMELINES, max(LEAST_TIMELINES, gantt.wanted_height + 2))
+    timelines = min(MAX_TIMELINES, max(MIN_TIMELINES, gantt.wanted_height + 2))
     panels.widget("stage-gantt-panel").styles.max_height = timelines
-    phases = phase_rows(explained, bar=mark) if explained else []
+    phases = phase_rows(explained, bar=critical_mark) if explained else []
     panels.table("phases").show(phases, message="this model tells no phases")
-    listed = stage_rows(predicted, measured, mark=mark) if predicted else []
-    room = panels.height - OTHER_ROWS - timelines
-    most = max(LEAST_PHASES, room) if listed else len(phases) + 3
-    panels.widget("phases-panel").styles.height = min(max(1, len(phases)) + 3, max(4, most))
-    panels.table("stage-list").show(listed, message="this model predicts no single stages")
+    table_rows = stage_rows(predicted, measured, mark=critical_mark) if predicted else []
+    rows_left = panels.height - OTHER_ROWS - timelines
+    max_phases = max(MIN_PHASES, rows_left) if table_rows else len(phases) + 3
+    panels.widget("phases-panel").styles.height = min(max(1, len(phases)) + 3, max(4, max_phases))
+    panels.table("stage-list").show(table_rows, message="this model predicts no single stages")
 
 
 def about(
     answer: Answer, measured: Timeline | None = None, predicted: Timeline | None = None
 ) -> list[Line]:
-    """What is explained here, in a line each for the predicted and the measured run."""
+    """A summary line each of the predicted and the measured run."""
     best = answer.best
     if best is None:
         return [[("Nothing can be predicted.", "muted")]]
     lines: list[Line] = [
         [
-            (words.composition(best), "strong"),
+            (sentences.composition(best), "strong"),
             (f" takes {text.seconds(best.seconds)}{_interval(answer)}", "base"),
-            (f"{_bound(answer)}{_shares(predicted)}.", "base"),
+            (f"{_bound(answer)}{_driver_and_idle(predicted)}.", "base"),
             (_explained_as(answer), "muted"),
         ]
     ]
@@ -100,20 +102,20 @@ def about(
             text.executors(run.cluster) if run.cluster.executors else ""
         )
         on = f" ({where})" if where else ""
-        said = f"Measured {text.seconds(run.seconds)}{_shares(measured)}{on}."
-        lines.append([(said, "muted")])
+        measured_text = f"Measured {text.seconds(run.seconds)}{_driver_and_idle(measured)}{on}."
+        lines.append([(measured_text, "muted")])
     return lines
 
 
 def _explained_as(answer: Answer) -> str:
-    """What is explained in place of unlike nodes."""
-    if answer.alike is None:
+    """The stand-in that is explained in place of a mix."""
+    if answer.equivalent is None:
         return ""
-    return f" Shown: {text.composition(dict(answer.alike))}, of about the same capacity."
+    return f" Shown: {text.composition(dict(answer.equivalent))}, of about the same capacity."
 
 
 def _interval(answer: Answer) -> str:
-    """ " (9 in 10 runs: 38 to 44 min)", or that there is none."""
+    """ " (9 in 10 runs: 38 to 44 min)", or " (no interval)"."""
     best, confidence = answer.best, answer.report.goal.confidence
     if best is None or best.low is None:
         return " (no interval)"
@@ -125,7 +127,7 @@ def _bound(answer: Answer) -> str:
     return f", bound by {explained.bottleneck}" if explained and explained.bottleneck else ""
 
 
-def _shares(run: Timeline | None) -> str:
+def _driver_and_idle(run: Timeline | None) -> str:
     """ "; no stage runs for 2m 03s, cores 12 % idle": the driver works, or waits for executors."""
     if run is None:
         return ""
@@ -134,9 +136,9 @@ def _shares(run: Timeline | None) -> str:
 
 
 def phase_rows(explained: Prediction, *, bar: str) -> list[Row]:
-    """Phases with their shares, as figures and as bars of `bar` characters."""
+    """The phases with their shares, as figures and as bars of `bar` characters."""
     phases = explained.phases or {}
-    # What interruptions of spot nodes take is a phase beside the time that the model predicts.
+    # The time lost to spot interruptions is a phase beyond the model's predicted time.
     whole = max(explained.seconds, sum(phases.values()))
     return [
         (
@@ -150,33 +152,39 @@ def phase_rows(explained: Prediction, *, bar: str) -> list[Row]:
 
 
 def stage_rows(predicted: Timeline, measured: Timeline | None, *, mark: str) -> list[Row]:
-    """The stages of the predicted run in order of their start, `mark` before critical ones."""
-    seen = _measured_of(predicted, measured) if measured else {}
+    """The stages of the predicted run in order of start, `mark` before critical ones."""
+    seen = _measured_stages(predicted, measured) if measured else {}
     return [_stage_row(stage, seen.get(stage.stage_id), mark) for stage in predicted.stages]
 
 
-def _measured_of(predicted: Timeline, measured: Timeline) -> dict[int, StageSpan]:
-    """Predicted stage -> the same one of the measured run, by their numbers and names. Batches of a
-    stream number their stages on: those that do the same in the same order are the same."""
-    own = {stage.stage_id: stage for stage in measured.stages}
-    found = {
-        stage.stage_id: own[stage.stage_id] for stage in predicted.stages if stage.stage_id in own
+def _measured_stages(predicted: Timeline, measured: Timeline) -> dict[int, StageSpan]:
+    """Predicted stage id -> the same stage of the measured run, matched by id and name. The ids of
+    a stream's batches go on counting: there, stages are matched by order where all do the same."""
+    measured_by_id = {stage.stage_id: stage for stage in measured.stages}
+    matched = {
+        stage.stage_id: measured_by_id[stage.stage_id]
+        for stage in predicted.stages
+        if stage.stage_id in measured_by_id
     }
-    if found:
+    if matched:
         named = {stage.stage_id: stage.name for stage in predicted.stages}
-        return {number: seen for number, seen in found.items() if seen.name == named[number]}
-    here, there = (
+        return {number: seen for number, seen in matched.items() if seen.name == named[number]}
+    predicted_stages, measured_stages = (
         sorted(run.stages, key=lambda stage: stage.stage_id) for run in (predicted, measured)
     )
-    if [_does(stage) for stage in here] != [_does(stage) for stage in there]:
+    if [_steps_of(stage) for stage in predicted_stages] != [
+        _steps_of(stage) for stage in measured_stages
+    ]:
         return {}
-    return {stage.stage_id: seen for stage, seen in zip(here, there, strict=True)}
+    return {
+        stage.stage_id: seen for stage, seen in zip(predicted_stages, measured_stages, strict=True)
+    }
 
 
-def _does(stage: StageSpan) -> tuple[str, list[str]]:
-    """What a stage was asked by, and its steps: logs of two batches give these in any order."""
-    asked, _, steps = stage.name.partition(": ")
-    return asked, sorted(steps.split(", "))
+def _steps_of(stage: StageSpan) -> tuple[str, list[str]]:
+    """The call site of a stage, and its steps: logs of two batches have these in any order."""
+    call_site, _, steps = stage.name.partition(": ")
+    return call_site, sorted(steps.split(", "))
 
 
 def _stage_row(stage: StageSpan, seen: StageSpan | None, mark: str) -> Row:

@@ -1,4 +1,4 @@
-"""One line on what is under the crosshair, under the mouse, or under the keyboard: its terms."""
+"""The help line: one line that explains what is at the crosshair, under the mouse, or focused."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import engine
 from tui import format as text
 from tui.state import MAX_NODES, PlanState
 from tui.views import inputs
-from tui.views.compositions import SHORTER
+from tui.views.compositions import SHORT_NOTES
 from tui.views.pages import page
 from tui.widgets.chart import Chart
 from tui.widgets.numbers import money_text, time_text
@@ -34,7 +34,7 @@ TYPED = {
     "nodes": f"Max nodes: 1 to {MAX_NODES} workers",
     "confidence": "Confidence: as 95 % or 0.95",
 }
-"""By the id of the slider, while a value is typed: what can be."""
+"""By the id of the slider, while a value is typed: the accepted forms."""
 
 INPUTS = {
     "open": "Source: the runs that everything rests on: logs, tables, profiles",
@@ -62,7 +62,7 @@ TABLES = {
     "next-runs": "Next run: whether one more measurement is worth its price, best first",
     "training-runs": "Training runs: samples that tell most about the model, within a budget",
 }
-"""By the id of the table, where no column is asked for."""
+"""By the id of the table, where no column is pointed at."""
 
 COLUMNS = {
     "composition": "composition: so many workers of a type; the master is billed beside them",
@@ -129,13 +129,13 @@ PANELS = {
 }
 
 
-def said_of(state: PlanState, shown: Widget | None, *, over: str = "") -> str:
-    """What is explained now, most particular first: a line of the goal, the column that is asked
-    about, why a composition lost, the row of an input or a model, the widget.
+def help_line(state: PlanState, shown: Widget | None, *, over: str = "") -> str:
+    """The help line, most specific first: a threshold, the column that is pointed at, why a
+    composition lost, the row of an input or a model, the widget.
 
     Args:
-        shown: what the mouse points at, else what has the keyboard.
-        over: threshold under the mouse.
+        shown: the widget under the mouse, else the focused one.
+        over: the threshold under the mouse.
     """
     if over:
         return _line(state, over)
@@ -151,23 +151,23 @@ def said_of(state: PlanState, shown: Widget | None, *, over: str = "") -> str:
 
 
 def help_on(state: PlanState, focused: Widget | None) -> tuple[str, list[str]]:
-    """The section of the keys that matter, and every line on what has the keyboard: what it is,
-    the row under its cursor, each of its columns."""
+    """The section of keys for the focused widget, and every line on it: what it is, the row under
+    its cursor, each of its columns."""
     name = str(focused.id) if focused is not None else ""
-    here = [_widget(state, name)]
+    lines = [_widget(state, name)]
     if not isinstance(focused, Table):
         section = "Charts" if isinstance(focused, Chart) else "Everywhere"
         section = "Sliders" if isinstance(focused, Slider) else section
-        return section, [said for said in here if said]
-    here.append(_row(focused))
+        return section, [line for line in lines if line]
+    lines.append(_row(focused))
     columns = dict.fromkeys(column.title.strip() for column in focused.columns)
     odds = text.odds(state.confidence)
-    here += [COLUMNS[title].format(odds=odds) for title in columns if title in COLUMNS]
-    return "Lists", [said for said in here if said]
+    lines += [COLUMNS[title].format(odds=odds) for title in columns if title in COLUMNS]
+    return "Lists", [line for line in lines if line]
 
 
 def _row(table: Table) -> str:
-    """What there is to say about the row under the cursor."""
+    """The line on the row under the cursor."""
     row = table.cursor
     if table.id == "inputs" and row < len(inputs.ROWS):
         return INPUTS[inputs.ROWS[row]]
@@ -180,24 +180,24 @@ def _row(table: Table) -> str:
     if table.id == "short" and row < len(table.rows):
         cells = [text_of(cell) for cell in table.rows[row]]
         named, note = cells[1], cells[-1]
-        said = next((long for long, short in SHORTER.items() if short == note), note)
-        return f"{named}: {said}" if said else ""
+        note_text = next((long for long, short in SHORT_NOTES.items() if short == note), note)
+        return f"{named}: {note_text}" if note_text else ""
     return ""
 
 
 def _widget(state: PlanState, name: str) -> str:
-    found = {**SLIDERS, **TABLES, **CHARTS, **PANELS}.get(name, "")
-    if name and not found:
+    explanation = {**SLIDERS, **TABLES, **CHARTS, **PANELS}.get(name, "")
+    if name and not explanation:
         shown = page(state.view)
         return f"{shown.title}: {shown.what[:1].lower()}{shown.what[1:]}"
-    return found.format(odds=f"{text.odds(state.confidence)} runs")
+    return explanation.format(odds=f"{text.odds(state.confidence)} runs")
 
 
 def _line(state: PlanState, name: str) -> str:
-    """A line of the goal, under the mouse."""
+    """The line on a threshold under the mouse."""
     if name == "deadline" and state.deadline_seconds is not None:
-        said = f"deadline {time_text(state.deadline_seconds)}: to be met in"
-        return f"{said} {text.odds(state.confidence)} runs; drag it"
+        prefix = f"deadline {time_text(state.deadline_seconds)}: to be met in"
+        return f"{prefix} {text.odds(state.confidence)} runs; drag it"
     if name == "budget" and state.budget_usd is not None:
         return f"budget {money_text(state.budget_usd)}: the most one run may cost; drag it"
     return ""

@@ -1,4 +1,4 @@
-"""Jobs that share the cluster: a Gantt by states, and the states themselves."""
+"""The Workflow view: jobs that share the cluster, as a Gantt chart by state and a state table."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from math import isclose
 from typing import TYPE_CHECKING, cast
 
 from tui import format as text
-from tui.views import words
+from tui import workflow_states
+from tui.views import sentences
 from tui.views.prose import Line, Prose
 from tui.widgets.gantt import Gantt, GanttData, GanttRow, Span
 from tui.widgets.table import Column, Row, Table
@@ -29,8 +30,8 @@ STATE_COLUMNS = (
     Column(title="bound by", width=14),
 )
 
-KIND_OF = {"cpu": ("c", 1), "disk": ("d", 2), "network": ("n", 3)}
-NONE_KIND = ("-", 4)
+COLOUR_SLOTS = {"cpu": 1, "disk": 2, "network": 3}
+NO_BOTTLENECK_SLOT = 4
 LEGEND = (
     ("c", 1, "cpu"),
     ("d", 2, "disk"),
@@ -39,19 +40,20 @@ LEGEND = (
     ("", 4, "capital: full, number: tasks at once"),
 )
 NOTHING = "needs a workflow or an event log: a run table tells no stages"
-HARDLY = 0.25
-"""A change of a job's parallelism by less than this share begins no new span."""
+MERGED_CHANGE = 0.25
+"""Relative change of a job's parallelism up to which consecutive states share one span."""
 
-MOST_MARKS = 40
-"""More states than this are not ruled: there would be nothing but rules."""
+MAX_MARKS = 40
+"""With more states than this no vertical rules are drawn at state boundaries: they would fill the
+chart."""
 
 
 AXIS_ROWS = 3
-"""Rows of the drawing beside those of jobs, which are two at least: axis, figures, legend."""
+"""Rows of the chart below the bars: axis, tick labels, legend."""
 
 
 def fill(panels: Panels) -> list[Widget]:
-    """A line, the Gantt, the states."""
+    """A summary line, the Gantt chart, the table of states."""
     return [
         panels.new(Prose, id="workflow-about"),
         panels.panel(panels.new(Gantt, id="gantt"), "Jobs by state"),
@@ -61,119 +63,116 @@ def fill(panels: Panels) -> list[Widget]:
 
 def show(panels: Panels, answer: Answer) -> None:
     """The states of the best composition."""
-    found = panels.course(answer)
-    panels.prose("workflow-about").show(about(answer, found))
-    data = gantt(found)
+    report = panels.workflow_report(answer)
+    panels.prose("workflow-about").show(about(answer, report))
+    data = gantt(report)
     cast("Gantt", panels.widget("gantt")).show(data)
     most = panels.height // 2 - (2 if panels.is_short else 0)
     rows = max(2, len(data.rows)) + AXIS_ROWS + panels.frame_rows
     panels.widget("gantt-panel").styles.height = min(rows, max(8, most))
-    panels.refill("states", state_rows(found))
+    panels.refill("states", state_rows(report))
 
 
 SAME_TIME = 0.01
-"""Up to this share apart two times have one cost."""
+"""Relative difference up to which the plan's cost holds for the time of the states too."""
 
 NAME_CELLS = 24
-"""Of the name in the sentence above the charts: the time and how sure it is come after it, and all
-of it has two lines."""
+"""Width of the workflow's name in the summary, which has two lines for it, the time and its
+interval."""
 
 
-def about(answer: Answer, found: WorkflowReport | None) -> list[Line]:
-    """What runs where, how long that takes, how sure it is, and what it costs where the plan's cost
-    is of these times: those of another model are not, nor those of a grid until it is settled."""
+def about(answer: Answer, report: WorkflowReport | None) -> list[Line]:
+    """One summary line: jobs, cluster, completion time with its interval, bottleneck and model.
+
+    The cost is added only where the plan's cost belongs to this time: not where another model
+    estimated the states, and not before the interpolated answer of the plan is settled.
+    """
     best = answer.best
-    if found is None or best is None:
+    if report is None or best is None:
         return [[("No states to show.", "muted")]]
-    answered = found.prediction
-    of_plan = answered.model == answer.built.plan.fitted.model
-    same_time = isclose(best.seconds, found.seconds, rel_tol=SAME_TIME)
-    priced = of_plan and answer.alike is None and same_time
-    shown = words.composition(best)
+    prediction = report.prediction
+    of_plan = prediction.model == answer.built.plan.fitted.model
+    same_time = isclose(best.seconds, report.seconds, rel_tol=SAME_TIME)
+    priced = of_plan and answer.equivalent is None and same_time
+    shown = sentences.composition(best)
     ends = " ends after " if of_plan else " ends, state by state, after "
-    if answer.alike is not None:
+    if answer.equivalent is not None:
         shown, ends = (
-            text.composition(dict(answer.alike)),
+            text.composition(dict(answer.equivalent)),
             " (about the mix's capacity) ends after ",
         )
-    odds, span = text.odds(answered.confidence), text.span(answered.low, answered.high)
+    odds, span = text.odds(prediction.confidence), text.span(prediction.low, prediction.high)
     return [
         [
-            (fit_ends(found.name, NAME_CELLS).rstrip(), "strong"),
-            (f", {text.counted(len(found.jobs), 'job')}, on ", "base"),
+            (fit_ends(report.name, NAME_CELLS).rstrip(), "strong"),
+            (f", {text.counted(len(report.jobs), 'job')}, on ", "base"),
             (shown, "strong"),
             (ends, "base"),
-            (text.seconds(found.seconds), "strong"),
+            (text.seconds(report.seconds), "strong"),
             (f" ({odds} runs: {span})", "base"),
-            *(words.cost(best) if priced else []),
-            (f", bound by {answered.bottleneck}; model {answered.model}.", "base"),
+            *(sentences.cost(best) if priced else []),
+            (f", bound by {prediction.bottleneck}; model {prediction.model}.", "base"),
         ]
     ]
 
 
-def gantt(found: WorkflowReport | None) -> GanttData:
-    """One row per job, a span per state in which it runs, coloured and lettered by what bounds
-    most of its tasks."""
-    if found is None:
+def gantt(report: WorkflowReport | None) -> GanttData:
+    """One row per job with a span for each state in which it runs; colour and letter are the
+    bottleneck of the stage with the most parallel tasks."""
+    if report is None:
         return GanttData(message=NOTHING)
-    spans: dict[str, list[Span]] = {job.name: [] for job in found.jobs}
-    for state in found.states:
+    spans: dict[str, list[Span]] = {job.name: [] for job in report.jobs}
+    for state in report.states:
         by_job: dict[str, list[StageInState]] = {}
         for entry in state.running:
             by_job.setdefault(entry.job, []).append(entry)
         for name, entries in by_job.items():
             _add(spans[name], state.start_seconds, state.end_seconds, entries)
-    ends = tuple(state.end_seconds for state in found.states[:-1])
+    ends = tuple(state.end_seconds for state in report.states[:-1])
     return GanttData(
-        rows=tuple(GanttRow(name, tuple(own)) for name, own in spans.items()),
-        end=found.seconds,
-        marks=ends if len(ends) <= MOST_MARKS else (),
+        rows=tuple(GanttRow(name, tuple(job_spans)) for name, job_spans in spans.items()),
+        end=report.seconds,
+        marks=ends if len(ends) <= MAX_MARKS else (),
         legend=LEGEND,
     )
 
 
-def _add(spans: list[Span], start: float, end: float, entries: list[StageInState]) -> None:
-    """A span for one state; it continues the one before where hardly anything of the job
-    changed."""
-    main = max(entries, key=lambda entry: entry.parallelism)
-    letter, kind = letter_of(main)
-    tasks = sum(entry.parallelism for entry in entries)
+def _add(spans: list[Span], start: float, end: float, stages: list[StageInState]) -> None:
+    """Append the span of one state, or extend the last span where the bottleneck is the same and
+    the parallelism changed by at most `MERGED_CHANGE`."""
+    largest = max(stages, key=lambda stage: stage.parallelism)
+    letter, kind = letter_of(largest)
+    tasks = sum(stage.parallelism for stage in stages)
     before = spans[-1] if spans else None
     if before and before.letter == letter and end > start >= before.end - 1e-9 * end:
         earlier = int(before.caption[1:])
         joined = abs(before.end - start) <= 1e-9 * end
-        if joined and abs(tasks - earlier) <= HARDLY * earlier:
-            spans[-1] = Span(before.start, end, kind, letter, before.caption, main.contended)
+        if joined and abs(tasks - earlier) <= MERGED_CHANGE * earlier:
+            spans[-1] = Span(before.start, end, kind, letter, before.caption, largest.contended)
             return
-    spans.append(Span(start, end, kind, letter, f"{letter}{tasks}", main.contended))
+    spans.append(Span(start, end, kind, letter, f"{letter}{tasks}", largest.contended))
 
 
-def letter_of(entry: StageInState) -> tuple[str, int]:
-    """The letter (a capital where the resource is full) and the colour slot of a bottleneck."""
-    letter, kind = KIND_OF.get(entry.bottleneck or "", NONE_KIND)
-    return (letter.upper() if entry.contended else letter), kind
+def letter_of(stage: StageInState) -> tuple[str, int]:
+    """Letter and colour slot of the bottleneck of a stage."""
+    slot = COLOUR_SLOTS.get(stage.bottleneck or "", NO_BOTTLENECK_SLOT)
+    return workflow_states.bottleneck_letter(stage), slot
 
 
-def state_rows(found: WorkflowReport | None) -> list[Row]:
+def state_rows(report: WorkflowReport | None) -> list[Row]:
     """One row per stage in each state."""
-    rows: list[Row] = []
-    for number, state in enumerate(found.states if found else (), 1):
-        span = (str(number), text.seconds(state.start_seconds), text.seconds(state.end_seconds))
-        if not state.running:
-            rows.append((*span, ("driver", "muted"), "", "", ""))
-        for place, entry in enumerate(state.running):
-            rows.append(
-                (
-                    *(span if place == 0 else ("", "", "")),
-                    f"{entry.job}: {entry.stage}",
-                    f"{entry.parallelism:,}",
-                    text.seconds(entry.task_seconds),
-                    _bound(entry),
-                )
-            )
-    return rows
+    rows = workflow_states.state_rows(report) if report else ()
+    return [
+        (
+            *(row.number, row.start, row.end),
+            row.name if row.stage else ("driver", "muted"),
+            *(row.tasks, row.task_time),
+            _bound(row.stage) if row.stage else "",
+        )
+        for row in rows
+    ]
 
 
-def _bound(entry: StageInState) -> str:
-    letter, _ = letter_of(entry)
-    return f"{letter} {entry.bottleneck or 'none'}{', full' if entry.contended else ''}"
+def _bound(stage: StageInState) -> str:
+    letter, _ = letter_of(stage)
+    return f"{letter} {stage.bottleneck or 'none'}{', full' if stage.contended else ''}"

@@ -1,4 +1,4 @@
-"""What stands for a sign where only ASCII can be shown: one table for widgets and commands."""
+"""ASCII replacements of non-ASCII signs: one table for widgets and commands."""
 
 from __future__ import annotations
 
@@ -36,13 +36,14 @@ FORMS: Mapping[str, str] = {
 
 
 def in_ascii(character: str) -> str:
-    """The ASCII form of a character: of a letter the one without its accent, "?" for what has none.
+    """The ASCII replacement of a character: for a letter the one without its accent, "?" for what
+    has none.
 
-    A lone surrogate, which stands for a byte that is no UTF-8, is "?" as well.
+    A lone surrogate, which stands for a byte that is not UTF-8, is "?" as well.
     """
     if character in FORMS:
         return FORMS[character]
-    # Here: few texts hold a letter that needs it.
+    # Imported here: few texts contain a letter that needs it.
     import unicodedata
 
     letters = unicodedata.normalize("NFKD", character).encode("ascii", "ignore").decode()

@@ -1,8 +1,8 @@
-"""A rasteriser for curves: several dots per cell, and the dots of all curves in a cell are ORed.
+"""A rasteriser for curves: several dots per cell; the dots of all curves in a cell are ORed.
 
-Plot libraries let the last curve win a cell, so that of two close curves one disappears; here
-both stay visible and only the colour of the cell is shared. Positions are fractions of the canvas:
-x runs from 0 (left) to 1 (right), y from 0 (bottom) to 1 (top).
+Plot libraries let the last curve win a cell, so that of two close curves one disappears; here both
+stay visible and only the colour of the cell is shared. Positions are fractions of the canvas: x
+runs from 0 (left) to 1 (right), y from 0 (bottom) to 1 (top).
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ _CHARS: dict[Dots, str] = {
 }
 
 Dash = tuple[int, int]
-"""Dots drawn, then dots left out, along the line."""
+"""Dots drawn, then dots skipped, along the line."""
 
 
 _WIDE = 0.5
-"""A band over more of the canvas than this is shaded thinly."""
+"""A band over a larger share of the canvas is shaded thinly."""
 
 
 class Canvas:
@@ -53,7 +53,7 @@ class Canvas:
         size = width * height
         self._curves = [0] * size
         self._rules = [0] * size
-        # Style of each cell that holds dots; what stays empty costs nothing to read out.
+        # Style of each cell with dots; empty cells cost nothing to read.
         self._ink: dict[int, str] = {}
         self._shade: dict[int, int] = {}
         self._shade_ink: dict[int, str] = {}
@@ -151,9 +151,8 @@ class Canvas:
     def band(
         self, xs: Sequence[float], lows: Sequence[float], highs: Sequence[float], style: str
     ) -> None:
-        """Shade with sparse dots between `lows` and `highs` (NaN: no band there). One that takes
-        most of the canvas is shaded thinly: where colours do not tell them apart, the curve would
-        be lost among its dots."""
+        """Shade between `lows` and `highs` with sparse dots (NaN: no band there). A band over most
+        of the canvas is shaded thinly: without colours, the curve would be lost among its dots."""
         columns = list(self._band_columns(xs, lows, highs))
         dots = sum(max(0, bottom + 1 - top) for _, top, bottom in columns)
         thin = dots > _WIDE * self.rows * self.columns / self._band_step
@@ -199,13 +198,13 @@ class Canvas:
             self._shade_ink[cell] = style
 
     def weights(self, y: int) -> list[float]:
-        """For each cell of row `y` how bad it is to cover: 1 with a curve, 1/2 with a rule."""
+        """For each cell of row `y` the cost of covering it: 1 with a curve, 1/2 with a rule."""
         row = slice(y * self.width, (y + 1) * self.width)
         layers = zip(self._curves[row], self._rules[row], strict=True)
         return [(curve > 0) + 0.5 * (rule > 0) for curve, rule in layers]
 
     def cells(self) -> Iterator[tuple[int, int, str, str]]:
-        """Every cell that shows something: column, row, character, style name."""
+        """Every non-empty cell: column, row, character, style name."""
         chars, width, ink = _CHARS[self.dots], self.width, self._ink
         for cell, style in ink.items():
             bits = self._curves[cell] | self._rules[cell]
@@ -215,8 +214,8 @@ class Canvas:
                 yield cell % width, cell // width, shade, style
 
     def _shaded(self, cell: int) -> str:
-        """A cell of a band; in ASCII, where curves are made of the same marks, a colon in every
-        second one."""
+        """The character of a band's cell; in ASCII, where curves consist of the same marks, a colon
+        in every second cell."""
         if self.dots != "ascii":
             return _CHARS[self.dots][self._shade[cell]]
         return ":" if (cell // self.width + cell % self.width) % 2 else ""
@@ -225,7 +224,7 @@ class Canvas:
 def _finite_pieces(
     xs: Sequence[float], ys: Sequence[float]
 ) -> Iterator[tuple[list[float], list[float]]]:
-    """The stretches of a curve between points that are not finite."""
+    """The pieces of a curve between points that are not finite."""
     piece: list[tuple[float, float]] = []
     for x, y in [*zip(xs, ys, strict=True), (math.nan, math.nan)]:
         if math.isfinite(x) and math.isfinite(y):

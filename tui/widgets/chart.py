@@ -17,11 +17,11 @@ __all__ = ["Axis", "Chart", "ChartData", "Point", "Series", "Threshold"]
 
 
 class Chart(ChartControl, can_focus=True):
-    """Several curves with bands, thresholds, a feasible part and marked points.
+    """Several curves with bands, thresholds, a feasible range and marked points.
 
-    Give it everything at once with `show`; it refreshes the cells that changed and no others. Keys
-    and the mouse move a crosshair, zoom, pan and drag thresholds; the chart follows at once and
-    tells what it did, so that whoever owns the data can keep it.
+    Pass all data at once to `show`; it refreshes only the cells that changed. Keys and the mouse
+    move a crosshair, zoom, pan and drag thresholds; the chart redraws at once and posts messages,
+    so that the owner of the data can store the change.
     """
 
     STYLES: ClassVar[Mapping[str, str]] = {
@@ -82,7 +82,7 @@ class Chart(ChartControl, can_focus=True):
         return self.redraw()
 
     def draw(self, frame: Frame) -> None:
-        """Paint the data, or the message in place of them."""
+        """Paint the data, or a message in their place."""
         if self._data.message is not None:
             self._layout = None
             paint_message(frame, self._data.message, self._glyphs)
@@ -90,5 +90,5 @@ class Chart(ChartControl, can_focus=True):
         # Imported here as the first frame of an app has no curves yet.
         from tui.widgets.chart_paint import paint
 
-        data = self._data if self._grip is None else self._grip.held(self._data)
+        data = self._data if self._drag is None else self._drag.with_fixed_axes(self._data)
         self._layout = paint(frame, data, self._glyphs)

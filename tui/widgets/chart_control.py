@@ -1,6 +1,6 @@
-"""What keys and the mouse do with a chart: crosshair, zoom, pan, thresholds that are dragged.
+"""Keys and mouse of a chart: crosshair, zoom, pan, dragged thresholds.
 
-What it needs for that is imported on its first use, as the first frame of an app has no curves.
+Helpers are imported on first use, as the first frame of an app has no curves.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from tui.widgets.frame import FrameWidget
 
 if TYPE_CHECKING:
     from tui.widgets.chart_layout import Layout
-    from tui.widgets.chart_mouse import Grip
+    from tui.widgets.chart_mouse import DragGesture
 
 AxisName = Literal["x", "y"]
 
 _ZOOM = 0.7
-"""How much narrower one step of a zoom makes what is looked at."""
+"""Width of the visible part after one zoom step, relative to that before."""
 
 
 class ChartControl(FrameWidget):
-    """The part of `Chart` that is used; subclasses set `_data` and `_layout` and draw."""
+    """The interactive part of `Chart`; subclasses set `_data` and `_layout` and draw."""
 
     _data: ChartData = EMPTY
     _layout: Layout | None = None
     _remembered: float | None = None
-    _grip: Grip | None = None
-    _drags = 0
+    _drag: DragGesture | None = None
+    _drag_count = 0
     _line = ""
     _moved = False
 
@@ -51,10 +51,10 @@ class ChartControl(FrameWidget):
         Binding("enter", "pick", "Choose", show=False),
     ]
 
-    # Plain classes: a dataclass takes longer to make than the first frame can spare.
+    # Plain classes: creating dataclasses takes longer than the first frame can spare.
 
-    class _Told(Message, namespace="chart"):
-        """Of these messages only the last one of a kind counts."""
+    class _ChartMessage(Message, namespace="chart"):
+        """A message of which only the last of its kind counts."""
 
         def __init__(self, chart: ChartControl) -> None:
             super().__init__()
@@ -64,30 +64,31 @@ class ChartControl(FrameWidget):
             """Fifty queued steps cause one computation."""
             return type(message) is type(self) and getattr(message, "chart", None) is self.chart
 
-    class Pointed(_Told, namespace="chart"):
-        """The crosshair went to `x`, or away; `line` is the threshold under the mouse."""
+    class CrosshairMoved(_ChartMessage, namespace="chart"):
+        """The crosshair moved to `x`, or was hidden (None); `line` is the threshold under the
+        mouse."""
 
         def __init__(self, chart: ChartControl, x: float | None, line: str = "") -> None:
             super().__init__(chart)
             self.x, self.line = x, line
 
-    class Looked(_Told, namespace="chart"):
-        """These parts of the axes are looked at; None for the whole."""
+    class WindowChanged(_ChartMessage, namespace="chart"):
+        """The chart was zoomed or panned to these windows; None for a whole axis."""
 
         def __init__(self, chart: ChartControl, x: Window | None, y: Window | None) -> None:
             super().__init__(chart)
             self.x, self.y = x, y
 
-    class Dragged(_Told, namespace="chart"):
-        """The threshold `name` is dragged to `value`; `drag` counts the gestures."""
+    class ThresholdDragged(_ChartMessage, namespace="chart"):
+        """The threshold `name` was dragged to `value`; `drag` numbers the gestures."""
 
         def __init__(self, chart: ChartControl, name: str, value: float, drag: int) -> None:
             super().__init__(chart)
             self.name, self.value, self.drag = name, value, drag
 
-    class Picked(_Told, namespace="chart"):
-        """The plot was clicked at the value `x` of the horizontal axis; `entered` where enter was
-        pressed at the crosshair."""
+    class PointPicked(_ChartMessage, namespace="chart"):
+        """The plot was clicked at the value `x` of the horizontal axis; `entered` where Enter was
+        pressed at the crosshair instead."""
 
         def __init__(self, chart: ChartControl, x: float, *, entered: bool = False) -> None:
             super().__init__(chart)
@@ -101,12 +102,12 @@ class ChartControl(FrameWidget):
 
     @property
     def xs(self) -> Sequence[float]:
-        """Where the crosshair can stand: the xs of the first curve."""
+        """Positions of the crosshair: the xs of the first curve."""
         first = min(self._data.series, key=lambda series: series.slot, default=None)
         return () if first is None else first.xs
 
     def point_at(self, x: float | None, *, line: str = "") -> None:
-        """Put the crosshair at `x`, or take it away, and tell it."""
+        """Move the crosshair to `x`, or hide it, and post the change."""
         if (x, line) == (self._data.crosshair, self._line):
             return
         self._line = line
@@ -115,22 +116,22 @@ class ChartControl(FrameWidget):
         if x != self._data.crosshair:
             self._data = replace(self._data, crosshair=x)
             self.redraw()
-        self.post_message(self.Pointed(self, x, line))
+        self.post_message(self.CrosshairMoved(self, x, line))
 
     def _follow(self, x: float) -> None:
-        """Move the crosshair by a key: where it leaves what is seen, that moves along."""
+        """Move the crosshair by a key; where it leaves the visible part, that pans along."""
         from tui.widgets.chart_scales import panned
 
         layout = self._layout
-        place = layout.x.position(x) if layout else 0.5
-        if layout is not None and not -1e-9 <= place <= 1 + 1e-9:
-            share = place - 1.0 if place > 1 else place
+        position = layout.x.position(x) if layout else 0.5
+        if layout is not None and not -1e-9 <= position <= 1 + 1e-9:
+            share = position - 1.0 if position > 1 else position
             window = panned(layout.scales.x, layout.scales.whole_x, share=share)
             self._look(window, self._data.y.window)
         self.point_at(x)
 
     def _start(self) -> float | None:
-        """Where the crosshair begins: where it was, else at the marked point."""
+        """First position of the crosshair: where it was last, else at the marked point."""
         layout, xs = self._layout, self.xs
         if layout is None or not xs:
             return None
@@ -142,7 +143,7 @@ class ChartControl(FrameWidget):
         return nearest(xs, layout, position * (layout.width - 1))
 
     def action_step(self, direction: int, *, big: bool = False) -> None:
-        """The crosshair to the next point."""
+        """Move the crosshair to the next point."""
         x = self._data.crosshair
         if x is None or self._layout is None:
             x = self._start()
@@ -154,31 +155,31 @@ class ChartControl(FrameWidget):
         self._follow(stepped(self.xs, self._layout, x, direction, big=big))
 
     def action_stride(self, direction: int) -> None:
-        """The crosshair by a big step."""
+        """Move the crosshair by a big step."""
         self.action_step(direction, big=True)
 
     def action_to_end(self, end: int) -> None:
-        """The crosshair to the first (0) or last (1) point."""
+        """Move the crosshair to the first (0) or last (1) point."""
         if self.xs:
             self._follow(self.xs[-1 if end else 0])
 
     def action_pick(self) -> None:
-        """Choose the point at the crosshair."""
+        """Pick the point at the crosshair."""
         if self._data.crosshair is not None:
-            self.post_message(self.Picked(self, self._data.crosshair, entered=True))
+            self.post_message(self.PointPicked(self, self._data.crosshair, entered=True))
 
     def watch_has_focus(self, has_focus: bool) -> None:
-        """The crosshair comes and goes with the focus."""
+        """Show the crosshair with the focus, hide it without."""
         super().watch_has_focus(has_focus)
         if has_focus and self._data.crosshair is None:
             self.point_at(self._start())
         elif not has_focus and not self.mouse_hover:
             self.point_at(None)
 
-    # Looking
+    # Zoom and pan
 
     def action_zoom(self, axis: AxisName, direction: int, at: float | None = None) -> None:
-        """Closer (1) or wider (-1), around the value `at`: the crosshair, else the middle."""
+        """Zoom in (1) or out (-1), around the value `at`: the crosshair, else the middle."""
         layout = self._layout
         if layout is None:
             return
@@ -196,7 +197,7 @@ class ChartControl(FrameWidget):
             self._look(self._data.x.window, window)
 
     def action_pan(self, axis: AxisName, share: float) -> None:
-        """Move what is looked at by a share of its width; the whole stays."""
+        """Pan by a share of the visible width; the whole axis does not move."""
         layout = self._layout
         if layout is None:
             return
@@ -209,78 +210,78 @@ class ChartControl(FrameWidget):
             self._look(self._data.x.window, panned(scales.y, scales.whole_y, share=share))
 
     def _look(self, x: Window | None, y: Window | None) -> None:
-        """Look at these parts of the axes, and tell it."""
+        """Show these windows of the axes, and post the change."""
         data = self._data
         if (x, y) == (data.x.window, data.y.window):
             return
         self._data = replace(data, x=replace(data.x, window=x), y=replace(data.y, window=y))
         self.redraw()
-        self.post_message(self.Looked(self, x, y))
+        self.post_message(self.WindowChanged(self, x, y))
 
     # Mouse
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
-        """Take hold of a threshold, or of the plot to pan it."""
+        """Grab a threshold to drag it, or the plot to pan it."""
         from tui.widgets import chart_mouse
 
         self._moved = False
         offset = event.get_content_offset(self)
         if event.button == 1 and offset is not None and self._layout is not None:
-            # Here too: over some lines a terminal tells where the mouse is only when it is pressed.
-            xs = chart_mouse.pointed(self.xs, self._layout, offset.x, offset.y)
+            # Here too: some terminals report the mouse only while a button is pressed.
+            xs = chart_mouse.nearest_x(self.xs, self._layout, offset.x, offset.y)
             self.point_at(xs)
-            self._grip = chart_mouse.grip(self._data, self._layout, offset)
-            if self._grip is not None:
-                self._drags += 1
+            self._drag = chart_mouse.drag_at(self._data, self._layout, offset)
+            if self._drag is not None:
+                self._drag_count += 1
                 self.capture_mouse()
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
-        """Drag what is held, else point at what is under the mouse. That the button was let go may
-        not have been told."""
+        """Drag what is grabbed, else point at what is under the mouse. The release of the button
+        may not have been reported."""
         from tui.widgets import chart_mouse
 
         if not event.button:
             self._let_go()
         x, y = event.x - self.gutter.left, event.y - self.gutter.top
-        grip, layout = self._grip, self._layout
+        drag, layout = self._drag, self._layout
         if layout is None:
             return
-        if grip is None:
+        if drag is None:
             line = chart_mouse.line_at(self._data, layout, x, y)
             self.point_at(
-                chart_mouse.pointed(self.xs, layout, x, y), line=line.name if line else ""
+                chart_mouse.nearest_x(self.xs, layout, x, y), line=line.name if line else ""
             )
             return
         event.stop()
-        if not self._moved and (x, y) == grip.start:
+        if not self._moved and (x, y) == drag.start:
             return
         self._moved = True
-        if grip.line is not None:
-            value = grip.value(x, y)
-            self._data = chart_mouse.with_line(self._data, grip.line.name, value)
+        if drag.line is not None:
+            value = drag.value(x, y)
+            self._data = chart_mouse.with_line(self._data, drag.line.name, value)
             self.redraw()
-            self.post_message(self.Dragged(self, grip.line.name, value, self._drags))
+            self.post_message(self.ThresholdDragged(self, drag.line.name, value, self._drag_count))
         else:
-            self._look(*grip.windows(x, y))
+            self._look(*drag.windows(x, y))
 
     def on_mouse_up(self, event: events.MouseUp) -> None:
-        if self._grip is not None:
+        if self._drag is not None:
             event.stop()
             self._let_go()
 
     def on_hide(self) -> None:
-        """A key that shows another view while the mouse drags: what is not seen is told of no
-        button that is let go, and would have the mouse for good."""
+        """A key showed another view during a drag: a hidden widget gets no release of the button,
+        and would keep the mouse captured."""
         self._let_go()
 
     def _let_go(self) -> None:
-        if self._grip is not None:
-            self._grip = None
+        if self._drag is not None:
+            self._drag = None
             self.release_mouse()
             self.redraw()
 
     def on_leave(self) -> None:
-        """Without the mouse the crosshair is the keyboard's."""
+        """Without the mouse the crosshair belongs to the keyboard."""
         if not self.has_focus:
             self.point_at(None)
 
@@ -304,11 +305,11 @@ class ChartControl(FrameWidget):
             self.action_zoom("x", direction, layout.x.value(across))
 
     def on_click(self, event: events.Click) -> None:
-        """Tell which value of x was clicked."""
+        """Post the value of x that was clicked."""
         layout, offset = self._layout, event.get_content_offset(self)
         if layout is None or offset is None or self._moved:
             return
         column = offset.x - layout.left
         if 0 <= column < layout.width:
             event.stop()
-            self.post_message(self.Picked(self, layout.x.value(column / (layout.width - 1))))
+            self.post_message(self.PointPicked(self, layout.x.value(column / (layout.width - 1))))

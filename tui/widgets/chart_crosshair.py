@@ -1,4 +1,4 @@
-"""The crosshair of a chart: a line at one value of x, and a sign on every curve there."""
+"""The crosshair of a chart: a vertical line, and a sign on every curve there."""
 
 from __future__ import annotations
 
@@ -17,14 +17,15 @@ if TYPE_CHECKING:
     from tui.widgets.chart_paint import Plot
 
 _EVERY = 3
-"""One row in so many has a dot of the line: each costs bytes whenever it moves."""
+"""Every so many rows have a dot of the line: each costs bytes whenever it moves."""
 
 BIG_STEP = 8
-"""Cells of the plot that a big step goes."""
+"""Cells of the plot per big step."""
 
 
 def paint_crosshair(plot: Plot, data: ChartData, x: float) -> None:
-    """The line, its value on the axis, the signs on the curves and the values of the first one."""
+    """Paint the line, its value on the axis, the signs on the curves and the value of the first
+    curve."""
     layout, frame, glyphs = plot.layout, plot.frame, plot.glyphs
     if not 0 <= layout.x.position(x) <= 1:
         return
@@ -35,7 +36,7 @@ def paint_crosshair(plot: Plot, data: ChartData, x: float) -> None:
     label = text_of(x, data.x.kind)
     start = max(0, layout.left + label_start(column, label) - 1)
     under = frame.chars[layout.height][layout.left + column]
-    if under != " " and not under.isalnum():  # the words on the ruler stay whole
+    if under != " " and not under.isalnum():  # keep the label on the ruler readable
         frame.put(layout.left + column, layout.height, glyphs.tick_x, "marker")
     frame.put(start, layout.height + 1, f" {label} ", "marker-label")
     for series in sorted(data.series, key=lambda one: -one.slot):
@@ -48,28 +49,28 @@ def paint_crosshair(plot: Plot, data: ChartData, x: float) -> None:
 
 
 def _rounded(value: float) -> float:
-    """Three digits are enough where one points."""
+    """Three digits: more are not readable off a chart."""
     return float(f"{value:.3g}")
 
 
 def _paint_value(plot: Plot, x: float, y: float, text: str) -> None:
-    """The value beside its sign, where it hides the least."""
+    """Write the value beside its sign, where it hides the least."""
     column, row = plot.canvas.cell_of(plot.layout.x.position(x), plot.layout.y.position(y))
     starts = (column + 2, column - cell_len(text) - 1)
-    places = ((start, row + shift) for shift in (-1, 0, 1) for start in starts)
-    plot.place(text, places, "marker-label")
+    candidates = ((start, row + shift) for shift in (-1, 0, 1) for start in starts)
+    plot.place(text, candidates, "marker-label")
 
 
 def value_at(series: Series, x: float) -> float:
     """The value of a series at one of its xs; NaN where it has none there."""
-    place = bisect_left(series.xs, x * (1 - 1e-9))
-    if place < len(series.xs) and math.isclose(series.xs[place], x, rel_tol=1e-9):
-        return series.ys[place]
+    index = bisect_left(series.xs, x * (1 - 1e-9))
+    if index < len(series.xs) and math.isclose(series.xs[index], x, rel_tol=1e-9):
+        return series.ys[index]
     return math.nan
 
 
 def nearest(xs: Sequence[float], layout: Layout, column: float) -> float:
-    """The x that is drawn nearest to a column of the plot; that of the plot's own are preferred."""
+    """The x drawn nearest to a column of the plot; visible ones are preferred."""
     wanted = column / max(1, layout.width - 1)
     inside = [x for x in xs if layout.x.low * (1 - 1e-9) <= x <= layout.x.high * (1 + 1e-9)]
     return min(inside or xs, key=lambda x: abs(layout.x.position(x) - wanted))
@@ -77,12 +78,12 @@ def nearest(xs: Sequence[float], layout: Layout, column: float) -> float:
 
 def stepped(xs: Sequence[float], layout: Layout, x: float, direction: int, *, big: bool) -> float:
     """The next x in a direction, or with `big` the one about BIG_STEP cells away."""
-    place = min(range(len(xs)), key=lambda index: abs(xs[index] - x))
-    following = min(max(0, place + direction), len(xs) - 1)
+    current = min(range(len(xs)), key=lambda index: abs(xs[index] - x))
+    next_index = min(max(0, current + direction), len(xs) - 1)
     if not big:
-        return xs[following]
+        return xs[next_index]
     column = layout.x.position(x) * (layout.width - 1) + direction * BIG_STEP
     wanted = column / max(1, layout.width - 1)
-    far = min(xs, key=lambda value: abs(layout.x.position(value) - wanted))
-    beyond = far > xs[following] if direction > 0 else far < xs[following]
-    return far if beyond else xs[following]
+    far_x = min(xs, key=lambda value: abs(layout.x.position(value) - wanted))
+    is_farther = far_x > xs[next_index] if direction > 0 else far_x < xs[next_index]
+    return far_x if is_farther else xs[next_index]

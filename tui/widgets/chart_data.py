@@ -1,4 +1,4 @@
-"""What a chart shows, as one frozen value."""
+"""The data of a chart, as one frozen value."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from tui.widgets.numbers import Kind
 SERIES_SLOTS = 6
 
 Window = tuple[float, float]
-"""The part of an axis that is looked at: its least and largest value."""
+"""The visible part of an axis: its lowest and highest value."""
 
 Pattern = Literal["solid", "dashed", "dotted", "broken", "sparse", "gapped"]
-"""How a line is drawn, so that two are told apart without colour."""
+"""Line pattern, so that two curves are distinguished without colour."""
 
 PATTERNS: tuple[Pattern, ...] = get_args(Pattern)
-"""In the order of the slots."""
+"""Patterns in the order of the slots."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Axis:
-    """One axis: what its numbers are and how they are spread.
+    """One axis: the kind of its numbers and its scale.
 
-    `low` and `high` fix an end; None lets the data decide. An axis that stays put while a slider
-    moves also costs the fewest bytes. `window` is the part that is zoomed to, None for the whole;
-    one that holds nothing of the whole is taken for the whole.
+    `low` and `high` fix an end; None lets the data decide. An axis that does not change while a
+    slider moves also costs the fewest bytes. `window` is the zoomed part, None for the whole; a
+    window outside the whole is ignored.
     """
 
     kind: Kind = "number"
@@ -90,12 +90,12 @@ class Point:
 
 @dataclass(frozen=True, kw_only=True)
 class ChartData:
-    """Everything a chart shows.
+    """Everything that a chart shows.
 
     Attributes:
         feasible: intervals of x, (low, high), that satisfy the goal; ruled under the curves.
-        feasible_label: written on that ruler.
-        crosshair: the value of x whose values are looked at, one of those of the series.
+        feasible_label: label on that ruler.
+        crosshair: x of the crosshair, one of the xs of the series.
         message: shown instead of the chart ("loading", "no finished task").
     """
 

@@ -1,4 +1,4 @@
-"""Where the parts of a chart go: scales, ticks with room, gutters, labels that do not collide."""
+"""The layout of a chart: scales, ticks that fit, gutters, labels that do not collide."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _AXIS_ROWS = 2
 
 
 class Tick(NamedTuple):
-    """A labelled place on an axis: a column of the plot, or a row."""
+    """A labelled position on an axis: a column or a row of the plot."""
 
     cell: int
     label: str
 
 
 class Label(NamedTuple):
-    """Where the label of a threshold stands: a row of the plot, columns from `start` to `end`."""
+    """Position of a threshold's label: a row of the plot, columns from `start` to `end`."""
 
     name: str
     row: int
@@ -35,9 +35,9 @@ class Label(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """Cells: the plot starts at column `left`, row 0, and is `width` x `height`.
+    """Positions in cells: the plot starts at column `left`, row 0, and is `width` x `height`.
 
-    `labels` are those of the thresholds that have a name, once they are painted.
+    `labels` are those of the named thresholds, once they are painted.
     """
 
     scales: Scales
@@ -50,33 +50,33 @@ class Layout(NamedTuple):
 
     @property
     def x(self) -> Scale:
-        """What of x is seen."""
+        """The scale of the visible part of x."""
         return self.scales.x
 
     @property
     def y(self) -> Scale:
-        """What of y is seen."""
+        """The scale of the visible part of y."""
         return self.scales.y
 
     def column(self, value: float) -> int:
-        """Column of the plot for a value of x, held inside the plot."""
-        place = self.x.position(value)
-        return round(min(1.0, max(0.0, place)) * (self.width - 1)) if place == place else 0
+        """Column of the plot for a value of x, clamped to the plot."""
+        position = self.x.position(value)
+        return round(min(1.0, max(0.0, position)) * (self.width - 1)) if position == position else 0
 
     def row(self, value: float) -> int:
-        """Row for a value of y, counted from the top and held inside the plot."""
+        """Row for a value of y, counted from the top and clamped to the plot."""
         return row_of(self.y.position(value), self.height)
 
 
 def row_of(position: float, height: int) -> int:
-    """The row of `height` rows (from the top) at a position, held inside."""
+    """The row of `height` rows (from the top) for a position, clamped."""
     if position != position:
         return height - 1
     return round((1.0 - min(1.0, max(0.0, position))) * (height - 1))
 
 
 def lay_out(data: ChartData, width: int, height: int) -> Layout | None:
-    """The layout of `data` in `width` x `height` cells; None where nothing can be drawn."""
+    """The layout of `data` in `width` x `height` cells; None where it does not fit."""
     if width < MIN_WIDTH or height < MIN_HEIGHT:
         return None
     scales = chart_scales(data)
@@ -95,14 +95,14 @@ def lay_out(data: ChartData, width: int, height: int) -> Layout | None:
 
 
 def end_label_width(data: ChartData, width: int) -> int:
-    """Cells at the right for the names of the series: at most a quarter of `width`."""
+    """Width of the names of the series at the right: at most a quarter of `width`."""
     longest = max((cell_len(series.label) for series in data.series), default=0)
     sign = 2 if are_signed(data) else 0
     return min(longest + sign + 1, width // 4) if longest else 0
 
 
 def are_signed(data: ChartData) -> bool:
-    """Whether the curves are so many that each has a sign where it ends and before its name."""
+    """Whether each curve has a sign at its end and before its name: there are more than two."""
     return sum(bool(series.label) for series in data.series) > 2
 
 
@@ -120,8 +120,8 @@ def _y_ticks(scale: Scale, axis: Axis, height: int) -> tuple[Tick, ...]:
     return ()
 
 
-def _x_ticks(scale: Scale, axis: Axis, width: int, room: int) -> tuple[Tick, ...]:
-    """The densest ticks whose labels stay two cells apart and within `room` cells."""
+def _x_ticks(scale: Scale, axis: Axis, width: int, label_end: int) -> tuple[Tick, ...]:
+    """The densest ticks whose labels stay two cells apart and within `label_end` cells."""
     most = max(2, width // 7)
     for values in tick_candidates(scale, axis.kind):
         if len(values) > most:
@@ -135,7 +135,7 @@ def _x_ticks(scale: Scale, axis: Axis, width: int, room: int) -> tuple[Tick, ...
             return tuple(
                 Tick(column, label)
                 for column, label, end in zip(columns, labels, ends, strict=True)
-                if end <= room
+                if end <= label_end
             )
     return ()
 
@@ -146,18 +146,18 @@ def label_start(column: int, label: str) -> int:
 
 
 def spread(wanted: Sequence[int], height: int) -> list[int | None]:
-    """Rows near the `wanted` ones, no two alike and in the same order; None for lack of rows.
+    """Distinct rows near the `wanted` ones, in the same order; None where rows run out.
 
-    Earlier entries matter more: when there are more labels than rows, the last ones go.
+    Earlier entries matter more: with more labels than rows, the last ones are dropped.
     """
     kept = sorted(range(min(len(wanted), height)), key=lambda index: (wanted[index], index))
     rows: list[int] = []
     for index in kept:
         rows.append(max(wanted[index], rows[-1] + 1 if rows else 0))
     limit = height - 1
-    for place in reversed(range(len(rows))):
-        rows[place] = min(rows[place], limit)
-        limit = rows[place] - 1
+    for i in reversed(range(len(rows))):
+        rows[i] = min(rows[i], limit)
+        limit = rows[i] - 1
     result: list[int | None] = [None] * len(wanted)
     for index, row in zip(kept, rows, strict=True):
         result[index] = row

@@ -1,4 +1,5 @@
-"""What a chart says where it draws no curves; apart from these, as this is all at the start."""
+"""The message that a chart shows instead of curves; a module of its own, as the first frame needs
+no more."""
 
 from __future__ import annotations
 

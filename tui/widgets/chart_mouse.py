@@ -1,4 +1,4 @@
-"""What the mouse means on a chart: which line it is on, what it holds, where it drags it."""
+"""Mouse positions on a chart: the threshold under the mouse, and drags of thresholds and plot."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from tui.widgets.chart_layout import Layout
 from tui.widgets.chart_scales import panned
 
 
-class Grip(NamedTuple):
-    """What was taken hold of at cell `start`: a line, or the plot itself where that is None.
+class DragGesture(NamedTuple):
+    """A drag that began at cell `start`: of a threshold, or of the plot where `line` is None.
 
-    Until it is let go the axes stay as they were: nothing moves away under the mouse.
+    Until the button is released the axes stay fixed: nothing moves away under the mouse.
     """
 
     layout: Layout
@@ -25,8 +25,8 @@ class Grip(NamedTuple):
     line: Threshold | None
     data: ChartData
 
-    def held(self, data: ChartData) -> ChartData:
-        """`data` on the axes of the moment in which a line was taken hold of."""
+    def with_fixed_axes(self, data: ChartData) -> ChartData:
+        """`data` on the axes of the moment in which the drag began."""
         if self.line is None:
             return data
         x, y = self.layout.scales.x, self.layout.scales.y
@@ -37,14 +37,14 @@ class Grip(NamedTuple):
         )
 
     def value(self, x: int, y: int) -> float:
-        """The value of the line at a cell; beyond the plot it goes on on the same scale."""
+        """The value of the threshold at a cell; the scale is extended beyond the plot."""
         layout = self.layout
         if self.line is not None and self.line.vertical:
             return layout.x.value((x - layout.left) / max(1, layout.width - 1))
         return layout.y.value(1.0 - y / max(1, layout.height - 1))
 
     def windows(self, x: int, y: int) -> tuple[Window | None, Window | None]:
-        """The windows of x and y once the plot was dragged to a cell; y only where it is zoomed."""
+        """The windows of x and y after dragging the plot to a cell; y only where it is zoomed."""
         layout, scales = self.layout, self.layout.scales
         across = (self.start[0] - x) / max(1, layout.width - 1)
         up = (y - self.start[1]) / max(1, layout.height - 1)
@@ -55,17 +55,17 @@ class Grip(NamedTuple):
         )
 
 
-def grip(data: ChartData, layout: Layout, offset: Offset) -> Grip | None:
-    """What a press of the button at a cell takes hold of; None outside the plot."""
+def drag_at(data: ChartData, layout: Layout, offset: Offset) -> DragGesture | None:
+    """The drag that a press of the button at a cell begins; None outside the plot."""
     line = line_at(data, layout, offset.x, offset.y)
     inside = layout.left <= offset.x < layout.left + layout.width and offset.y < layout.height
     if line is None and not inside:
         return None
-    return Grip(layout, (offset.x, offset.y), line, data)
+    return DragGesture(layout, (offset.x, offset.y), line, data)
 
 
 def line_at(data: ChartData, layout: Layout, x: int, y: int) -> Threshold | None:
-    """The line, or its label, under a cell, where it is one that can be dragged."""
+    """The draggable threshold whose line or label is under a cell."""
     column = x - layout.left
     if not (0 <= column < layout.width and 0 <= y < layout.height):
         return None
@@ -81,8 +81,8 @@ def line_at(data: ChartData, layout: Layout, x: int, y: int) -> Threshold | None
     return None
 
 
-def pointed(xs: Sequence[float], layout: Layout, x: int, y: int) -> float | None:
-    """The point of the curves nearest to a cell of the plot; None outside it."""
+def nearest_x(xs: Sequence[float], layout: Layout, x: int, y: int) -> float | None:
+    """The x of the curves nearest to a cell of the plot; None outside the plot."""
     column = x - layout.left
     if not xs or not (0 <= column < layout.width and 0 <= y <= layout.height):
         return None
@@ -90,7 +90,7 @@ def pointed(xs: Sequence[float], layout: Layout, x: int, y: int) -> float | None
 
 
 def with_line(data: ChartData, name: str, value: float) -> ChartData:
-    """`data` with a threshold at another value; its label follows once the value is taken."""
+    """`data` with a threshold at another value; its label follows once the value is accepted."""
     return replace(
         data,
         thresholds=tuple(

@@ -1,4 +1,4 @@
-"""Paints a chart into a frame: axes, curves, thresholds, the feasible part, points and labels."""
+"""Paints a chart into a frame: axes, curves, thresholds, the feasible range, points and labels."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _DASHES: dict[Pattern, Dash | None] = {
 
 @dataclass
 class Plot:
-    """What the painters share: the frame, the dots and the spans that labels have taken."""
+    """Shared by the painters: the frame, the canvas, and the spans that labels occupy."""
 
     frame: Frame
     canvas: Canvas
@@ -49,7 +49,7 @@ class Plot:
     _sums: dict[int, list[float]] = field(default_factory=dict)
 
     def label(self, x: int, y: int, text: str, style: str) -> None:
-        """Write `text` at cell (`x`, `y`) of the plot and keep other labels off it."""
+        """Write `text` at cell (`x`, `y`) of the plot and reserve the cells."""
         self.frame.put(self.layout.left + x, y, text, style)
         self.taken.append((y, x, x + cell_len(text)))
 
@@ -61,16 +61,16 @@ class Plot:
             self.frame.put(self.layout.left + column, row, sign, style)
 
     def place(
-        self, text: str, places: Iterable[tuple[int, int]], style: str, *, name: str = ""
+        self, text: str, positions: Iterable[tuple[int, int]], style: str, *, name: str = ""
     ) -> None:
-        """Write `text` at the first of `places` (x, y) that hides the least; nowhere outside. With
-        the `name` of a threshold it is remembered where."""
+        """Write `text` at the candidate position (x, y) that hides the least, the first of equals;
+        not at all outside the plot. With the `name` of a threshold the position is remembered."""
         length = cell_len(text)
         best, least = None, math.inf
-        for place in places:
-            hidden = self._hidden(place[0], place[1], length)
+        for position in positions:
+            hidden = self._hidden(position[0], position[1], length)
             if hidden < least:
-                best, least = place, hidden
+                best, least = position, hidden
             if not hidden:
                 break
         if best is not None:
@@ -136,7 +136,8 @@ def _printable(data: ChartData, glyphs: Glyphs) -> ChartData:
 
 
 def _rasterised(data: ChartData, layout: Layout, glyphs: Glyphs) -> Canvas:
-    """All dots: bands, then thresholds, then curves with slot 1 last, so that it owns its cells."""
+    """All dots: bands, then thresholds, then curves with slot 1 last, so that it colours its
+    cells."""
     canvas = Canvas(layout.width, layout.height, glyphs.dots)
     ordered = sorted(data.series, key=lambda series: -series.slot)
     for threshold in data.thresholds:
@@ -182,7 +183,7 @@ def _paint_axes(plot: Plot, data: ChartData) -> None:
 
 
 def _paint_feasible(plot: Plot, data: ChartData) -> None:
-    """A heavy ruler on the x axis over the feasible values, with its label on the longest part."""
+    """A heavy ruler on the x axis over the feasible values, with its label on the longest range."""
     frame, layout, glyphs = plot.frame, plot.layout, plot.glyphs
     ticks = {tick.cell for tick in layout.x_ticks}
     longest = range(0)
@@ -201,17 +202,17 @@ def _paint_feasible(plot: Plot, data: ChartData) -> None:
 
 
 def _paint_threshold_label(plot: Plot, threshold: Threshold) -> None:
-    """The label of a threshold on its own line, where it hides no curve if such a place exists."""
+    """The label of a threshold on its own line, where it hides no curve if possible."""
     layout, glyphs, style = plot.layout, plot.glyphs, "limit-label"
     if not threshold.label:
         return
     if threshold.vertical:
         _paint_vertical_label(plot, threshold, style)
         return
-    place = layout.y.position(threshold.value)
-    arrow = glyphs.above if place > 1 else glyphs.below if not place >= 0 else ""
+    position = layout.y.position(threshold.value)
+    arrow = glyphs.above if position > 1 else glyphs.below if not position >= 0 else ""
     text = f" {arrow} {threshold.label} " if arrow else f" {threshold.label} "
-    row = row_of(place, layout.height)
+    row = row_of(position, layout.height)
     rows = [row] if arrow else [row, row - 1, row + 1]
     # From the right: that is where a reader looks for it, next to the names of the curves.
     columns = range(layout.width - cell_len(text) - 1, 0, -3)
@@ -225,8 +226,8 @@ def _paint_vertical_label(plot: Plot, threshold: Threshold, style: str) -> None:
         return
     column, length = layout.column(threshold.value), cell_len(threshold.label)
     sides = (column + 2, column - length - 1)
-    places = ((x, y) for y in range(layout.height) for x in sides)
-    plot.place(threshold.label, places, style, name=threshold.name)
+    candidates = ((x, y) for y in range(layout.height) for x in sides)
+    plot.place(threshold.label, candidates, style, name=threshold.name)
 
 
 def _visible(plot: Plot, point: Point) -> bool:
@@ -250,13 +251,13 @@ def _paint_point_label(plot: Plot, point: Point) -> None:
     length = cell_len(text)
     starts = (x + 1, x - length, x - length // 2)
     shifts = (-1, 1, -2, 2, -3, 3, 0)
-    places = ((start, y + shift) for shift in shifts for start in starts)
-    plot.place(text, places, "marker-label")
+    candidates = ((start, y + shift) for shift in shifts for start in starts)
+    plot.place(text, candidates, "marker-label")
 
 
 def _paint_end_labels(plot: Plot, data: ChartData) -> None:
-    """The names of the series at the right, each in the row nearest to where its curve ends; of
-    several, each with the sign that stands at that end."""
+    """The names of the series at the right, each in the row nearest to the end of its curve; where
+    there are several, each with the sign at that end."""
     layout, frame = plot.layout, plot.frame
     labelled = sorted((s for s in data.series if s.label), key=lambda series: series.slot)
     ends = [_end(series, layout.x.high) for series in labelled]
@@ -274,8 +275,7 @@ def _paint_end_labels(plot: Plot, data: ChartData) -> None:
 
 
 def _end(series: Series, high: float) -> tuple[float, float]:
-    """The last point of a series that has a value and is not beyond `high`; NaN when there is
-    none."""
+    """The last finite point of a series up to `high`; NaN when there is none."""
     points = zip(reversed(series.xs), reversed(series.ys), strict=True)
     seen = ((x, y) for x, y in points if math.isfinite(y) and x <= high * (1 + 1e-9))
     return next(seen, (math.nan, math.nan))

@@ -1,4 +1,4 @@
-"""The scales of a chart: the whole of its data, and the part of it that is looked at."""
+"""The scales of a chart: of all its data, and of the visible part."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from tui.widgets.scales import LinearScale, LogScale, Scale, nice_bounds
 _REACH = 2.5
 _BAND_REACH = 1.5
 
-MOST_ZOOM = 64
-"""The least part of an axis that can be looked at is one in so many."""
+MAX_ZOOM = 64
+"""The smallest visible part of an axis is the whole divided by this."""
 
 
 class Scales(NamedTuple):
-    """What is seen of both axes, and the whole of them."""
+    """Scales of the visible part and of the whole of both axes."""
 
     x: Scale
     y: Scale
@@ -30,24 +30,24 @@ class Scales(NamedTuple):
 def chart_scales(data: ChartData, *, whole_bands: bool = False) -> Scales | None:
     """The scales of `data`; None where there is nothing to draw.
 
-    Where x is zoomed and y is not, y holds what is seen of the curves.
+    Where x is zoomed and y is not, y fits the visible part of the curves.
 
     Args:
-        whole_bands: all of a band is seen, however flat that makes its curve.
+        whole_bands: show the whole of every band, however flat that makes its curve.
     """
     reach = math.inf if whole_bands else _BAND_REACH
     whole_x, whole_y = _x_scale(data), _y_scale(data, data.series, reach)
     if whole_x is None or whole_y is None:
         return None
-    x = part(whole_x, data.x.window)
-    y = part(whole_y, data.y.window)
+    x = visible_part(whole_x, data.x.window)
+    y = visible_part(whole_y, data.y.window)
     if x != whole_x and y == whole_y:
         y = _y_scale(data, [_seen(series, x) for series in data.series], reach) or whole_y
     return Scales(x, y, whole_x, whole_y)
 
 
-def part(whole: Scale, window: Window | None) -> Scale:
-    """The part of a scale that a window shows; the whole where the window holds nothing of it."""
+def visible_part(whole: Scale, window: Window | None) -> Scale:
+    """The part of a scale in a window; the whole where the window is outside of it."""
     if window is None:
         return whole
     low, high = max(whole.low, window[0]), min(whole.high, window[1])
@@ -57,25 +57,25 @@ def part(whole: Scale, window: Window | None) -> Scale:
 
 
 def zoomed(seen: Scale, whole: Scale, *, factor: float, at: float) -> Window | None:
-    """The window `factor` times as wide as what is seen, in which the value `at` stays where it
-    is; None for the whole."""
+    """The window `factor` times as wide as the visible part, with the value `at` fixed on the
+    screen; None for the whole."""
     low, high = whole.position(seen.low), whole.position(seen.high)
-    place = seen.position(at)
-    middle = 0.5 if math.isnan(place) else min(1.0, max(0.0, place))
-    width = max((high - low) * factor, 1.0 / MOST_ZOOM)
+    anchor = seen.position(at)
+    middle = 0.5 if math.isnan(anchor) else min(1.0, max(0.0, anchor))
+    width = max((high - low) * factor, 1.0 / MAX_ZOOM)
     low += (high - low - width) * middle
     return _window(whole, low, low + width)
 
 
 def panned(seen: Scale, whole: Scale, *, share: float) -> Window | None:
-    """The window moved by a share of its width, held inside the whole."""
+    """The window moved by a share of its width, clamped to the whole."""
     low, high = whole.position(seen.low), whole.position(seen.high)
     shift = (high - low) * share
     return _window(whole, low + shift, high + shift)
 
 
 def _window(whole: Scale, low: float, high: float) -> Window | None:
-    """The values at two positions of a scale, moved inside it; None for the whole."""
+    """The values at two positions of a scale, shifted inside it; None for the whole."""
     width = high - low
     if width > 1.0 - 1e-6:
         return None
@@ -99,10 +99,10 @@ def _seen(series: Series, x: Scale) -> Series:
 
 
 def _extent(parts: Iterable[Sequence[float]], *, log: bool) -> tuple[float, float] | None:
-    """The least and the largest value that an axis can show; None where there is none."""
+    """The smallest and largest value that an axis can show; None where there is none."""
     lows, highs = [], []
     for values in {id(values): values for values in parts}.values():
-        # One addition of everything tells whether all are finite, much faster than asking each.
+        # The sum is finite only if all values are: much faster than testing each.
         if not (math.isfinite(sum(values)) and (not log or min(values, default=0.0) > 0)):
             values = [v for v in values if math.isfinite(v) and (v > 0 or not log)]
         if values:
@@ -125,9 +125,9 @@ def _x_scale(data: ChartData) -> Scale | None:
 
 
 def _y_scale(data: ChartData, series: Sequence[Series], band_reach: float) -> Scale | None:
-    """The scale of y: these curves, their bands and thresholds as far as they are near.
+    """The scale of y: the curves, and bands and thresholds within reach of them.
 
-    What costs nothing has no logarithm: curves that are zero all along get a linear axis.
+    Curves that are zero throughout have no logarithm and get a linear axis.
     """
     axis = data.y
     extent = _extent((one.ys for one in series), log=axis.log)
@@ -154,7 +154,7 @@ def _y_scale(data: ChartData, series: Sequence[Series], band_reach: float) -> Sc
 
 
 def _reach(low: float, high: float, factor: float, axis: Axis) -> tuple[float, float]:
-    """How far an axis may stretch for bands and thresholds before the curves get squeezed flat."""
+    """How far an axis is stretched for bands and thresholds before the curves look too flat."""
     if axis.log:
         return low / factor, high * factor
     span = (high - low) or abs(high)

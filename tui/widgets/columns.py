@@ -1,4 +1,4 @@
-"""The columns of a table: what they hold, and which of them so many cells have room for."""
+"""The columns of a table: definitions, and which of them fit into a width."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ class Column(NamedTuple):
     """One column.
 
     Attributes:
-        title: its header.
-        width: cells, or None for as wide as its longest text.
+        title: header text.
+        width: cells, or None for the width of its longest text.
         align: `left` or `right`.
-        priority: 0 always stays; of the others the highest number is left out first.
-        shrink: may be cut to `least` cells before any column is left out.
-        least: the least width when it shrinks.
-        grows: takes the cells of the columns that were left out.
-        names: holds names: where a cut makes some alike, these lose their middle, not their end.
+        priority: 0 is never left out; of the others the highest number is left out first.
+        shrink: may be narrowed to `least` cells before any column is left out.
+        least: least width when it shrinks.
+        grows: gets the cells of columns that were left out.
+        names: contains names: texts that would be cut to the same lose their middle, not their end.
     """
 
     title: str
@@ -42,35 +42,36 @@ class Column(NamedTuple):
     names: bool = False
 
 
-Fitted = tuple[tuple[int, int], ...]
-"""The columns that are shown: (index, cells) from left to right."""
+FittedColumns = tuple[tuple[int, int], ...]
+"""The visible columns: (index, width) from left to right."""
 
 
 def fit_columns(
     columns: Sequence[Column], natural: Sequence[int], width: int, *, room: int = 0
-) -> Fitted:
-    """Which columns `width` cells hold, and how wide.
+) -> FittedColumns:
+    """Which columns fit into `width` cells, and their widths.
 
-    First columns that may shrink do (the ones that would go first before the others), then columns
-    go by priority, then what is left is cut.
+    First columns that may shrink do (those that would be left out first before the others), then
+    columns are left out by priority, then the rest is cut.
 
     Args:
         columns: all columns.
-        natural: the width that each would like.
+        natural: the preferred width of each.
         width: cells, without the mark of the cursor.
-        room: cells at the right of the header that the title of the last column leaves alone, where
-            others can shrink for that. None is left out for it.
+        room: cells at the right of the header that the last title leaves free, where other columns
+            can shrink for that. No column is left out for it.
     """
     fitted = _fit(columns, natural, width)
     if not room or not fitted or not columns[fitted[-1][0]].title:
         return fitted
-    return _roomy(columns, natural, width, room, fitted) or fitted
+    return _with_header_room(columns, natural, width, room, fitted) or fitted
 
 
-def _roomy(
-    columns: Sequence[Column], natural: Sequence[int], width: int, room: int, fitted: Fitted
-) -> Fitted | None:
-    """The same columns with room behind the last title; None where none can shrink for it."""
+def _with_header_room(
+    columns: Sequence[Column], natural: Sequence[int], width: int, room: int, fitted: FittedColumns
+) -> FittedColumns | None:
+    """The same columns with free cells behind the last title; None where no column can shrink for
+    them."""
     last, others, wished = fitted[-1][0], list(columns), list(natural)
     if columns[last].align == "right":
         width -= room
@@ -78,22 +79,22 @@ def _roomy(
         wanted = cell_len(columns[last].title) + room
         wished[last] = max(natural[last], wanted)
         others[last] = columns[last]._replace(least=max(columns[last].least, wanted))
-    found = _fit(others, wished, width)
-    alike = [i for i, _ in found] == [i for i, _ in fitted]
+    refitted = _fit(others, wished, width)
+    same_columns = [i for i, _ in refitted] == [i for i, _ in fitted]
     least = _least(others, wished)
-    return found if alike and all(cells >= least[i] for i, cells in found) else None
+    return refitted if same_columns and all(cells >= least[i] for i, cells in refitted) else None
 
 
 def _least(columns: Sequence[Column], natural: Sequence[int]) -> list[int]:
-    """The width that each column has at least, where it is not left out."""
+    """The least width of each column."""
     return [
         min(natural[i], column.least) if column.shrink else natural[i]
         for i, column in enumerate(columns)
     ]
 
 
-def _fit(columns: Sequence[Column], natural: Sequence[int], width: int) -> Fitted:
-    """As `fit_columns`, whatever the header says beside the titles."""
+def _fit(columns: Sequence[Column], natural: Sequence[int], width: int) -> FittedColumns:
+    """`fit_columns` without the free cells in the header."""
     kept = list(range(len(columns)))
     least = _least(columns, natural)
 
@@ -118,9 +119,8 @@ def _fit(columns: Sequence[Column], natural: Sequence[int], width: int) -> Fitte
 def natural_widths(
     columns: tuple[Column, ...], rows: tuple[Row, ...], *, ascii_only: bool
 ) -> tuple[int, ...]:
-    """The width that each column would like, over all rows so that scrolling moves nothing. Kept:
-    a step of a slider leaves most tables as they are, and one may have a row for each of many runs.
-    """
+    """The preferred width of each column, over all rows so that scrolling moves nothing. Cached: a
+    slider step leaves most tables as they are, and a table may have a row for each of many runs."""
     widths = []
     for index, column in enumerate(columns):
         texts = () if column.width else _texts(rows, index, ascii_only=ascii_only)
@@ -131,15 +131,15 @@ def natural_widths(
 
 @lru_cache(maxsize=64)
 def cut_alike_in(
-    columns: tuple[Column, ...], rows: tuple[Row, ...], fitted: Fitted, *, ascii_only: bool
+    columns: tuple[Column, ...], rows: tuple[Row, ...], fitted: FittedColumns, *, ascii_only: bool
 ) -> tuple[tuple[int, int, frozenset[str]], ...]:
-    """Column, width, and its texts that would be cut to the same, of all rows as well; only columns
-    that have any. Kept too."""
+    """(column, width, texts that would be cut to the same), over all rows; only columns with any.
+    Cached too."""
     named = [(index, width) for index, width in fitted if columns[index].names]
-    found = (
+    entries = (
         (i, width, cut_alike(_texts(rows, i, ascii_only=ascii_only), width)) for i, width in named
     )
-    return tuple(entry for entry in found if entry[2])
+    return tuple(entry for entry in entries if entry[2])
 
 
 def _texts(rows: tuple[Row, ...], index: int, *, ascii_only: bool) -> Iterator[str]:
@@ -147,8 +147,8 @@ def _texts(rows: tuple[Row, ...], index: int, *, ascii_only: bool) -> Iterator[s
     return (plain(text_of(cell), ascii_only=ascii_only) for cell in cells)
 
 
-def column_at(fitted: Fitted, x: int) -> int | None:
-    """The index of the column that has a cell; None between two and beside all."""
+def column_at(fitted: FittedColumns, x: int) -> int | None:
+    """The index of the column at a cell; None between columns."""
     start = 0
     for index, width in fitted:
         if start <= x < start + width:
@@ -157,15 +157,15 @@ def column_at(fitted: Fitted, x: int) -> int | None:
     return None
 
 
-def title_start(columns: Sequence[Column], fitted: Fitted) -> int:
-    """The cells before the first title: those of a first column without one. None where the last
-    has no title either, which could be in the way."""
+def title_start(columns: Sequence[Column], fitted: FittedColumns) -> int:
+    """Cells before the first title: those of a first column without one. 0 where the last column
+    has no title either."""
     if not fitted or columns[fitted[0][0]].title or not columns[fitted[-1][0]].title:
         return 0
     return fitted[0][1] + GAP
 
 
-def title_end(columns: Sequence[Column], fitted: Fitted) -> int:
+def title_end(columns: Sequence[Column], fitted: FittedColumns) -> int:
     """Cells up to the end of the last title."""
     last, width = fitted[-1]
     before = sum(cells + GAP for _, cells in fitted[:-1])
@@ -173,5 +173,5 @@ def title_end(columns: Sequence[Column], fitted: Fitted) -> int:
 
 
 def text_of(cell: Cell) -> str:
-    """What a cell says, without its style."""
+    """The text of a cell, without its style."""
     return cell if isinstance(cell, str) else cell[0]

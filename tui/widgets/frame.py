@@ -1,8 +1,8 @@
-"""A grid of styled cells, the difference between two of them, and the widget that draws by them.
+"""A grid of styled cells, the difference between two grids, and the widget that draws with them.
 
 Textual sends a refreshed region whole. Widgets here draw into a `Frame`, compare it with the frame
-on the screen and refresh no more than what changed: over SSH that is the difference between a
-slider that follows and one that lags.
+on the screen and refresh only what changed: over SSH that is the difference between a slider that
+follows and one that lags.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from tui.widgets.text import cells
 
 
 class Frame:
-    """`height` rows of `width` cells; each cell holds a character and the name of a style."""
+    """`height` rows of `width` cells; each cell has a character and the name of a style."""
 
     __slots__ = ("chars", "height", "styles", "width")
 
@@ -39,15 +39,15 @@ class Frame:
         if not 0 <= y < self.height:
             return
         row, styles = self.chars[y], self.styles[y]
-        held = cells(text)
-        for offset, character in enumerate(held):
+        text_cells = cells(text)
+        for offset, character in enumerate(text_cells):
             column = x + offset
-            wide = offset + 1 < len(held) and held[offset + 1] == ""
+            wide = offset + 1 < len(text_cells) and text_cells[offset + 1] == ""
             if 0 <= column < self.width and (character or column > 0):
                 cut = wide and column + 1 >= self.width
                 row[column] = " " if cut else character
                 styles[column] = style
-        if x < 0 and 0 < -x < len(held) and held[-x] == "":
+        if x < 0 and 0 < -x < len(text_cells) and text_cells[-x] == "":
             row[0] = " "
 
     def text(self, y: int) -> str:
@@ -55,7 +55,7 @@ class Frame:
         return "".join(self.chars[y])
 
     def strip(self, y: int, style_of: Callable[[str], Style]) -> Strip:
-        """Row `y` as a strip of few segments: each of them sends its style over the wire."""
+        """Row `y` as a strip of few segments: each of them sends its style to the terminal."""
         row = self.chars[y]
         runs: list[tuple[str, Style]] = []
         start = 0
@@ -75,11 +75,11 @@ class Frame:
         return Strip([Segment(text, style) for text, style in runs], self.width)
 
     def changes(self, before: Frame) -> list[Region]:
-        """Rectangles that hold every cell that differs from `before` (of the same size).
+        """Rectangles that cover every cell that differs from `before` (of the same size).
 
         One span per row, from its first to its last changed cell: Textual sends a span from the
-        left edge of the widget, so that two spans in a row would send what is left of them twice.
-        Rows with the same span form one rectangle.
+        left edge of the widget, so two spans in a row would send what is left of them twice. Rows
+        with the same span form one rectangle.
         """
         regions: list[Region] = []
         for y in range(self.height):
@@ -114,7 +114,7 @@ class Frame:
 
 
 def _blank_alike(style: Style, other: Style) -> bool:
-    """Whether blank cells look the same in both styles: nothing but the background shows."""
+    """Whether blank cells look the same in both styles: only the background is visible."""
     return (
         style.bgcolor == other.bgcolor
         and not (style.reverse or other.reverse)
@@ -126,9 +126,9 @@ def _blank_alike(style: Style, other: Style) -> bool:
 class FrameWidget(Widget):
     """A widget that draws into a `Frame` and refreshes only the cells that changed.
 
-    Subclasses implement `draw` and call `redraw` when their state changed. What a style name looks
-    like is said in words, as `tui.widgets.palette` reads them: everywhere, on terminals that are
-    left their own colours, and with the focus. The `NAME-label` of something looks like it.
+    Subclasses implement `draw` and call `redraw` when their state changed. Style names are defined
+    as in `tui.widgets.palette`: in general, for terminals with their own colours, and with the
+    focus. `NAME-label` falls back to `NAME`.
     """
 
     STYLES: ClassVar[Mapping[str, str]] = TEXT
@@ -150,7 +150,7 @@ class FrameWidget(Widget):
         """Fill `frame`, which has the size of the content."""
 
     def redraw(self) -> list[Region]:
-        """Draw again and refresh what changed; the refreshed regions are returned."""
+        """Draw again and refresh what changed; returns the refreshed regions."""
         before = self._frame
         if before is None or (before.width, before.height) != tuple(self.size):
             self._frame = None
@@ -163,7 +163,7 @@ class FrameWidget(Widget):
         return regions
 
     def render_line(self, y: int) -> Strip:
-        """Row `y` of the content; the frame is drawn anew where the size changed."""
+        """Row `y` of the content; the frame is drawn again where the size changed."""
         frame = self._frame
         if frame is None or (frame.width, frame.height) != tuple(self.size):
             frame = self._frame = self._drawn()

@@ -19,18 +19,18 @@ KINDS = 5
 """Colours of bars: slots 1 to `KINDS`."""
 
 _LABEL_SHARE = 3
-_LABEL_LEAST = 6
+_MIN_LABEL_CELLS = 6
 _TICK_GAP = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A part of a bar.
+    """One bar segment.
 
     Args:
         kind: colour slot, 1 ... `KINDS`.
-        letter: what a cell of it shows where nothing else has room; one character.
-        caption: a word at its beginning, shown where more than it has room.
+        letter: drawn in its first cell where the caption does not fit; one character.
+        caption: a word at its beginning, drawn where it fits with a cell to spare.
         strong: drawn bold, with a heavier fill.
     """
 
@@ -44,7 +44,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class GanttRow:
-    """One bar with its label; spans do not overlap."""
+    """One row of segments with its label; segments do not overlap."""
 
     label: str
     spans: tuple[Span, ...]
@@ -52,11 +52,11 @@ class GanttRow:
 
 @dataclass(frozen=True)
 class GanttData:
-    """What is shown.
+    """The data of a Gantt chart.
 
     Args:
         end: the right end of the time axis, in seconds.
-        marks: moments that are ruled through all rows (a state ends), in seconds.
+        marks: times of vertical rules through all rows (a state ends), in seconds.
         legend: (letter, kind, word) of each kind that occurs.
         message: shown while there are no rows.
     """
@@ -166,7 +166,7 @@ class Gantt(ScrollingFrame, can_focus=True):
 
     def _label_width(self, width: int) -> int:
         longest = max(cell_len(self._safe(row.label)) for row in self._data.rows)
-        return min(longest, max(_LABEL_LEAST, width // _LABEL_SHARE))
+        return min(longest, max(_MIN_LABEL_CELLS, width // _LABEL_SHARE))
 
     def _column(self, moment: float, across: int) -> int:
         return round(moment / self._data.end * across)
@@ -174,42 +174,44 @@ class Gantt(ScrollingFrame, can_focus=True):
     def _draw_bar(
         self, frame: Frame, y: int, left: int, across: int, spans: Sequence[Span]
     ) -> None:
-        """Spans as runs of cells that begin with their caption or letter; one that is shorter
-        than a cell still gets one, where no other stands."""
-        taken = -1
+        """Draw segments that begin with their caption or letter; one shorter than a cell still gets
+        a cell, if that is free."""
+        next_free = -1
         for span in spans:
             first = min(self._column(span.start, across), across - 1)
             last = max(self._column(span.end, across), first + 1)
-            first = max(first, taken)
+            first = max(first, next_free)
             if first >= min(last, across):
                 continue
-            room = min(last, across) - first
+            cells_left = min(last, across) - first
             style = f"kind-{min(max(1, span.kind), KINDS)}" + ("-strong" if span.strong else "")
             caption = self._safe(span.caption)
-            head = caption if caption and cell_len(caption) < room else self._safe(span.letter)
+            head = (
+                caption if caption and cell_len(caption) < cells_left else self._safe(span.letter)
+            )
             fill = self._glyphs.filled if span.strong else self._glyphs.track
-            frame.put(left + first, y, (head + fill * room)[:room], style)
-            taken = first + room
+            frame.put(left + first, y, (head + fill * cells_left)[:cells_left], style)
+            next_free = first + cells_left
 
     def _draw_axis(self, frame: Frame, y: int, left: int, across: int) -> None:
-        """The line below the bars, with as many ticks as have room; the figure of one that is hard
-        by the right end stands as far left as it must."""
+        """The line below the bars, with as many ticks as fit; a label at the right end is shifted
+        left to stay inside."""
         glyphs = self._glyphs
         frame.put(left - 1, y, glyphs.corner + glyphs.axis_x * across, "axis")
         for values in tick_candidates(LinearScale(0.0, self._data.end), "time"):
             texts = tick_texts(values, "time")
-            places = [left + self._column(value, across) for value in values]
+            columns = [left + self._column(value, across) for value in values]
             starts = [
-                min(place, frame.width - cell_len(text))
-                for place, text in zip(places, texts, strict=True)
+                min(column, frame.width - cell_len(text))
+                for column, text in zip(columns, texts, strict=True)
             ]
             fits = all(
                 after - before - cell_len(text) >= _TICK_GAP
                 for before, after, text in zip(starts[:-1], starts[1:], texts[:-1], strict=True)
             )
             if fits and starts and starts[0] >= left:
-                for place, start, text in zip(places, starts, texts, strict=True):
-                    frame.put(min(place, frame.width - 1), y, glyphs.tick_x, "axis")
+                for column, start, text in zip(columns, starts, texts, strict=True):
+                    frame.put(min(column, frame.width - 1), y, glyphs.tick_x, "axis")
                     frame.put(start, y + 1, text, "tick")
                 return
 

@@ -1,4 +1,4 @@
-"""The characters that widgets draw with, chosen once from the terminal's character set."""
+"""The characters that widgets draw with, chosen once for the terminal's character set."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ GlyphChoice = Literal["auto", "unicode", "blocks", "ascii"]
 
 
 class Glyphs(NamedTuple):
-    """One coherent set of characters; every one is a single cell wide."""
+    """One coherent set of characters; each is a single cell wide."""
 
     name: str
     dots: Dots
@@ -36,7 +36,7 @@ class Glyphs(NamedTuple):
 
     @property
     def signs(self) -> str:
-        """One per curve: where it ends, and at the crosshair."""
+        """One sign per curve, drawn at its end and at the crosshair."""
         return _SIGNS[self.name]
 
 
@@ -64,11 +64,11 @@ _BY_NAME = {glyphs.name: glyphs for glyphs in (UNICODE, BLOCKS, ASCII)}
 
 
 def locale_is_utf8(environ: Mapping[str, str]) -> bool:
-    """Whether the locale that the user set says UTF-8.
+    """Whether the locale set by the user is UTF-8.
 
     Python itself turns the C locale into UTF-8 (PEP 538 sets LC_CTYPE to C.UTF-8, PEP 540 changes
-    the encoding), so neither `locale` nor `sys.stdout.encoding` can tell: the variables can, when
-    that LC_CTYPE is not believed.
+    the encoding), so neither `locale` nor `sys.stdout.encoding` can tell. The variables can, if
+    that LC_CTYPE is ignored.
     """
     language = environ.get("LANG", "")
     ctype = environ.get("LC_CTYPE", "")
@@ -80,7 +80,7 @@ def locale_is_utf8(environ: Mapping[str, str]) -> bool:
 
 
 def choose_glyphs(choice: GlyphChoice = "auto", environ: Mapping[str, str] | None = None) -> Glyphs:
-    """The set named by `choice`; `auto` looks at the locale and TERM in `environ`.
+    """The set named by `choice`; `auto` goes by the locale and TERM in `environ`.
 
     Args:
         choice: an explicit set, or `auto`.

@@ -23,19 +23,19 @@ from tui.widgets.lean_output import LeanOutput
 REPAINT_KEY = "ctrl+l"
 
 INPUT_BYTES = 4096
-"""Read at once: more than a terminal sends with a key."""
+"""Bytes per read: more than a terminal sends per key."""
 
 LOOK_SECONDS = 0.1
-"""How often an Escape that nothing followed is told, and whether the app is ending looked at."""
+"""Interval at which a pending Escape is reported as a key, and the end of the app is checked."""
 
 
 HUNG_UP = 128 + signal.SIGHUP
-"""The exit code of a program that SIGHUP has ended."""
+"""Exit code of a program ended by SIGHUP."""
 
 
-class Surviving:
-    """A terminal's file to which nothing more is written once it has gone: a writer that fails
-    would leave a queue that nobody empties, and an app that waits for it."""
+class HangupSafeFile:
+    """A terminal's file that ignores writes once the terminal is gone: a failing writer would leave
+    a queue that nobody empties, and an app that waits for it."""
 
     def __init__(self, file: IO[str]) -> None:
         self._file = file
@@ -64,21 +64,21 @@ class Surviving:
 class LeanDriver(LinuxDriver):
     """The driver for Linux and macOS with `LeanOutput` between Textual and the terminal.
 
-    A resize makes it forget what the terminal shows; Ctrl+L draws everything again, as in other
-    terminal programs, for when something else wrote over the screen. A terminal that is gone ends
-    the app.
+    A resize makes it forget what the terminal shows; Ctrl+L redraws everything, as in other
+    terminal programs, for when something else wrote over the screen. When the terminal is gone, the
+    app ends.
     """
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self._lean = LeanOutput()
-        # Textual draws on stderr; that is where people send messages away from (`2>FILE`).
-        self._file: Any = Surviving(sys.__stdout__ or sys.stdout)
+        # Textual draws on stderr, which people redirect to drop messages (`2>FILE`).
+        self._file: Any = HangupSafeFile(sys.__stdout__ or sys.stdout)
         self._watched = False
         self._continued = False
 
     def start_application_mode(self) -> None:
-        """Begin with an unknown screen, and forget it again whenever the window changes."""
+        """Start with an unknown screen, and forget it again whenever the window is resized."""
         self._forget()
         super().start_application_mode()  # type: ignore[no-untyped-call]
         textual_handler = signal.getsignal(signal.SIGWINCH)
@@ -90,7 +90,7 @@ class LeanDriver(LinuxDriver):
 
         signal.signal(signal.SIGWINCH, on_resize)
         if self._watched:
-            # It was stopped (SIGTSTP) and goes on: Textual draws anew only what changes.
+            # Resumed after SIGTSTP: Textual would redraw only what changes.
             self._loop.call_soon_threadsafe(self._app.refresh)
         else:
             self._watched = True
@@ -98,13 +98,13 @@ class LeanDriver(LinuxDriver):
 
     @property
     def was_stopped(self) -> bool:
-        """Whether the last SIGTSTP stopped it: not where no shell waits to let it go on."""
+        """Whether the last SIGTSTP stopped the process: not where no shell could resume it."""
         return self._continued
 
     def _sigtstp_application(self, *_: Any) -> None:
-        """Stops the whole job, not this process alone: `make` or a script that started it must
-        stop too, or the shell would wait for them. By its own action the signal stops nothing
-        where no shell could let the job go on, which SIGSTOP, as Textual sends it, would."""
+        """Stop the whole job, not this process alone: `make` or a script that started it must stop
+        too, or the shell would wait for them. With its default action SIGTSTP stops nothing where
+        no shell could resume the job; SIGSTOP, as Textual sends it, would."""
         if self._auto_restart:
             self.suspend_application_mode()
             self._must_signal_resume = True
@@ -116,7 +116,7 @@ class LeanDriver(LinuxDriver):
             self.resume_application_mode()
 
     def _sigcont_application(self, *arguments: Any) -> None:
-        """The shell lets it go on."""
+        """The shell resumes the process."""
         self._continued = True
         super()._sigcont_application(*arguments)
 
@@ -125,18 +125,18 @@ class LeanDriver(LinuxDriver):
         self._lean.forget()
 
     def _await_hangup(self) -> None:
-        """Leaves when the terminal has gone. A lost connection signals the first process of the
-        session alone: what `make` or a script has started would stay for ever."""
+        """Quit when the terminal is gone. A lost connection signals only the first process of the
+        session: what `make` or a script has started would stay forever."""
         watch = select.poll()
-        watch.register(self.fileno, 0)  # hang-ups are told unasked
-        if any(told & select.POLLHUP for _, told in watch.poll()):
-            leave = getattr(self._app, "leave_by", lambda _: self._app.exit(None, HUNG_UP))
+        watch.register(self.fileno, 0)  # POLLHUP is always reported
+        if any(events_seen & select.POLLHUP for _, events_seen in watch.poll()):
+            leave = getattr(self._app, "quit_on_signal", lambda _: self._app.exit(None, HUNG_UP))
             with suppress(RuntimeError):  # the loop has ended already
                 self._loop.call_soon_threadsafe(leave, signal.SIGHUP)
 
     def run_input_thread(self) -> None:
-        """Read keys and the mouse until the app ends, with `KeyParser`; nothing more once the
-        terminal has gone, of which `_await_hangup` tells the app."""
+        """Read keys and the mouse until the app ends or the terminal is gone, with `KeyParser`;
+        `_await_hangup` tells the app of the latter."""
         parser = KeyParser(alt_keys=bool(getattr(self._app, "has_alt_keys", False)))
         decode = getincrementaldecoder("utf-8")("replace").decode
         while not self.exit_event.is_set():
@@ -155,13 +155,13 @@ class LeanDriver(LinuxDriver):
                 self.process_message(message)
 
     def write(self, data: str) -> None:
-        """Write what has the effect of `data`; nothing when the terminal shows it already."""
+        """Write the shortest equivalent of `data`; nothing when the terminal shows it already."""
         lean = self._lean.rewrite(data)
         if lean:
             super().write(lean)
 
     def process_message(self, message: Message) -> None:
-        """Watch for what concerns the screen itself, on the way to the app."""
+        """Intercept what concerns the screen itself, on the way to the app."""
         if isinstance(message, events.Resize | messages.InBandWindowResize):
             self._loop.call_soon_threadsafe(self._forget)
         elif isinstance(message, events.Key) and message.key == REPAINT_KEY:
@@ -173,5 +173,5 @@ class LeanDriver(LinuxDriver):
 
 
 def lean_driver(chosen: type[Driver]) -> type[Driver]:
-    """`LeanDriver` in place of the ordinary terminal driver; any other driver is left alone."""
+    """`LeanDriver` in place of the ordinary terminal driver; any other driver is unchanged."""
     return LeanDriver if chosen is LinuxDriver else chosen

@@ -1,8 +1,8 @@
-"""Rewrites what Textual sends to the terminal so that only cells that differ are sent.
+"""Rewrites Textual's terminal output so that only cells that differ are sent.
 
 Textual sends every refreshed span of a row from the left edge of its widget, each run of cells with
 its full colours and a reset, and at start-up or when a screen opens several whole frames one after
-another. `LeanOutput` reads those escape sequences, remembers what the terminal shows, and writes
+another. `LeanOutput` parses those escape sequences, remembers what the terminal shows, and writes
 the shortest equivalent: over a slow line this is most of what a user waits for.
 """
 
@@ -32,8 +32,8 @@ _LINK_END = "\x1b]8;;\x1b\\"
 _ON_BLANK = frozenset({"4", "5", "6", "7", "9", "21", "53"})
 
 
-class Look(NamedTuple):
-    """How a cell looks: attributes, foreground and background as SGR parameters, hyperlink."""
+class SgrStyle(NamedTuple):
+    """Style of a cell: attributes, foreground and background as SGR parameters, hyperlink."""
 
     attributes: frozenset[str] = frozenset()
     foreground: str = "39"
@@ -41,12 +41,12 @@ class Look(NamedTuple):
     link: str = ""
 
 
-_PLAIN = Look()
+_PLAIN = SgrStyle()
 
 
 @lru_cache(maxsize=4096)
-def parse_look(sgr: str, link: str) -> Look:
-    """The look that the SGR parameters set, from a reset state on."""
+def parse_sgr(sgr: str, link: str) -> SgrStyle:
+    """The style that SGR parameters set, from a reset state on."""
     attributes: set[str] = set()
     foreground, background = "39", "49"
     parts = iter(sgr.split(";"))
@@ -66,19 +66,19 @@ def parse_look(sgr: str, link: str) -> Look:
             background = part
         else:
             attributes.add(part)
-    return Look(frozenset(attributes), foreground, background, link)
+    return SgrStyle(frozenset(attributes), foreground, background, link)
 
 
 @lru_cache(maxsize=4096)
-def blank_look(look: Look) -> Look:
-    """What of `look` can be seen on a blank cell."""
+def blank_style(look: SgrStyle) -> SgrStyle:
+    """The part of a style that is visible on a blank cell."""
     attributes = look.attributes & _ON_BLANK
-    return Look(attributes, look.foreground if attributes else "39", look.background, look.link)
+    return SgrStyle(attributes, look.foreground if attributes else "39", look.background, look.link)
 
 
 @lru_cache(maxsize=16384)
-def transition(old: Look, new: Look) -> str:
-    """The shortest sequence from one look to another."""
+def transition(old: SgrStyle, new: SgrStyle) -> str:
+    """The shortest sequence from one style to another."""
     link = "" if old.link == new.link else new.link or _LINK_END
     if new[:3] == _PLAIN[:3]:
         return link + ("\x1b[m" if old[:3] != _PLAIN[:3] else "")
@@ -96,8 +96,8 @@ def transition(old: Look, new: Look) -> str:
 class LeanOutput:
     """Remembers the cells on the terminal and turns full output into differences.
 
-    `size` are the columns and rows of the terminal, None where they are not known. A frame that was
-    made for a larger one ends up in cells that nobody can tell: after it all are unknown.
+    `size` is the columns and rows of the terminal, None where unknown. Output for a larger terminal
+    ends up in unpredictable cells: after it all are unknown.
     """
 
     def __init__(self) -> None:
@@ -106,17 +106,17 @@ class LeanOutput:
         self.forget()
 
     def forget(self) -> None:
-        """What the terminal shows is unknown: everything will be sent again."""
+        """Mark the terminal's content as unknown: everything will be sent again."""
         self._chars: list[list[str]] = []
-        self._looks: list[list[Look | None]] = []
-        # Where the incoming text would go, where the terminal's cursor is, and its look.
+        self._looks: list[list[SgrStyle | None]] = []
+        # Where the incoming text would go, where the terminal's cursor is, and its style.
         self._place: tuple[int, int] | None = None
         self._cursor: tuple[int, int] | None = None
         self._look = _PLAIN
         self._out: list[str] = []
 
     def rewrite(self, data: str) -> str:
-        """The sequences that have the effect of `data` on the terminal as it is now."""
+        """The sequences with the same effect as `data` on the terminal in its present state."""
         self._out = []
         sgr = link = ""
         for match in _TOKEN.finditer(data):
@@ -128,7 +128,7 @@ class LeanOutput:
             elif kind == "link":
                 link = "" if token.startswith("\x1b]8;;") else token
             elif kind == "text":
-                self._text(token, parse_look(sgr, link))
+                self._text(token, parse_sgr(sgr, link))
             elif kind == "newline" and self._place is not None:
                 self._place = (self._place[0] + 1, 0)
             else:
@@ -141,36 +141,38 @@ class LeanOutput:
         return out
 
     def repaint(self) -> str:
-        """Everything that should be on the terminal, from a cleared screen on."""
+        """Everything that should be on the terminal, after clearing it."""
         self._out = ["\x1b[m\x1b[2J"]
-        place, self._cursor, self._look = self._place, None, _PLAIN
+        target, self._cursor, self._look = self._place, None, _PLAIN
         for y, (row, looks) in enumerate(zip(self._chars, self._looks, strict=True)):
             for x, (character, look) in enumerate(zip(row, looks, strict=True)):
                 if look is not None and character:
                     self._send(y, x, [character], look)
-        self._place = place
+        self._place = target
         self._settle()
         return "".join(self._out)
 
-    def _text(self, text: str, look: Look) -> None:
+    def _text(self, text: str, look: SgrStyle) -> None:
         """Send the cells of `text` that differ from those on the terminal."""
         if self._place is None:
             self._out.append(transition(self._look, look) + text)
             self._look = look
             return
         y, x = self._place
-        held = cells(text)
-        end = x + len(held)
+        text_cells = cells(text)
+        end = x + len(text_cells)
         self._overran |= self.size is not None and (end > self.size[0] or y >= self.size[1])
-        blank = blank_look(look)
-        looks: list[Look | None] = [blank if character == " " else look for character in held]
+        blank = blank_style(look)
+        looks: list[SgrStyle | None] = [
+            blank if character == " " else look for character in text_cells
+        ]
         row, row_looks = self._row(y, end)
-        if row[x:end] != held or row_looks[x:end] != looks:
-            self._differences(y, x, held, looks, look)
+        if row[x:end] != text_cells or row_looks[x:end] != looks:
+            self._differences(y, x, text_cells, looks, look)
         self._place = (y, end)
 
-    def _row(self, y: int, width: int) -> tuple[list[str], list[Look | None]]:
-        """Row `y` of the memory, at least `width` cells long; unknown cells have no look."""
+    def _row(self, y: int, width: int) -> tuple[list[str], list[SgrStyle | None]]:
+        """Row `y` of the memory, at least `width` cells long; unknown cells have no style."""
         while len(self._chars) <= y:
             self._chars.append([])
             self._looks.append([])
@@ -181,40 +183,40 @@ class LeanOutput:
         return self._chars[y], self._looks[y]
 
     def _differences(
-        self, y: int, x: int, held: list[str], looks: list[Look | None], look: Look
+        self, y: int, x: int, text_cells: list[str], looks: list[SgrStyle | None], look: SgrStyle
     ) -> None:
         """Send each run of cells that differ, and remember them."""
         row, row_looks = self._chars[y], self._looks[y]
-        end = x + len(held)
-        if len(held) == 1 or "" in held or "" in row[x:end]:
+        end = x + len(text_cells)
+        if len(text_cells) == 1 or "" in text_cells or "" in row[x:end]:
             # Half of a wide character cannot be drawn over: such a run is sent whole.
-            runs = [(0, len(held))]
+            runs = [(0, len(text_cells))]
         else:
             old = zip(row[x:end], row_looks[x:end], strict=True)
-            new = zip(held, looks, strict=True)
+            new = zip(text_cells, looks, strict=True)
             runs = _runs([cell != other for cell, other in zip(new, old, strict=True)])
         for start, end in runs:
-            self._send(y, x + start, held[start:end], look)
-            row[x + start : x + end] = held[start:end]
+            self._send(y, x + start, text_cells[start:end], look)
+            row[x + start : x + end] = text_cells[start:end]
             row_looks[x + start : x + end] = looks[start:end]
 
-    def _send(self, y: int, x: int, held: list[str], look: Look) -> None:
-        """Move, set the look and write the cells."""
+    def _send(self, y: int, x: int, text_cells: list[str], look: SgrStyle) -> None:
+        """Move, set the style and write the cells."""
         self._move(y, x)
-        text = "".join(held)
+        text = "".join(text_cells)
         if self._look is not look and not (text.isspace() and self._blank_alike(look)):
             self._out.append(transition(self._look, look))
             self._look = look
         self._out.append(text)
-        # Terminals differ in what they take for wide: after such a cell the cursor is not trusted.
-        self._cursor = (y, x + len(held)) if text.isascii() or max(text) < _WIDE else None
+        # Terminals disagree on which characters are wide: after one the cursor position is unknown.
+        self._cursor = (y, x + len(text_cells)) if text.isascii() or max(text) < _WIDE else None
 
-    def _blank_alike(self, look: Look) -> bool:
-        """Whether a blank looks the same in `look` as in the look that is on."""
-        return blank_look(self._look) == blank_look(look)
+    def _blank_alike(self, look: SgrStyle) -> bool:
+        """Whether a blank looks the same in `look` as in the current style."""
+        return blank_style(self._look) == blank_style(look)
 
     def _move(self, y: int, x: int) -> None:
-        """The shortest way to a cell: over cells as they are, to the right, or absolute."""
+        """The shortest move to a cell: rewrite cells up to it, move right, or move absolutely."""
         if self._cursor == (y, x):
             return
         if self._cursor is None or self._cursor[0] != y or self._cursor[1] > x:
@@ -222,14 +224,14 @@ class LeanOutput:
             return
         start = self._cursor[1]
         between = "".join(self._chars[y][start:x])
-        alike = all(look == self._look for look in self._looks[y][start:x])
-        if alike and between.isascii() and len(between) == x - start <= 4:
+        same_style = all(look == self._look for look in self._looks[y][start:x])
+        if same_style and between.isascii() and len(between) == x - start <= 4:
             self._out.append(between)
         else:
             self._out.append(f"\x1b[{x - start}C" if x - start > 1 else "\x1b[C")
 
     def _pass(self, token: str) -> None:
-        """Send a sequence that is not about cells as it is."""
+        """Send a sequence that is not about cells unchanged."""
         if self._look != _PLAIN:
             self._out.append(transition(self._look, _PLAIN))
             self._look = _PLAIN
@@ -241,7 +243,7 @@ class LeanOutput:
         self._out.append(token)
 
     def _settle(self) -> None:
-        """End with a plain look, and the cursor where it should rest."""
+        """End with the default style, and the cursor at its final position."""
         if self._look != _PLAIN:
             self._out.append(transition(self._look, _PLAIN))
             self._look = _PLAIN
@@ -251,7 +253,7 @@ class LeanOutput:
 
 
 def _runs(changed: list[bool]) -> list[tuple[int, int]]:
-    """Start and end of each stretch of changed cells; a gap of one or two cells is bridged."""
+    """Start and end of each run of changed cells; a gap of one cell is bridged."""
     runs: list[tuple[int, int]] = []
     for index, differs in enumerate(changed):
         if differs and runs and index - runs[-1][1] <= 1:

@@ -1,4 +1,4 @@
-"""A one-line text editor as a value: text and cursor, and what keys do to them."""
+"""A one-line text editor as a value: text and cursor, and the effect of keys on them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 
 class LineEdit(NamedTuple):
-    """`text` with a cursor before character `cursor`; while `selected`, typing replaces it all."""
+    """`text` with a cursor before character `cursor`; while `selected`, typing replaces all of
+    it."""
 
     text: str = ""
     cursor: int = 0
@@ -18,14 +19,14 @@ class LineEdit(NamedTuple):
         return cls(text, len(text), selected=bool(text))
 
     def insert(self, typed: str) -> LineEdit:
-        """With `typed` at the cursor, or in place of what is selected."""
+        """The line with `typed` at the cursor, or in place of the selection."""
         if self.selected:
             return LineEdit(typed, len(typed))
         text = self.text[: self.cursor] + typed + self.text[self.cursor :]
         return LineEdit(text, self.cursor + len(typed))
 
     def press(self, key: str) -> LineEdit | None:
-        """After an editing key by its Textual name; None for a key that does not edit."""
+        """The line after an editing key (by Textual's name); None for a key that does not edit."""
         before, after = self.text[: self.cursor], self.text[self.cursor :]
         if self.selected and key in ("backspace", "delete", "ctrl+h", "ctrl+d"):
             return LineEdit()
@@ -51,6 +52,6 @@ class LineEdit(NamedTuple):
         return None
 
     def window(self, width: int) -> tuple[str, int]:
-        """The part of the text that `width` cells show, and the cursor's cell in it."""
+        """The part of the text visible in `width` cells, and the cursor's cell in it."""
         start = max(0, self.cursor - width + 1)
         return self.text[start : start + width], self.cursor - start

@@ -1,4 +1,8 @@
-"""Numbers as people read them on an axis: durations, money, sizes, counts, shares."""
+"""Numbers as short text for axis ticks and sliders: durations, money, sizes, counts, shares.
+
+Texts that a slider shows can be typed back (`tui.format` is for sentences and tables, where three
+figures and unknown values count). No dependency on the engine.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,7 @@ from decimal import Decimal
 from typing import Literal
 
 Kind = Literal["number", "count", "time", "money", "bytes", "share"]
-"""What a number is: `time` in seconds, `money` in US dollars, `share` between 0 and 1."""
+"""Quantity of a number: `time` in seconds, `money` in US dollars, `share` between 0 and 1."""
 
 _TIME_UNITS = ((86400.0, "d"), (3600.0, "h"), (60.0, "m"), (1.0, "s"))
 _THOUSANDS = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
@@ -30,7 +34,7 @@ def all_digits(value: float) -> str:
 
 
 def fewest_digits(value: float) -> str:
-    """As few digits as tell the number."""
+    """The shortest decimal text that reads back as the same number."""
     return f"{value:g}" if float(f"{value:g}") == value else all_digits(value)
 
 
@@ -64,7 +68,7 @@ def time_text(seconds: float) -> str:
 
 def money_text(usd: float, *, cents: bool | None = None) -> str:
     """US dollars: "$12", "$7.90", "$0.246", "$12.5k"; `cents` forces or forbids two decimals below
-    $10k. Below a dollar three figures, as budgets are named: what is typed is what is shown."""
+    $10k. Below a dollar it has three figures, so that a typed budget is shown as typed."""
     sign, amount = ("-", -usd) if usd < 0 else ("", usd)
     if amount >= _EXACT_BELOW:
         return f"{sign}${_scaled(amount, _THOUSANDS)}"
@@ -83,7 +87,8 @@ def number_text(value: float) -> str:
 
 
 def number_of(text: str) -> float | None:
-    """What `number_text` writes, as a number ("12k", "1.5M"); None for anything else."""
+    """The inverse of `number_text` for abbreviated numbers ("12k", "1.5M"); None for anything
+    else."""
     digits, ending = text.strip()[:-1].strip(), text.strip()[-1:]
     sizes = {name: size for size, name in _THOUSANDS}
     try:
@@ -113,7 +118,7 @@ def text_of(value: float, kind: Kind) -> str:
 
 
 def tick_texts(values: tuple[float, ...], kind: Kind) -> tuple[str, ...]:
-    """The labels of one axis: alike in form, so money shows cents on all or on none."""
+    """The labels of one axis in one format: cents on all amounts or on none."""
     if kind != "money":
         return tuple(text_of(value, kind) for value in values)
     cents = any(abs(value - round(value)) > 1e-9 for value in values if abs(value) < _EXACT_BELOW)

@@ -1,7 +1,8 @@
 """Named styles of cells, resolved against the theme.
 
-A style is said in a few words: "bold $text-accent", "reverse $foreground", "ansi_cyan". Component
-classes of a style sheet say the same, but parsing and matching them takes an eighth of the start.
+A style is a few words: "bold $text-accent", "reverse $foreground", "ansi_cyan". Component classes
+of a style sheet would do the same, but parsing and matching them takes an eighth of the start-up
+time.
 """
 
 from __future__ import annotations
@@ -20,11 +21,11 @@ TEXT: Mapping[str, str] = {
     "warn": "bold $text-warning",
     "accent": "bold $text-accent",
 }
-"""Tones of text: what a span means, not how it looks."""
+"""Tones of text, named by meaning."""
 
 
 def resolve(words: str, variables: Mapping[str, str], background: Color) -> Style:
-    """The style that `words` say: attributes of Rich, then a colour.
+    """The Rich style for `words`: attributes, then a colour.
 
     Args:
         words: the colour is a variable of the theme ($text-accent) or a name of Textual's.
@@ -33,8 +34,8 @@ def resolve(words: str, variables: Mapping[str, str], background: Color) -> Styl
         background: what the cells lie on; may be transparent.
     """
     *attributes, name = words.split()
-    said = variables[name[1:]] if name.startswith("$") else name
-    base, _, share = said.partition(" ")
+    value = variables[name[1:]] if name.startswith("$") else name
+    base, _, share = value.partition(" ")
     opacity = float(share.rstrip("%")) / 100.0 if share else 1.0
     if base == "auto":
         colour = background.get_contrast_text(opacity)

@@ -1,6 +1,7 @@
-"""Scales between values and positions, the nice values on them, and the stops of a slider.
+"""Scales between values and positions, round values on them, and the stops of a slider.
 
-A position is a fraction of the axis: 0 at `low`, 1 at `high`; values outside lie outside.
+A position is a fraction of the axis: 0 at `low`, 1 at `high`; values outside have positions
+outside.
 """
 
 from __future__ import annotations
@@ -20,17 +21,17 @@ _TIME_LADDER = tuple(float(step) for step in (*_TIME_STEPS, *_LONG_TIME_STEPS))
 _DAY = 86400.0
 _TOLERANCE = 1e-9
 _GRAIN = 0.125
-"""The largest step of a logarithmic track, as a fraction of the value."""
+"""Largest step of a logarithmic track, as a fraction of the value."""
 
 
 def _times(
     seconds: Sequence[float], minutes: Sequence[float], hours: Sequence[float]
 ) -> tuple[float, ...]:
-    """Times in seconds, from how people count them."""
+    """Times in seconds, from round numbers of seconds, minutes and hours."""
     return (*seconds, *(60 * count for count in minutes), *(3600 * count for count in hours))
 
 
-# Mantissas per decade, dense to sparse; below the last of them whole decades are left out.
+# Mantissas per decade, dense to sparse; sparser than the last set, whole decades are left out.
 _DECADE_SETS = ((1, 1.5, 2, 3, 4, 5, 6, 8), (1, 2, 3, 5, 7), (1, 2, 5), (1, 3), (1,))
 _COUNT_SETS = ((1, 1.25, 1.5, 1.75), (1, 1.5), (1,))
 _LOG_TIMES = (
@@ -219,7 +220,7 @@ def _powers(base: float, mantissas: Sequence[float], low: float, high: float) ->
 
 
 def tick_candidates(scale: Scale, kind: Kind = "number") -> Iterator[tuple[float, ...]]:
-    """Nice ticks for `scale`, dense to sparse; the caller takes the first that has room.
+    """Round ticks for `scale`, dense to sparse; the caller takes the first that fit.
 
     A logarithmic axis over a narrow range continues with linear ticks, so that three or more labels
     are offered wherever possible.
@@ -246,20 +247,21 @@ def tick_candidates(scale: Scale, kind: Kind = "number") -> Iterator[tuple[float
 def nice_bounds(
     low: float, high: float, kind: Kind = "number", *, log: bool
 ) -> tuple[float, float]:
-    """`low` and `high` moved outwards to nice values, so that small changes leave an axis alone."""
-    alike = high - low <= abs(high) * 1e-6
+    """`low` and `high` moved outwards to round values, so that small changes leave an axis
+    alone."""
+    degenerate = high - low <= abs(high) * 1e-6
     if log:
-        low, high = (low / 2, high * 2) if alike else (low, high)
+        low, high = (low / 2, high * 2) if degenerate else (low, high)
         kind = "number" if low < 1 and kind == "count" else kind
         return step_at_most(low, kind), step_at_least(high, kind)
-    if alike:
+    if degenerate:
         low, high = low - abs(low) / 2 - 0.5, high + abs(high) / 2 + 0.5
     step = step_at_least((high - low) / 8, kind)
     return math.floor(low / step + 1e-6) * step, math.ceil(high / step - 1e-6) * step
 
 
 class Stops(NamedTuple):
-    """Where a slider may land: `fine` with every step, `coarse` with every big one (ascending)."""
+    """Values that a slider can take: `fine` with a step, `coarse` with a big step (ascending)."""
 
     fine: tuple[float, ...]
     coarse: tuple[float, ...]
@@ -279,8 +281,8 @@ class Stops(NamedTuple):
         """The fine stop that is nearest to `value` on the track of `scale`."""
         index = bisect_left(self.fine, value)
         neighbours = self.fine[max(0, index - 1) : index + 1]
-        place = scale.position(value)
-        return min(neighbours, key=lambda stop: abs(scale.position(stop) - place))
+        position = scale.position(value)
+        return min(neighbours, key=lambda stop: abs(scale.position(stop) - position))
 
 
 def _with_ends(values: Sequence[float], low: float, high: float) -> tuple[float, ...]:
@@ -290,7 +292,7 @@ def _with_ends(values: Sequence[float], low: float, high: float) -> tuple[float,
 
 
 def log_stops(low: float, high: float, kind: Kind = "number", *, least: float = 0.0) -> Stops:
-    """Stops on a logarithmic track: each about an eighth of itself from the next, and round.
+    """Stops on a logarithmic track: each about an eighth of its value from the next, and round.
 
     Args:
         low: the smallest value, more than zero.

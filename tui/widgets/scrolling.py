@@ -1,4 +1,4 @@
-"""A frame of more rows than fit: keys and the wheel move the first one that is seen."""
+"""A frame with more rows than fit: keys and the wheel scroll it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class ScrollingFrame(FrameWidget):
     """A `FrameWidget` whose `draw` begins at row `_top` and keeps it within what there is."""
 
     KEPT_ROWS = 1
-    """Rows of the height that a page does not move by: an axis, or the last row seen before."""
+    """Rows by which a page is less than the height: an axis, or the last row seen before."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up,k", "scroll_rows(-1)", "Up", show=False),

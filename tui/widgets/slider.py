@@ -1,4 +1,5 @@
-"""A one-line slider: label, track and value; by keys, mouse, wheel or typing a value with units."""
+"""A one-line slider: label, track and value; set by keys, mouse, wheel or typing a value with
+units."""
 
 from __future__ import annotations
 
@@ -14,14 +15,14 @@ from tui.widgets.frame import Frame, FrameWidget
 from tui.widgets.glyphs import Glyphs, choose_glyphs
 from tui.widgets.line_edit import LineEdit
 from tui.widgets.scales import Scale, Stops
-from tui.widgets.slider_paint import Face, Parts, paint, split
+from tui.widgets.slider_paint import Parts, SliderFace, paint, split
 
 
 class Slider(FrameWidget, can_focus=True):
     """Chooses a number on a scale, one line high.
 
-    The value may lie between stops when it was typed; the next step lands on a stop again. `None`
-    is "off" (a budget that is not set): Delete or Backspace switches off, moving switches on again.
+    A typed value may lie between stops; the next step lands on a stop again. `None` is "off" (a
+    budget that is not set): Delete or Backspace switches off, moving switches on again.
     """
 
     STYLES: ClassVar[Mapping[str, str]] = {
@@ -63,7 +64,7 @@ class Slider(FrameWidget, can_focus=True):
 
     @dataclass(eq=False, repr=False)
     class Changed(Message):
-        """The user chose `value` (None: off); a later message stands for all queued ones."""
+        """The user chose `value` (None: off); a later message replaces all that are queued."""
 
         slider: Slider
         value: float | None
@@ -73,15 +74,15 @@ class Slider(FrameWidget, can_focus=True):
             return isinstance(message, Slider.Changed) and message.slider is self.slider
 
     @dataclass(eq=False, repr=False)
-    class Adrift(Message):
-        """A step was asked for from off, and nobody knows yet where that would begin."""
+    class StartUnknown(Message):
+        """A step was made from off, and no sensible first value is known yet."""
 
         slider: Slider
 
     @dataclass(eq=False, repr=False)
     class Typing(Message):
-        """A value is typed from now on, or no more (`editing`), whether or not that changed it:
-        other keys matter, and what was said of a refused text is of nothing on the screen."""
+        """Typing a value has begun or ended (`editing`), whether or not it changed the value: other
+        keys are valid now, and the notice about a refused text no longer applies."""
 
         slider: Slider
 
@@ -96,7 +97,7 @@ class Slider(FrameWidget, can_focus=True):
         format: Callable[[float], str],
         errors: tuple[type[Exception], ...] = (ValueError,),
         allow_off: bool = False,
-        adrift: bool = False,
+        start_unknown: bool = False,
         off_text: str = "off",
         label_width: int = 12,
         value_width: int = 8,
@@ -109,15 +110,15 @@ class Slider(FrameWidget, can_focus=True):
 
         Args:
             label: shown before the track.
-            scale: maps values to places on the track.
+            scale: maps values to positions on the track.
             stops: where steps land.
             value: the first value, or None for off.
             parse: a value from typed text; raises one of `errors` with a message for the user.
             format: a value as text of at most `value_width` cells.
             errors: what `parse` raises for wrong text.
             allow_off: whether None may be chosen.
-            adrift: whether the middle of the track says nothing, so that no step from off begins
-                there; until `set_range`.
+            start_unknown: whether the middle of the track is meaningless, so that a step from off
+                does not start there; until `set_range`.
             off_text: shown in place of the value when off.
             label_width: cells for the label.
             value_width: cells for the value, at the right end.
@@ -127,7 +128,7 @@ class Slider(FrameWidget, can_focus=True):
         self._scale = scale
         self._stops = stops
         self._value = value
-        self._last_value = value if value is not None or adrift else scale.value(0.5)
+        self._last_value = value if value is not None or start_unknown else scale.value(0.5)
         self._parse = parse
         self._format = format
         self._errors = errors
@@ -150,7 +151,7 @@ class Slider(FrameWidget, can_focus=True):
 
     @property
     def untouched(self) -> bool:
-        """Whether the line to type a value is open, and nothing that was typed stands in it."""
+        """Whether the editor is open and nothing has been typed into it."""
         return self._edit is not None and (self._edit.selected or not self._edit.text)
 
     @property
@@ -159,17 +160,17 @@ class Slider(FrameWidget, can_focus=True):
         return self._error
 
     def snapped(self, value: float) -> float:
-        """The stop nearest to a value that something else than the slider proposes."""
+        """The stop nearest to a value that comes from elsewhere, such as a dragged threshold."""
         low, high = self._stops.fine[0], self._stops.fine[-1]
         return self._stops.nearest(min(high, max(low, value)), self._scale)
 
     def set_value(self, value: float | None) -> None:
-        """Show `value` without telling anybody (state was undone, or loaded)."""
+        """Show `value` without a message (undo, or a loaded state)."""
         self._remember(value)
         self.redraw()
 
     def set_range(self, scale: Scale, stops: Stops, value: float | None) -> None:
-        """Take another scale (other data were opened)."""
+        """Use another scale (other data were opened)."""
         self._scale, self._stops = scale, stops
         self._last_value = value if value is not None else scale.value(0.5)
         self.set_value(value)
@@ -180,7 +181,7 @@ class Slider(FrameWidget, can_focus=True):
             self._last_value = value
 
     def _choose(self, value: float | None) -> None:
-        """Take `value` from the user: show it and tell it once."""
+        """Take `value` from the user: show it and post it once."""
         self._error = ""
         changed = value != self._value
         self._remember(value)
@@ -193,7 +194,7 @@ class Slider(FrameWidget, can_focus=True):
     def _move(self, direction: int, *, coarse: bool) -> None:
         """One step; from off it returns to the last value."""
         if self._value is None and self._last_value is None:
-            self.post_message(self.Adrift(self))
+            self.post_message(self.StartUnknown(self))
             return
         if self._value is None:
             self._choose(self._last_value)
@@ -208,18 +209,18 @@ class Slider(FrameWidget, can_focus=True):
         self._move(direction, coarse=True)
 
     def action_to_end(self, end: int) -> None:
-        """To the first (0) or last (1) stop."""
+        """Move to the first (0) or last (1) stop."""
         self._choose(self._stops.fine[-1 if end else 0])
 
     def action_switch_off(self) -> None:
-        """Off, where that is allowed."""
+        """Switch off, where that is allowed."""
         if self._allow_off:
             self._choose(None)
 
     # Typing
 
     def action_edit(self) -> None:
-        """Type a value in place of the shown one."""
+        """Open the editor on the displayed value."""
         text = "" if self._value is None else self._format(self._value).strip()
         self._edit = LineEdit.of(text)
         self._error = ""
@@ -227,8 +228,8 @@ class Slider(FrameWidget, can_focus=True):
         self.post_message(self.Typing(self))
 
     def _finish_edit(self) -> None:
-        """Take the typed text; wrong text shows why and stays, with the old value kept. What was
-        shown is the value in round figures: where nothing was typed the value stays."""
+        """Take the typed text; invalid text stays with the reason, and the old value is kept. The
+        displayed value is rounded: where nothing was typed the exact value stays."""
         assert self._edit is not None
         if self._edit.selected:
             self._end_edit(self._value)
@@ -253,7 +254,7 @@ class Slider(FrameWidget, can_focus=True):
         self._choose(value)
 
     def _stop_typing(self) -> None:
-        """Drop what is typed, and why it was refused."""
+        """Close the editor, and clear the reason of a refusal."""
         self._error = ""
         if self._edit is not None:
             self._edit = None
@@ -265,13 +266,13 @@ class Slider(FrameWidget, can_focus=True):
         self.redraw()
 
     def cancel_edit(self) -> None:
-        """Close the line; the value stays."""
+        """Close the editor; the value stays."""
         self._stop_typing()
         self.redraw()
 
     def check_consume_key(self, key: str, character: str | None) -> bool:
-        """While typing, printable keys are text. No value begins with a space: it is left to what
-        binds it."""
+        """While typing, printable keys are text. No value begins with a space: it is left to its
+        binding."""
         if character == " " and self.untouched:
             return False
         return self.editing and character is not None and character.isprintable()
@@ -302,7 +303,7 @@ class Slider(FrameWidget, can_focus=True):
             self.redraw()
 
     def watch_has_focus(self, has_focus: bool) -> None:
-        """Show the focus mark; leaving cancels what was typed."""
+        """Show the focus mark; losing the focus discards typed text."""
         super().watch_has_focus(has_focus)
         if not has_focus:
             self._let_go()
@@ -312,7 +313,7 @@ class Slider(FrameWidget, can_focus=True):
     # Mouse
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
-        """On the track: move there and follow the mouse. On the value: type one."""
+        """On the track: move there and follow the mouse. On the value: open the editor."""
         offset = event.get_content_offset(self)
         if offset is None or event.button != 1:
             return
@@ -327,8 +328,8 @@ class Slider(FrameWidget, can_focus=True):
             self._move_to(offset.x)
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
-        """Follow the mouse while the button is down. That it was let go may not have been told: on
-        a slow line, or beside the window."""
+        """Follow the mouse while the button is down. Its release may not have been reported: on a
+        slow line, or outside the window."""
         if not event.button:
             self._let_go()
         if self._dragging:
@@ -341,7 +342,7 @@ class Slider(FrameWidget, can_focus=True):
             self._let_go()
 
     def _let_go(self) -> None:
-        """Follow the mouse no longer; as long as it is captured nothing else hears of it."""
+        """Stop following the mouse; while it is captured no other widget gets its events."""
         if self._dragging:
             self._dragging = False
             self.release_mouse()
@@ -358,10 +359,10 @@ class Slider(FrameWidget, can_focus=True):
             self._move(direction, coarse=False)
 
     def _move_to(self, x: int) -> None:
-        """To the stop nearest to cell `x` of the line."""
+        """Move to the stop nearest to cell `x` of the line."""
         parts = self._parts(self.size.width)
-        place = (x - parts.track) / max(1, parts.track_width - 1)
-        value = self._scale.value(min(1.0, max(0.0, place)))
+        position = (x - parts.track) / max(1, parts.track_width - 1)
+        value = self._scale.value(min(1.0, max(0.0, position)))
         self._choose(self._stops.nearest(value, self._scale))
 
     # Drawing
@@ -369,7 +370,7 @@ class Slider(FrameWidget, can_focus=True):
     def draw(self, frame: Frame) -> None:
         paint(
             frame,
-            Face(
+            SliderFace(
                 label=self._label,
                 focused=self.has_focus,
                 place=None if self._value is None else self._scale.position(self._value),

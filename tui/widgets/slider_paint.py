@@ -1,4 +1,4 @@
-"""How a slider is drawn: mark of the focus, label, track and value in one line of cells."""
+"""Paints a slider: focus mark, label, track and value in one line of cells."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MIN_TRACK = 4
 
 
 class Parts(NamedTuple):
-    """First cell and width of the parts of the line."""
+    """First cell and width of each part of the line."""
 
     label: int
     track: int
@@ -22,11 +22,11 @@ class Parts(NamedTuple):
     value_width: int
 
 
-class Face(NamedTuple):
-    """What a slider shows.
+class SliderFace(NamedTuple):
+    """What a slider displays.
 
     Args:
-        place: of the knob on the track, from 0 to 1; None when off.
+        place: position of the knob on the track, from 0 to 1; None when off.
         shown: the value as text. error: why typed text was refused. edit: what is being typed.
     """
 
@@ -39,7 +39,7 @@ class Face(NamedTuple):
 
 
 def split(width: int, *, label_width: int, value_width: int) -> Parts:
-    """Split `width` cells; the track gives way last but for its least width."""
+    """Divide `width` cells; the track shrinks last, down to its least width."""
     value_width = min(value_width, max(1, width - _MIN_TRACK - 2))
     label_width = min(label_width, max(0, width - value_width - _MIN_TRACK - 4))
     track = 2 + label_width + (1 if label_width else 0)
@@ -47,13 +47,13 @@ def split(width: int, *, label_width: int, value_width: int) -> Parts:
     return Parts(2, track, max(0, value - 1 - track), value, value_width)
 
 
-def paint(frame: Frame, face: Face, parts: Parts, glyphs: Glyphs) -> None:
-    """Focus mark, label, track and value; while typing the editor and any error."""
+def paint(frame: Frame, face: SliderFace, parts: Parts, glyphs: Glyphs) -> None:
+    """Paint focus mark, label, track and value; while typing the editor and any error."""
     frame.put(0, 0, glyphs.focus if face.focused else " ", "label")
     if face.error:
-        # The label gives way: whoever types knows which slider this is.
-        room = parts.value - 1 - parts.label
-        frame.put(parts.label, 0, _fitted(face.error, room, glyphs), "error")
+        # In place of the label: whoever types knows which slider this is.
+        width = parts.value - 1 - parts.label
+        frame.put(parts.label, 0, _fitted(face.error, width, glyphs), "error")
     else:
         label = _fitted(face.label, parts.track - 1 - parts.label, glyphs)
         frame.put(parts.label, 0, label, "label")
@@ -71,12 +71,12 @@ def _fitted(text: str, width: int, glyphs: Glyphs, align: Align = "left") -> str
     return fit(safe, width, align=align, ellipsis=glyphs.ellipsis)
 
 
-def _paint_track(frame: Frame, place: float | None, parts: Parts, glyphs: Glyphs) -> None:
+def _paint_track(frame: Frame, position: float | None, parts: Parts, glyphs: Glyphs) -> None:
     width = parts.track_width
     frame.put(parts.track, 0, glyphs.track * width, "track")
-    if place is None or width < 1:
+    if position is None or width < 1:
         return
-    knob = round(min(1.0, max(0.0, place)) * (width - 1))
+    knob = round(min(1.0, max(0.0, position)) * (width - 1))
     frame.put(parts.track, 0, glyphs.filled * knob, "filled")
     frame.put(parts.track + knob, 0, glyphs.knob, "knob")
 

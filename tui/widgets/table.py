@@ -16,7 +16,7 @@ from tui.widgets.columns import (
     Cell,
     CellStyle,
     Column,
-    Fitted,
+    FittedColumns,
     Row,
     column_at,
     cut_alike_in,
@@ -32,7 +32,7 @@ from tui.widgets.text import fit, fit_ends, plain, wrapped
 
 __all__ = ["Cell", "CellStyle", "Column", "Row", "Table", "fit_columns", "text_of"]
 
-_MARK, _LEAST_TITLE, _MOST_WANTED = 2, 4, 16
+_MARK, _MIN_TITLE, _MAX_WANTED = 2, 4, 16
 
 
 class Table(FrameWidget, can_focus=True):
@@ -71,30 +71,30 @@ class Table(FrameWidget, can_focus=True):
     ]
 
     @dataclass(eq=False, repr=False)
-    class _Told(Message, namespace="table"):
-        """What a table tells of itself."""
+    class _TableMessage(Message, namespace="table"):
+        """A message of a table."""
 
         table: Table
 
     @dataclass(eq=False, repr=False)
-    class Moved(_Told, namespace="table"):
-        """The cursor went to row `index`; a later message stands for all queued ones."""
+    class CursorMoved(_TableMessage, namespace="table"):
+        """The cursor moved to row `index`; a later message replaces all that are queued."""
 
         index: int
 
         def can_replace(self, message: Message) -> bool:
-            """Only where the cursor rests matters."""
-            return isinstance(message, Table.Moved) and message.table is self.table
+            """Only the final row matters."""
+            return isinstance(message, Table.CursorMoved) and message.table is self.table
 
-    class Asked(_Told, namespace="table"):
-        """Another column, or none, is asked about: by keys or by the mouse over it."""
+    class ColumnAsked(_TableMessage, namespace="table"):
+        """Another column, or none, is pointed at, by keys or by the mouse; it is explained."""
 
         def can_replace(self, message: Message) -> bool:
-            """Only the last question counts."""
-            return isinstance(message, Table.Asked)
+            """Only the last column counts."""
+            return isinstance(message, Table.ColumnAsked)
 
     @dataclass(eq=False, repr=False)
-    class Chosen(_Told, namespace="table"):
+    class RowChosen(_TableMessage, namespace="table"):
         """Row `index` was chosen by Enter or a double click."""
 
         index: int
@@ -123,9 +123,9 @@ class Table(FrameWidget, can_focus=True):
 
     @property
     def asked(self) -> str:
-        """The title of the column that is asked about; empty for none."""
-        place = self._column if self._hovered is None else self._hovered
-        return "" if place is None else self._columns[place].title
+        """The title of the column that is pointed at; empty for none."""
+        index = self._column if self._hovered is None else self._hovered
+        return "" if index is None else self._columns[index].title
 
     @property
     def cursor(self) -> int:
@@ -134,12 +134,12 @@ class Table(FrameWidget, can_focus=True):
 
     @property
     def wanted(self) -> str:
-        """The words that rows are filtered by; empty for all rows."""
+        """The words by which rows are filtered; empty for all rows."""
         return self._wanted
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """All of them, also those that there is no room for."""
+        """All columns, including those that do not fit."""
         return self._columns
 
     @property
@@ -154,7 +154,8 @@ class Table(FrameWidget, can_focus=True):
         cursor: int | None = None,
         columns: Sequence[Column] | None = None,
     ) -> None:
-        """Show other rows, perhaps under other columns; the cursor keeps its index unless told."""
+        """Show other rows, perhaps under other columns; the cursor keeps its index unless `cursor`
+        is given."""
         self._rows = tuple(tuple(row) for row in rows)
         if columns is not None and len(columns) != len(self._columns):
             self._column = self._hovered = None
@@ -166,16 +167,16 @@ class Table(FrameWidget, can_focus=True):
         self.redraw()
 
     def narrow(self, wanted: str) -> None:
-        """Show only rows with every one of these words in them, each with the index it had."""
+        """Show only rows that contain every one of these words; their indices stay."""
         self._wanted = " ".join(wanted.lower().split())
         before = self._cursor
         self._keep()
         self.redraw()
         if self._cursor != before:
-            self.post_message(self.Moved(self, self._cursor))
+            self.post_message(self.CursorMoved(self, self._cursor))
 
     def matching(self, wanted: str) -> tuple[int, ...]:
-        """The indexes of the rows with every one of these words in them."""
+        """The indices of the rows that contain every one of these words."""
         words = wanted.lower().split()
         return tuple(
             index
@@ -184,18 +185,19 @@ class Table(FrameWidget, can_focus=True):
         )
 
     def _keep(self) -> None:
-        """Which rows are shown; the cursor is on one of them."""
+        """Filter the rows; the cursor is moved to one of them."""
         self._kept = self.matching(self._wanted)
         if self._kept and self._cursor not in self._kept:
             self._cursor = self._kept[0]
 
     @property
     def _place(self) -> int:
-        """Where the cursor is among the rows that are shown."""
+        """Position of the cursor among the shown rows."""
         return self._kept.index(self._cursor) if self._cursor in self._kept else 0
 
     def watch_has_focus(self, has_focus: bool) -> None:
-        """Show the cursor row; without the focus only its mark is left, and no column is asked."""
+        """Highlight the cursor row; without the focus only its mark stays, and no column is pointed
+        at."""
         super().watch_has_focus(has_focus)
         if not has_focus:
             self._column = None
@@ -203,14 +205,14 @@ class Table(FrameWidget, can_focus=True):
 
     # Moving
 
-    def _go(self, place: int) -> None:
-        """Put the cursor on a shown row, held inside, and tell when it moved."""
-        place = min(max(0, place), max(0, len(self._kept) - 1))
-        index = self._kept[place] if self._kept else 0
+    def _go(self, position: int) -> None:
+        """Move the cursor to a shown row, clamped, and post the move."""
+        position = min(max(0, position), max(0, len(self._kept) - 1))
+        index = self._kept[position] if self._kept else 0
         if index != self._cursor:
             self._cursor = index
             self.redraw()
-            self.post_message(self.Moved(self, index))
+            self.post_message(self.CursorMoved(self, index))
 
     def action_move(self, rows: int) -> None:
         self._go(self._place + rows)
@@ -225,21 +227,21 @@ class Table(FrameWidget, can_focus=True):
 
     def action_choose(self) -> None:
         if self._kept:
-            self.post_message(self.Chosen(self, self._cursor))
+            self.post_message(self.RowChosen(self, self._cursor))
 
-    # Asking about columns
+    # Explaining columns
 
-    def _fitted(self, width: int) -> Fitted:
-        """Which columns are shown, and how wide; the count of rows has room in the header."""
+    def _fitted(self, width: int) -> FittedColumns:
+        """The visible columns and their widths, with room for the count of rows in the header."""
         hidden = max(0, len(self._kept) - max(1, self.size.height - 1))
-        count = self._more(0, hidden)  # however far they are scrolled: no column moves
-        room = cell_len(count) + 1 if count else 0
+        count = self._more(0, hidden)  # independent of scrolling, so that no column moves
+        header_room = cell_len(count) + 1 if count else 0
         wished = natural_widths(self._columns, self._rows, ascii_only=self._glyphs.ascii_only)
-        return fit_columns(self._columns, wished, width - _MARK, room=room)
+        return fit_columns(self._columns, wished, width - _MARK, room=header_room)
 
     @property
     def cut_rows(self) -> tuple[int, ...]:
-        """The rows that lose some of their text to the widths of the columns."""
+        """The rows of which some text is cut."""
         widths = dict(self._fitted(self.size.width))
         return tuple(
             index
@@ -248,30 +250,31 @@ class Table(FrameWidget, can_focus=True):
         )
 
     def action_ask(self, direction: int) -> None:
-        """To the next column with a title; beyond the last one none."""
+        """Point at the next column with a title; behind the last one at none."""
         shown = [i for i, _ in self._fitted(self.size.width) if self._columns[i].title]
         ring: list[int | None] = [None, *shown]
-        place = ring.index(self._column) if self._column in ring else 0
-        self._column = ring[(place + direction) % len(ring)]
+        position = ring.index(self._column) if self._column in ring else 0
+        self._column = ring[(position + direction) % len(ring)]
         self.redraw()
-        self.post_message(self.Asked(self))
+        self.post_message(self.ColumnAsked(self))
 
     def on_mouse_move(self, event: events.MouseEvent) -> None:
-        """The column under the mouse is asked about."""
+        """Point at the column under the mouse."""
         x = event.x - self.gutter.left - _MARK
         self._hover(column_at(self._fitted(self.size.width), x))
 
     def on_leave(self) -> None:
-        """Nothing is under the mouse any more."""
+        """The mouse has left: point at no column."""
         self._hover(None)
 
     def _hover(self, column: int | None) -> None:
         if column != self._hovered:
             self._hovered = column
-            self.post_message(self.Asked(self))
+            self.post_message(self.ColumnAsked(self))
 
     def on_click(self, event: events.Click) -> None:
-        """A click moves the cursor, a double click chooses; one on a title is told."""
+        """A click moves the cursor, a double click chooses the row; a click on a title calls
+        `press_title`."""
         offset = event.get_content_offset(self)
         self.on_mouse_move(event)
         if offset is not None and offset.y == 0 and self._hovered is not None:
@@ -284,7 +287,7 @@ class Table(FrameWidget, can_focus=True):
             self.action_choose()
 
     def press_title(self, column: int) -> None:
-        """What a click on the title of a column does: nothing, where rows have one order."""
+        """Hook for a click on a title; nothing where rows have one order."""
 
     def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
         event.stop()
@@ -297,10 +300,10 @@ class Table(FrameWidget, can_focus=True):
     # Drawing
 
     def draw(self, frame: Frame) -> None:
-        """The header, then the rows around the cursor; marks show that there are more."""
-        visible, place = max(1, frame.height - 1), self._place
-        self._top = min(self._top, place, max(0, len(self._kept) - visible))
-        self._top = max(self._top, place - visible + 1)
+        """The header, then the rows around the cursor; counts show that there are more."""
+        visible, position = max(1, frame.height - 1), self._place
+        self._top = min(self._top, position, max(0, len(self._kept) - visible))
+        self._top = max(self._top, position - visible + 1)
         shown = self._kept[self._top : self._top + visible]
         fitted = self._fitted(frame.width)
         self._draw_header(frame, fitted, below=len(self._kept) - self._top - len(shown))
@@ -308,32 +311,34 @@ class Table(FrameWidget, can_focus=True):
         if not self._kept:
             self._draw_message(frame, visible)
 
-    def _draw_header(self, frame: Frame, fitted: Fitted, *, below: int) -> None:
-        """The titles, and how many rows there are above and below: without room behind the last
-        title those above give way, and then the others stand before the first title."""
+    def _draw_header(self, frame: Frame, fitted: FittedColumns, *, below: int) -> None:
+        """The titles, and how many rows are above and below. Without room behind the last title the
+        count above is dropped; then the counts are drawn before the first title."""
         titles = [
-            (column.title, "cursor" if place == self._column else "header")
-            for place, column in enumerate(self._columns)
+            (column.title, "cursor" if index == self._column else "header")
+            for index, column in enumerate(self._columns)
         ]
         above, more = self._top, self._more(self._top, below)
-        room = frame.width - _MARK - title_end(self._columns, fitted)
-        if above and below and cell_len(more) >= room:
+        cells_left = frame.width - _MARK - title_end(self._columns, fitted)
+        if above and below and cell_len(more) >= cells_left:
             more = self._more(0, below)
-        before = room <= cell_len(more) < _MARK + title_start(self._columns, fitted)
+        before = cells_left <= cell_len(more) < _MARK + title_start(self._columns, fitted)
         at = 0 if before else frame.width - cell_len(more)
         end = at - 1 if more and at else frame.width
         self._draw_row(frame, 0, titles, fitted, None, end=end)
         frame.put(at, 0, more, "header")
 
-    def _draw_rows(self, frame: Frame, fitted: Fitted, shown: Sequence[int]) -> None:
-        """The rows that are shown; names that a cut would make alike lose their middle."""
-        alike = cut_alike_in(self._columns, self._rows, fitted, ascii_only=self._glyphs.ascii_only)
+    def _draw_rows(self, frame: Frame, fitted: FittedColumns, shown: Sequence[int]) -> None:
+        """The visible rows; names that a cut would make the same lose their middle instead."""
+        ambiguous = cut_alike_in(
+            self._columns, self._rows, fitted, ascii_only=self._glyphs.ascii_only
+        )
         for y, index in enumerate(shown, start=1):
             row = [self._cell(cell) for cell in self._rows[index]]
-            for place, width, texts in alike:
-                if place < len(row) and row[place][0] in texts:
-                    ends = fit_ends(row[place][0], width, ellipsis=self._glyphs.ellipsis)
-                    row[place] = ends, row[place][1]
+            for column, width, texts in ambiguous:
+                if column < len(row) and row[column][0] in texts:
+                    ends = fit_ends(row[column][0], width, ellipsis=self._glyphs.ellipsis)
+                    row[column] = ends, row[column][1]
             at_cursor = index == self._cursor
             over = "cursor" if at_cursor and self.has_focus else None
             self._draw_row(frame, y, row, fitted, over)
@@ -358,29 +363,29 @@ class Table(FrameWidget, can_focus=True):
         frame: Frame,
         y: int,
         row: Sequence[tuple[str, str]],
-        fitted: Fitted,
+        fitted: FittedColumns,
         over: str | None,
         *,
         end: int | None = None,
     ) -> None:
-        """One row; `over` is a style for the whole of it. From column `end` on there is no room:
-        a text that would lose all but a letter or two gives way."""
+        """One row; `over` is a style for all of it. From column `end` on there is no room: a text
+        of which only a letter or two would stay is left out."""
         if over:
             frame.put(0, y, " " * frame.width, over)
         x = _MARK
         for index, width in fitted:
             text, style = row[index] if index < len(row) else ("", "plain")
             align = self._columns[index].align
-            room = width if end is None else max(0, min(width, end - x))
-            if room < min(width, cell_len(text), _LEAST_TITLE):
+            cells_left = width if end is None else max(0, min(width, end - x))
+            if cells_left < min(width, cell_len(text), _MIN_TITLE):
                 text = ""
-            cut = fit(text, room, align=align, ellipsis=self._glyphs.ellipsis)
+            cut = fit(text, cells_left, align=align, ellipsis=self._glyphs.ellipsis)
             frame.put(x, y, cut, over or style)
             x += width + GAP
 
     def _more(self, above: int, below: int) -> str:
-        """At the right of the header: what is filtered by, and so many rows above and below."""
-        parts = [f"/{plain(self._wanted, ascii_only=True)[:_MOST_WANTED]}"] if self._wanted else []
+        """At the right of the header: the filter, and the numbers of rows above and below."""
+        parts = [f"/{plain(self._wanted, ascii_only=True)[:_MAX_WANTED]}"] if self._wanted else []
         parts += [f"{self._glyphs.above}{above}"] if above else []
         parts += [f"{self._glyphs.below}{below}"] if below else []
         return " ".join(parts)

@@ -1,4 +1,5 @@
-"""Untrusted text made safe and measured in cells: no markup, no control character gets through."""
+"""Untrusted text made printable and measured in cells: no markup or control character gets
+through."""
 
 from __future__ import annotations
 
@@ -13,8 +14,8 @@ from tui.widgets.ascii_forms import in_ascii
 _ESCAPED_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp", "Co", "Cn"})
 Align = Literal["left", "right", "center"]
 
-LEAST_ENDS = 8
-"""Cells from which on both ends of a text say more than its beginning."""
+MIN_ENDS = 8
+"""Least width at which both ends of a text are shown instead of its beginning."""
 
 
 def _visible(character: str, *, ascii_only: bool) -> str:
@@ -46,23 +47,23 @@ def plain(text: str, *, ascii_only: bool = False) -> str:
 
 
 def cells(text: str) -> list[str]:
-    """What each cell of `text` holds: a wide character is followed by an empty string.
+    """The content of each cell of `text`: a wide character is followed by an empty string.
 
     Characters without width (combining marks) join the character before them.
     """
     if text.isascii():
         return list(text)
-    held: list[str] = []
+    content: list[str] = []
     for character in text:
         width = get_character_cell_size(character)
         if width == 0:
-            if held:
-                held[-2 if not held[-1] else -1] += character
+            if content:
+                content[-2 if not content[-1] else -1] += character
             continue
-        held.append(character)
+        content.append(character)
         if width == 2:
-            held.append("")
-    return held
+            content.append("")
+    return content
 
 
 def wrapped(text: str, width: int) -> list[str]:
@@ -98,18 +99,18 @@ def fit(text: str, width: int, *, align: Align = "left", ellipsis: str = "…") 
             used += size
         text = "".join(kept) + ellipsis
         length = used + 1
-    room = width - length
+    padding = width - length
     if align == "right":
-        return " " * room + text
+        return " " * padding + text
     if align == "center":
-        return " " * (room // 2) + text + " " * (room - room // 2)
-    return text + " " * room
+        return " " * (padding // 2) + text + " " * (padding - padding // 2)
+    return text + " " * padding
 
 
 def fit_ends(text: str, width: int, *, ellipsis: str = "…") -> str:
-    """As `fit`, at the left, but what is too long loses its middle: names that begin alike, such as
-    the ids of one cluster's applications, are told apart by how they end."""
-    if cell_len(text) <= width or width < LEAST_ENDS:
+    """Like `fit`, left-aligned, but a text that is too long loses its middle: names that begin
+    alike, such as the ids of one cluster's applications, differ at the end."""
+    if cell_len(text) <= width or width < MIN_ENDS:
         return fit(text, width, ellipsis=ellipsis)
     ending = (width - 1) // 2
     tail, used = [], 0

@@ -13,7 +13,7 @@ from textual.geometry import Region
 from tui.widgets.chart import Axis, Chart, ChartData, Point, Series, Threshold
 from tui.widgets.chart_layout import lay_out, spread
 from tui.widgets.chart_paint import paint
-from tui.widgets.chart_scales import MOST_ZOOM, chart_scales, panned, part, zoomed
+from tui.widgets.chart_scales import MAX_ZOOM, chart_scales, panned, visible_part, zoomed
 from tui.widgets.frame import Frame
 from tui.widgets.glyphs import ASCII, BLOCKS, UNICODE
 from tui.widgets.scales import LinearScale, LogScale
@@ -64,7 +64,7 @@ class ChartApp(App):
     def compose(self):
         yield self._chart
 
-    def on_chart_picked(self, message):
+    def on_chart_point_picked(self, message):
         self.picked.append(message.x)
 
 
@@ -221,26 +221,26 @@ async def test_a_resize_draws_anew():
 def test_a_zoom_stays_inside_the_whole_and_keeps_its_place(scale, place, factors):
     at, window = scale.value(place), None
     for factor in factors:
-        seen = part(scale, window)
+        seen = visible_part(scale, window)
         window = zoomed(seen, scale, factor=factor, at=at)
         if window is None:
             continue
         low, high = scale.position(window[0]), scale.position(window[1])
         assert -1e-9 <= low < high <= 1 + 1e-9
-        assert high - low >= (1 - 1e-6) / MOST_ZOOM
+        assert high - low >= (1 - 1e-6) / MAX_ZOOM
         assert low - 1e-6 <= place <= high + 1e-6
 
 
 def test_panning_stops_at_the_ends_and_the_whole_stays():
     whole = LogScale(1.0, 64.0)
     assert panned(whole, whole, share=0.5) is None
-    window = panned(part(whole, (1.0, 8.0)), whole, share=10.0)
+    window = panned(visible_part(whole, (1.0, 8.0)), whole, share=10.0)
     assert window == (pytest.approx(8.0), pytest.approx(64.0))
 
 
 def test_a_window_of_nothing_is_the_whole():
     whole = LogScale(1.0, 64.0)
-    assert part(whole, (100.0, 200.0)) is whole
+    assert visible_part(whole, (100.0, 200.0)) is whole
 
 
 def test_y_fits_what_is_seen_of_x():
@@ -277,8 +277,8 @@ async def test_keys_tell_where_the_crosshair_is_and_only_once():
         chart.focus()
         await pilot.press("right", "right", "end", "end", "left")
         await pilot.pause()
-        pointed = [message.x for message in told if isinstance(message, Chart.Pointed)]
-        assert pointed == [14.0, 15.0, 64.0, 63.0]
+        nearest_x = [message.x for message in told if isinstance(message, Chart.CrosshairMoved)]
+        assert nearest_x == [14.0, 15.0, 64.0, 63.0]
 
 
 async def test_a_step_of_the_crosshair_changes_few_cells():

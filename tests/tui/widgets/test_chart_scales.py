@@ -5,7 +5,7 @@ import math
 import pytest
 
 from tui.widgets.chart_data import Axis, ChartData, Series
-from tui.widgets.chart_scales import chart_scales, panned, part, zoomed
+from tui.widgets.chart_scales import chart_scales, panned, visible_part, zoomed
 from tui.widgets.scales import LinearScale
 
 WHOLE = LinearScale(0.0, 10.0)
@@ -26,7 +26,7 @@ SEEN = LinearScale(2.0, 6.0)
 def test_a_window_shows_what_it_holds_of_the_whole(
     window: tuple[float, float] | None, shown: tuple[float, float]
 ) -> None:
-    found = part(WHOLE, window)
+    found = visible_part(WHOLE, window)
     assert (found.low, found.high) == shown
 
 

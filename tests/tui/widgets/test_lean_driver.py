@@ -14,7 +14,7 @@ from textual.drivers.headless_driver import HeadlessDriver
 from textual.drivers.linux_driver import LinuxDriver
 
 from tui.widgets.lean_driver import LeanDriver, lean_driver
-from tui.widgets.lean_output import blank_look, parse_look
+from tui.widgets.lean_output import blank_style, parse_sgr
 
 ROOT = Path(__file__).parents[3]
 APP = """
@@ -64,8 +64,8 @@ def seen(capture):
             if match[2] is None:
                 state += f";{match[1] or 0}"
                 continue
-            look = parse_look(state.strip(";"), "")
-            row.append((match[2], blank_look(look) if match[2] == " " else look))
+            look = parse_sgr(state.strip(";"), "")
+            row.append((match[2], blank_style(look) if match[2] == " " else look))
         rows.append(row)
     return rows
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tui.widgets.lean_output import LeanOutput, Look, parse_look, transition
+from tui.widgets.lean_output import LeanOutput, SgrStyle, parse_sgr, transition
 from tui.widgets.text import cells
 
 RED = "\x1b[38;2;255;0;0;48;2;0;0;0m"
@@ -45,7 +45,7 @@ class Terminal:
         return self
 
     def write(self, text):
-        look = parse_look(self.sgr.strip(";"), "")
+        look = parse_sgr(self.sgr.strip(";"), "")
         for character in cells(text):
             self.cells[self.y, self.x] = character, look
             self.x += 1
@@ -149,7 +149,7 @@ def test_wide_characters_are_placed_absolutely():
 
 
 looks = st.builds(
-    Look,
+    SgrStyle,
     st.frozensets(st.sampled_from(["1", "2", "4", "7"])),
     st.sampled_from(["39", "31", "38;5;9", "38;2;1;2;3"]),
     st.sampled_from(["49", "44", "48;2;1;2;3"]),
@@ -161,7 +161,7 @@ looks = st.builds(
 def test_transitions_lead_to_the_look(old, new):
     start = ";".join([*old.attributes, old.foreground, old.background])
     change = transition(old, new).removeprefix("\x1b[").removesuffix("m")
-    assert parse_look(f"{start};{change}" if transition(old, new) else start, "") == new
+    assert parse_sgr(f"{start};{change}" if transition(old, new) else start, "") == new
 
 
 @pytest.mark.parametrize("size", [(4, 9), (9, 1)])

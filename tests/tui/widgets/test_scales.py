@@ -255,12 +255,12 @@ def test_the_size_of_counted_input_is_typed_as_the_slider_shows_it():
 @example(largest=977_775_896.6, unit="bytes")
 def test_the_ends_of_the_size_slider_are_typed_as_they_are_shown(largest, unit):
     """In three digits they may lie beyond: who typed the limit that a refusal named was refused."""
-    from tui.views.goal import LEAST_SCALE, MOST_SCALE, Ranges
+    from tui.views.goal import MAX_SCALE, MIN_SCALE, Ranges
 
     ranges = Ranges(input_size=largest, unit=unit)
-    for end in (LEAST_SCALE, MOST_SCALE):
+    for end in (MIN_SCALE, MAX_SCALE):
         typed = ranges.parse_size(ranges.size_text(end))
-        assert LEAST_SCALE <= typed <= MOST_SCALE
+        assert MIN_SCALE <= typed <= MAX_SCALE
         assert typed == pytest.approx(end, rel=0.006)
 
 

@@ -30,10 +30,10 @@ class TableApp(App):
     def compose(self):
         yield self.table
 
-    def on_table_moved(self, message):
+    def on_table_cursor_moved(self, message):
         self.events.append(("moved", message.index))
 
-    def on_table_chosen(self, message):
+    def on_table_row_chosen(self, message):
         self.events.append(("chosen", message.index))
 
 
@@ -145,8 +145,8 @@ async def test_only_the_list_with_the_keyboard_marks_its_whole_row(driven):
 
 def test_a_move_stands_for_others_of_the_same_table_alone():
     one, other = Table(COLUMNS), Table(COLUMNS)
-    assert Table.Moved(one, 1).can_replace(Table.Moved(one, 2))
-    assert not Table.Moved(one, 1).can_replace(Table.Moved(other, 2))
+    assert Table.CursorMoved(one, 1).can_replace(Table.CursorMoved(one, 2))
+    assert not Table.CursorMoved(one, 1).can_replace(Table.CursorMoved(other, 2))
 
 
 async def test_moving_and_choosing(driven):

@@ -1,4 +1,4 @@
-"""Planned runs as text to paste: for `sparkplan collect`, for spark-submit, as a plan in JSON."""
+"""Planned training runs as text to paste: for `sparkplan collect`, for spark-submit, as JSON."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from engine import Experiment, Layout
 
 APP = "--master yarn --deploy-mode client YOUR_APPLICATION --sample {fraction} --seed {seed}"
-"""What follows spark-submit, to be replaced: how a job samples its input is the job's affair."""
+"""Placeholder for what follows spark-submit: how a job samples its input is up to the job."""
 
 TARGETS = (
     ("collect", "one line for sparkplan collect: makes the runs, keeps their logs", ".sh"),
@@ -25,7 +25,7 @@ TARGETS = (
 
 
 def collect_line(runs: Sequence[Experiment], layout: Layout | None) -> str:
-    """The command that makes these runs; the application is left to be named."""
+    """The `sparkplan collect` command that makes these runs; the application is to be filled in."""
     words = ["sparkplan", "collect"]
     layout = _for_cores(runs, layout)
     for run in runs:
@@ -41,8 +41,8 @@ def collect_line(runs: Sequence[Experiment], layout: Layout | None) -> str:
 
 
 def _for_cores(runs: Sequence[Experiment], layout: Layout | None) -> Layout | None:
-    """The layout of runs that are told by their cores: any number of executors of one core, each
-    with its share of the memory."""
+    """The layout for runs given in cores: executors of one core, each with its share of the
+    memory."""
     if layout is None or all(run.nodes for run in runs):
         return layout
     memory, cores = layout.executor_memory_gib, layout.executor_cores
@@ -57,15 +57,15 @@ def folder_of(runs: Sequence[Experiment]) -> str:
 
 
 def _memory(layout: Layout) -> dict[str, str]:
-    """The heap of an executor, in whole MiB, rounded down so that the container still fits, and
-    what lies beside it where that is more than Spark's default."""
+    """Spark properties of an executor's memory: the heap in whole MiB, rounded down so that the
+    container still fits, and what lies beside it where that exceeds Spark's default."""
     if layout.executor_memory_gib is None:
         return {}
     heap = {"spark.executor.memory": f"{int(layout.executor_memory_gib * 1024.0)}m"}
     return heap | (layout.beside.properties if layout.beside else {})
 
 
-def rendered(target: str, runs: Sequence[Experiment], layout: Layout | None) -> str:
+def render(target: str, runs: Sequence[Experiment], layout: Layout | None) -> str:
     """The runs as text for one of `TARGETS`.
 
     Raises:
@@ -73,14 +73,14 @@ def rendered(target: str, runs: Sequence[Experiment], layout: Layout | None) -> 
     """
     if target == "plan":
         return _plan(runs)
-    lines = heading(runs)
+    lines = cluster_comments(runs)
     if target == "collect":
-        return "\n".join([*lines, collect_line(runs, layout), *follow_up(runs)]) + "\n"
+        return "\n".join([*lines, collect_line(runs, layout), *next_step_comments(runs)]) + "\n"
     return "\n".join([*lines, *_submissions(runs, layout)]) + "\n"
 
 
-def heading(runs: Sequence[Experiment]) -> list[str]:
-    """Where the runs are to be made."""
+def cluster_comments(runs: Sequence[Experiment]) -> list[str]:
+    """Comments on the cluster that the runs need."""
     nodes = max(run.nodes or 0 for run in runs)
     cores = max(run.cores or 0 for run in runs)
     named = engine.printable(runs[0].instance or "nodes")
@@ -91,8 +91,9 @@ def heading(runs: Sequence[Experiment]) -> list[str]:
     ]
 
 
-def follow_up(runs: Sequence[Experiment]) -> list[str]:
-    """What to do with the logs: their type is named apart from that of other logs."""
+def next_step_comments(runs: Sequence[Experiment]) -> list[str]:
+    """Comments on what to do with the logs: their type is named separately from that of other
+    logs."""
     folder = folder_of(runs)
     if runs[0].instance is None:
         return [f"# then: sparkplan {folder}"]

@@ -1,5 +1,5 @@
-"""Pinned scenarios as YAML, below the scenario that they are compared with: each with all its
-inputs and the answer that it had, so that two files can be compared line by line."""
+"""Scenario files with pinned plans: below the scenario, each pin with all its inputs and the answer
+that it had, so that two files can be compared line by line."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 import engine
-from tui.kept.scenario import KEYS, format_scenario, lines_of, read_top, scalar, state_of
 from tui.mixing import USUAL_TYPES
-from tui.pins import MOST_PINS, NOW, Pin
+from tui.pins import MAX_PINS, NOW, Pin
 from tui.state import PlanState
+from tui.storage.scenario import KEYS, format_scenario, lines_of, read_top, scalar, state_of
 
 VERSION = 3
-"""Of the format: the second says what costs lie between, the third has a `mix` only where one was
-asked for; a file without it has no pins."""
+"""Version of the format. Version 2 added the interval of costs, version 3 writes `mix` only where
+the user set it; a file without a version has no pins."""
 
 PIN_KEYS = ("name", *(key for key in KEYS if key != "view"), "answer")
 NUMBERS = {
@@ -29,43 +29,45 @@ NUMBERS = {
     "usd-high": "cost_high_usd",
     "in-time": "p_deadline",
 }
-"""What each number of an answer is called in a file, and what as a field of a `Pin`."""
+"""Number of an answer: key in the file -> field of `Pin`."""
 
 ANSWER_KEYS = ("meets", "composition", "instance", "at-spot", *NUMBERS)
 
 
-class Kept(NamedTuple):
-    """What a file holds: a scenario, and the pinned ones."""
+class SavedPlan(NamedTuple):
+    """The content of a file: a scenario, and the pinned plans."""
 
     state: PlanState
     pins: tuple[Pin, ...] = ()
 
 
-def format_kept(kept: Kept, *, folder: Path) -> str:
-    """The text of a file that lies in `folder`."""
-    text = format_scenario(kept.state, folder=folder, version=VERSION)
-    if not kept.pins:
+def format_saved_plan(saved: SavedPlan, *, folder: Path) -> str:
+    """The text of a file in `folder`."""
+    text = format_scenario(saved.state, folder=folder, version=VERSION)
+    if not saved.pins:
         return text
     lines = ["pins:"]
-    for pin in kept.pins:
+    for pin in saved.pins:
         inputs = [line for line in lines_of(pin.state, folder) if not line.startswith("view:")]
-        below = [f"name: {scalar(pin.name)}", *inputs, "answer:", *_answer(pin)]
-        lines += [("  - " if number == 0 else "    ") + line for number, line in enumerate(below)]
+        entry_lines = [f"name: {scalar(pin.name)}", *inputs, "answer:", *_answer(pin)]
+        lines += [
+            ("  - " if number == 0 else "    ") + line for number, line in enumerate(entry_lines)
+        ]
     return text + "\n".join(lines) + "\n"
 
 
 def _answer(pin: Pin) -> list[str]:
-    """What was said, every digit of it; what was not known is left out."""
-    found = [f"meets: {'on' if pin.meets else 'off'}", f"composition: {scalar(pin.composition)}"]
-    found += [f"instance: {scalar(pin.instance)}"] if pin.instance is not None else []
-    found.append(f"at-spot: {'on' if pin.at_spot else 'off'}")
+    """The answer of a pin with all digits; what is unknown is left out."""
+    lines = [f"meets: {'on' if pin.meets else 'off'}", f"composition: {scalar(pin.composition)}"]
+    lines += [f"instance: {scalar(pin.instance)}"] if pin.instance is not None else []
+    lines.append(f"at-spot: {'on' if pin.at_spot else 'off'}")
     values = {key: getattr(pin, field) for key, field in NUMBERS.items()}
-    found += [f"{key}: {value!r}" for key, value in values.items() if value is not None]
-    return [f"  {line}" for line in found]
+    lines += [f"{key}: {value!r}" for key, value in values.items() if value is not None]
+    return [f"  {line}" for line in lines]
 
 
-def read_kept(path: Path) -> Kept:
-    """The scenario of a file and the pinned ones.
+def read_saved_plan(path: Path) -> SavedPlan:
+    """The scenario and the pinned plans of a file.
 
     Raises:
         BadInput: with file, line and key for what is unknown, missing or without meaning.
@@ -80,38 +82,38 @@ def read_kept(path: Path) -> Kept:
             where=top.where_of("version"),
             remedy=f"it reads up to version {VERSION}; install a newer one",
         )
-    kept = Kept(state_of(top, folder=path.parent), _pins(top, path.parent))
-    return kept if version >= VERSION else _unasked(kept)
+    saved = SavedPlan(state_of(top, folder=path.parent), _pins(top, path.parent))
+    return saved if version >= VERSION else _without_default_mix(saved)
 
 
-def _unasked(kept: Kept) -> Kept:
-    """Before the third version the usual mix was written as if it had been asked for, also for
-    services that start none."""
+def _without_default_mix(saved: SavedPlan) -> SavedPlan:
+    """Before version 3 the default `mix` was written as if the user had set it, also for services
+    that start one type only: remove it."""
 
     def usual(state: PlanState) -> PlanState:
         return replace(state, mix=None) if state.mix == USUAL_TYPES else state
 
-    pins = tuple(replace(pin, state=usual(pin.state)) for pin in kept.pins)
-    return Kept(usual(kept.state), pins)
+    pins = tuple(replace(pin, state=usual(pin.state)) for pin in saved.pins)
+    return SavedPlan(usual(saved.state), pins)
 
 
 def _pins(top: engine.Section, folder: Path) -> tuple[Pin, ...]:
-    found: list[Pin] = []
+    pins: list[Pin] = []
     for section in top.sections("pins"):
-        found.append(_pin(section, folder, found))
-    return tuple(found)
+        pins.append(_pin(section, folder, pins))
+    return tuple(pins)
 
 
 def _pin(section: engine.Section, folder: Path, others: Sequence[Pin]) -> Pin:
     section.check_keys(PIN_KEYS)
     name = section.need("name", str)
-    if name == NOW or any(other.name == name for other in others) or len(others) >= MOST_PINS:
+    if name == NOW or any(other.name == name for other in others) or len(others) >= MAX_PINS:
         raise engine.BadInput(
             f"{name!r} cannot be the name of this pin",
             where=section.where_of("name"),
-            remedy=f"give each a name of its own, not {NOW!r}, and no more than {MOST_PINS}",
+            remedy=f"give each a name of its own, not {NOW!r}, and no more than {MAX_PINS}",
         )
-    # What a pin rested on may be gone: what it said then is kept all the same.
+    # The sources of a pin may be gone: its answer is kept all the same.
     state = state_of(section, folder=folder, there=False)
     answer = section.section("answer")
     if answer is None:
@@ -119,9 +121,9 @@ def _pin(section: engine.Section, folder: Path, others: Sequence[Pin]) -> Pin:
     answer.check_keys(ANSWER_KEYS)
     numbers = {field: answer.get(key, _number) for key, field in NUMBERS.items()}
     composition, instance = answer.need("composition", str), answer.get("instance", str)
-    meets, said = answer.need("meets", _switch), answer.get("at-spot", _switch)
-    # The first version did not say it: with spot on and no limit to it, all nodes were.
-    at_spot = state.spot and state.limits.max_spot is None if said is None else said
+    meets, spot_text = answer.need("meets", _switch), answer.get("at-spot", _switch)
+    # Version 1 lacks it: with spot on and no limit to it, all nodes were spot nodes.
+    at_spot = state.spot and state.limits.max_spot is None if spot_text is None else spot_text
     return Pin(name, state, meets, composition, instance=instance, at_spot=at_spot, **numbers)
 
 

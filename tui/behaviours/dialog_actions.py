@@ -1,4 +1,4 @@
-"""The actions that open a dialog over the planner; each is imported on its first use, as the first
+"""The actions that open a dialog over the planner. Each dialog is imported on first use: the first
 paint needs none."""
 
 from __future__ import annotations
@@ -6,17 +6,17 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import engine
-from tui.behaviours.part import PlannerPart
-from tui.words import job_words
+from tui.behaviours.planner_mixin import PlannerMixin
+from tui.input_text import job_text
 
 
 def _opens(dialog: str) -> Callable[[DialogActions], None]:
-    """The action that opens a dialog: a function of `tui.dialogs` by its name."""
+    """An action that opens a dialog, given the name of its function in `tui.dialogs`."""
     return lambda self: self._dialog(dialog)
 
 
-class DialogActions(PlannerPart):
-    """A part of `PlannerApp`: keys, palette and typed commands run these by name."""
+class DialogActions(PlannerMixin):
+    """Mixin of `PlannerApp`: actions that keys, palette and typed commands run by name."""
 
     action_palette = _opens("palette")
     action_command = _opens("command_line")
@@ -30,7 +30,7 @@ class DialogActions(PlannerPart):
     action_model = _opens("model")
 
     def action_help(self) -> None:
-        """What has the keyboard, then all keys and words."""
+        """Open the help: first on what has the focus, then all keys and words."""
         from tui.screens.help import HelpScreen
         from tui.views import terms
 
@@ -40,11 +40,11 @@ class DialogActions(PlannerPart):
             app.push_screen(HelpScreen(glyphs=app.glyphs, section=section, here=here))
 
     def type_command(self, begun: str) -> None:
-        """A typed command that is begun already."""
+        """Open the command line with text in it."""
         self._dialog("command_line", begun)
 
     def action_jump(self) -> None:
-        """A letter beside every control; typing it goes there."""
+        """Show a letter beside every control; typing it goes there."""
         app = self.planner
         if len(app.screen_stack) > 1:
             return
@@ -52,7 +52,7 @@ class DialogActions(PlannerPart):
 
         async def go(target: Target | None) -> None:
             if target is not None and target.widget is not None:
-                app._panels.say_below([])
+                app._panels.show_status([])
                 target.widget.focus()
             elif target is not None:
                 await app.run_action(target.action)
@@ -63,25 +63,26 @@ class DialogActions(PlannerPart):
         self.planner.theme = name
 
     def action_filter(self) -> None:
-        """Filter the list that is looked at; where there is none, the candidate types."""
+        """Filter the list in view; where there is none, choose the candidate types."""
         from tui.views.key_line import list_at
 
         app = self.planner
         name = list_at(app.focused, app.state.view)
         if name in ("", "full"):
-            self._dialog("listed" if name else "instances")
+            self._dialog("filter_compositions" if name else "instances")
         else:
-            self._dialog("narrowed", name)
+            self._dialog("filter_list", name)
 
     def action_job(self) -> None:
-        """Type other parameters or iterations of the job; those that hold are offered."""
+        """Open the command line with the current parameters or iterations of the job, to be
+        edited."""
         app = self.planner
         if app.built is None:
             from tui.dialogs import no_plan
 
             app.show_notice(no_plan(app, "the evidence is"), "warn")
             return
-        begun = job_words.command_of(app.built.plan.surface.workload)
+        begun = job_text.command_of(app.built.plan.surface.workload)
         if not begun or app.built.workflow is not None:
             app.show_notice("the runs know no parameters of the job and no iterations", "warn")
         else:
@@ -101,13 +102,13 @@ class DialogActions(PlannerPart):
         if len(app.screen_stack) == 1:
             export_and_copy.copy(app)
 
-    async def run_line(self, line: str) -> None:
-        """Do what a typed command asks for, or say what is wrong with it."""
-        from tui import commands, dialogs
+    async def run_command_line(self, line: str) -> None:
+        """Run a typed command, or show why it is refused."""
+        from tui import command_parser, dialogs
 
         app = self.planner
         try:
-            outcome = commands.outcome_of(line, dialogs.names(app))
+            outcome = command_parser.outcome_of(line, dialogs.names(app))
         except engine.EngineError as error:
             app.show_refusal(str(error))
             return

@@ -1,4 +1,5 @@
-"""How a budget for training runs, their sizes and what they teach are typed and read."""
+"""Training runs as text: parsers of budgets and sample sizes, and summaries of plans and next
+runs."""
 
 from __future__ import annotations
 
@@ -10,16 +11,17 @@ from tui.widgets.numbers import Kind
 from tui.widgets.scales import log_stops
 
 SAMPLES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5)
-"""Sizes of samples where nobody names any: Ernest's 1 to 10 %, and larger ones for small jobs."""
+"""Default sample sizes: Ernest's 1 to 10 %, and larger ones for small jobs."""
 
-MOST_STEPS = 1000
+MAX_STEPS = 1000
 
-MOST_RUNS = 100_000
-"""Nobody waits for a run to pay for itself after more runs of the job than this."""
+MAX_RUNS = 100_000
+"""A payback of more runs than this counts as never."""
 
 
 def budget_of(spoken: str | None, *, where: str | None = None) -> tuple[float | None, str]:
-    """ "$5" or "5 USD" is money, "2h" time, "10" so many of the smallest sample on one node.
+    """Amount and unit of a budget: "$5" or "5 USD" is money, "2h" time, "10" a multiple of the cost
+    of the smallest sample on one node.
 
     Raises:
         BadInput: for anything else.
@@ -34,7 +36,7 @@ def budget_of(spoken: str | None, *, where: str | None = None) -> tuple[float | 
         return value, "smallest runs"
     if "$" in spoken or "usd" in spoken.lower():
         return engine.parse_usd(spoken, where=where), "usd"
-    if ":" in spoken:  # a clock is meant: whatever is wrong with it is about time
+    if ":" in spoken:  # a clock time is meant: report its errors as such
         return engine.parse_seconds(spoken, where=where), "seconds"
     try:
         return engine.parse_seconds(spoken, where=where), "seconds"
@@ -45,14 +47,14 @@ def budget_of(spoken: str | None, *, where: str | None = None) -> tuple[float | 
 
 
 def fractions_of(spoken: str, steps: int, *, where: str | None = None) -> tuple[float, ...]:
-    """ "1%:10%" in evenly spaced steps, or a list "0.01,0.05".
+    """Sample sizes: "1%:10%" in evenly spaced steps, or a list "0.01,0.05".
 
     Raises:
         BadInput: for anything else.
     """
     first, colon, last = spoken.partition(":")
-    if colon and steps > MOST_STEPS:
-        raise engine.BadInput(f"at most {MOST_STEPS:,} steps", where="--steps")
+    if colon and steps > MAX_STEPS:
+        raise engine.BadInput(f"at most {MAX_STEPS:,} steps", where="--steps")
     if not colon:
         return tuple(sorted({one_fraction(part, where=where) for part in spoken.split(",")}))
     low, high = one_fraction(first, where=where), one_fraction(last, where=where)
@@ -84,30 +86,30 @@ def one_fraction(spoken: str, *, where: str | None = None) -> float:
 
 
 def span(values: list[str]) -> str:
-    """The first to the last of some values; one where both are written alike."""
+    """The first to the last of some texts; one where both are the same."""
     if not values:
         return text.UNKNOWN
     return values[0] if values[0] == values[-1] else f"{values[0]} to {values[-1]}"
 
 
-def repeated(entry: engine.KnownType) -> str:
-    """Whether a configuration was repeated, and often enough."""
+def repetitions_text(entry: engine.KnownType) -> str:
+    """How often a configuration was repeated, and whether that is enough."""
     if entry.settled is None:
         return "no"
     return f"{entry.repeated} times, {'enough' if entry.settled else 'repeat again'}"
 
 
 def totals(plan: engine.ExperimentPlan) -> list[str]:
-    """How many runs, what they take together, and how good the plan is."""
+    """Number, total time and cost of the planned runs, and the quality of the design."""
     count = len(plan.runs)
-    said = [text.counted(count, "run")]
+    total = [text.counted(count, "run")]
     if plan.seconds is not None:
-        said.append(f"{text.seconds(plan.seconds)} one after the other")
+        total.append(f"{text.seconds(plan.seconds)} one after the other")
     if plan.usd is not None:
-        said.append(text.usd(plan.usd))
+        total.append(text.usd(plan.usd))
     if plan.cost is not None and plan.budget is not None:
-        said.append(f"{in_unit(plan.cost, plan.unit)} of {in_unit(plan.budget, plan.unit)}")
-    lines = [", ".join(said)]
+        total.append(f"{in_unit(plan.cost, plan.unit)} of {in_unit(plan.budget, plan.unit)}")
+    lines = [", ".join(total)]
     if plan.criterion is not None:
         lines.append(
             f"variance of the coefficients {plan.criterion:.4g} "
@@ -126,7 +128,7 @@ def totals(plan: engine.ExperimentPlan) -> list[str]:
 
 
 def in_unit(value: float, unit: str | None) -> str:
-    """An amount of a budget."""
+    """An amount of a budget with its unit."""
     if unit == "usd":
         return text.usd(value)
     if unit == "seconds":
@@ -135,26 +137,26 @@ def in_unit(value: float, unit: str | None) -> str:
 
 
 def payback(runs: float | None) -> str:
-    """After how many runs of the job a run has paid for itself."""
-    if runs is None or runs > MOST_RUNS:
-        return "never" if runs is None else f"> {MOST_RUNS:,} runs"
+    """The number of runs of the job after which a run has paid for itself."""
+    if runs is None or runs > MAX_RUNS:
+        return "never" if runs is None else f"> {MAX_RUNS:,} runs"
     count = max(1, math.ceil(runs))
     return text.counted(count, "run")
 
 
-def saved(run: engine.NextRun) -> str:
-    """What a run is expected to save each time the job then runs: money, or time."""
+def saving_text(run: engine.NextRun) -> str:
+    """The expected saving of later runs of the job: money, or time."""
     by_cost = run.gain_seconds is None
     return text.usd_cell(run.gain_usd) if by_cost else text.seconds(run.gain_seconds)
 
 
-def stepped(amount: float, unit: str, by: int) -> float:
-    """The round amount above (by = 1) or below (-1): $1, $2, $5; 10 min, 15 min, 20 min."""
+def next_round_amount(amount: float, unit: str, by: int) -> float:
+    """The next round amount above (by = 1) or below (-1): $1, $2, $5; 10 min, 15 min, 20 min."""
     kind: Kind = "money" if unit == "usd" else "time" if unit == "seconds" else "number"
-    round_ones = log_stops(amount / _REACH, amount * _REACH, kind).coarse[1:-1]
+    stops = log_stops(amount / _REACH, amount * _REACH, kind).coarse[1:-1]
     if by > 0:
-        return next(step for step in round_ones if step > amount * _EQUAL)
-    return next(step for step in reversed(round_ones) if step * _EQUAL < amount)
+        return next(step for step in stops if step > amount * _EQUAL)
+    return next(step for step in reversed(stops) if step * _EQUAL < amount)
 
 
 _EQUAL, _REACH = 1.0 + 1e-9, 20.0

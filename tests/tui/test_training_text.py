@@ -9,8 +9,8 @@ import pytest
 import engine
 from tui import format as text
 from tui.cli import main
-from tui.words.training_lines import TARGETS, collect_line, rendered
-from tui.words.training_words import budget_of, saved, span, stepped
+from tui.input_text.training_text import budget_of, next_round_amount, saving_text, span
+from tui.training_exports import TARGETS, collect_line, render
 
 EXPERIMENTS = [
     engine.Experiment(4, 0.05, "m5.xlarge"),
@@ -34,7 +34,7 @@ def test_the_line_is_one_that_collect_takes(capsys, tmp_path):
 
 @pytest.mark.parametrize("target", [name for name, *_ in TARGETS])
 def test_every_target_holds_every_run(target):
-    content = rendered(target, EXPERIMENTS, LAYOUT)
+    content = render(target, EXPERIMENTS, LAYOUT)
     assert content.endswith("\n")
     if target == "plan":
         assert [run["nodes"] for run in json.loads(content)["plan"]["runs"]] == [4, 1]
@@ -46,7 +46,7 @@ def test_every_target_holds_every_run(target):
 
 def test_a_type_with_a_strange_name_stays_in_its_comment():
     strange = [engine.Experiment(1, 0.5, "m5\nrm -rf $HOME;`x`")]
-    content = rendered("collect", strange, None)
+    content = render("collect", strange, None)
     lines = [line for line in content.splitlines() if not line.startswith("#")]
     assert len(lines) == 1
     assert "rm" not in shlex.split(lines[0])
@@ -62,8 +62,8 @@ def test_a_type_with_a_strange_name_stays_in_its_comment():
     ],
 )
 def test_a_budget_steps_over_round_amounts(amount, unit, above, below):
-    assert stepped(amount, unit, 1) == pytest.approx(above)
-    assert stepped(amount, unit, -1) == pytest.approx(below)
+    assert next_round_amount(amount, unit, 1) == pytest.approx(above)
+    assert next_round_amount(amount, unit, -1) == pytest.approx(below)
 
 
 def test_a_typed_budget_is_money_time_or_a_number_of_runs():
@@ -89,4 +89,4 @@ def test_sizes_that_are_written_alike_are_written_once():
 )
 def test_what_a_run_saves_has_no_more_digits_than_matter(usd, seconds, said):
     """ "$0.0000740" stood in the table of the command."""
-    assert saved(SimpleNamespace(gain_usd=usd, gain_seconds=seconds)) == said
+    assert saving_text(SimpleNamespace(gain_usd=usd, gain_seconds=seconds)) == said

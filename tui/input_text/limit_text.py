@@ -1,6 +1,6 @@
-"""Limits as a line of text: "own m5.xlarge=10, limit c5.*=20, max-vcpus 512, min-nodes 3".
+"""Limits as text: "own m5.xlarge=10, limit c5.*=20, max-vcpus 512, min-nodes 3".
 
-The same words are typed commands, the line of the dialog, and what the inputs panel shows.
+The same words are typed commands, the line of the dialog, and the display in the Inputs panel.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ OFF = frozenset({"off", "none", "-"})
 
 
 class Clause(NamedTuple):
-    """One kind of limit: its word, what it takes, what it does, and the field that it sets."""
+    """One kind of limit: its word, its argument, what it does, and the field that it sets."""
 
     word: str
     takes: str
@@ -38,8 +38,8 @@ CLAUSES = (
 _BY_WORD = {clause.word: clause for clause in CLAUSES}
 
 
-def changed(limits: Limits, word: str, typed: str) -> Limits:
-    """The limits after one clause; "off" takes that kind of limit away.
+def with_clause(limits: Limits, word: str, typed: str) -> Limits:
+    """The limits after one clause; "off" removes that kind of limit.
 
     Raises:
         BadInput: for an argument without meaning.
@@ -53,20 +53,20 @@ def changed(limits: Limits, word: str, typed: str) -> Limits:
     return after
 
 
-def parsed(line: str) -> Limits:
-    """The limits that a whole line states; none of an empty one.
+def parse_limits(line: str) -> Limits:
+    """The limits that a whole line states; none for an empty one.
 
     Raises:
         BadInput: for an unknown word, or an argument without meaning.
     """
-    return reduce(_after, (part for part in line.split(",") if part.strip()), NO_LIMITS)
+    return reduce(_with_part, (part for part in line.split(",") if part.strip()), NO_LIMITS)
 
 
-def _after(limits: Limits, part: str) -> Limits:
+def _with_part(limits: Limits, part: str) -> Limits:
     word, _, typed = part.strip().partition(" ")
     if word not in _BY_WORD:
         raise engine.UnknownName("limit", word, tuple(_BY_WORD))
-    return changed(limits, word, typed)
+    return with_clause(limits, word, typed)
 
 
 def line_of(limits: Limits) -> str:
@@ -120,16 +120,16 @@ def parse_type_count(text: str, option: str, *, least: int = 1) -> tuple[str, in
 def _counts(
     entries: tuple[tuple[str, int], ...], word: str, typed: str, *, least: int
 ) -> tuple[tuple[str, int], ...]:
-    """The entries with those of "a=1 b=2" in place of older ones of the same name."""
-    found = dict(entries)
+    """The entries, with those of "a=1 b=2" in place of older ones of the same name."""
+    counts = dict(entries)
     for part in typed.split():
         name, _, number = part.partition("=")
         if number in OFF:
-            found.pop(name, None)
+            counts.pop(name, None)
         else:
             name, nodes = parse_type_count(part, word, least=least)
-            found[name] = nodes
-    return tuple(found.items())
+            counts[name] = nodes
+    return tuple(counts.items())
 
 
 def _whole(typed: str, word: str) -> int:
@@ -138,7 +138,7 @@ def _whole(typed: str, word: str) -> int:
     return int(typed)
 
 
-def _more(globs: tuple[str, ...], others: Sequence[str]) -> tuple[str, ...]:
+def _united(globs: tuple[str, ...], others: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*globs, *others)))
 
 
@@ -147,7 +147,7 @@ _READ: dict[str, Callable[[Limits, str], Any]] = {
     "limit": lambda limits, typed: _counts(limits.most, "limit", typed, least=0),
     "max-vcpus": lambda limits, typed: float(_whole(typed, "max-vcpus")),
     "min-nodes": lambda limits, typed: _whole(typed, "min-nodes"),
-    "exclude": lambda limits, typed: _more(limits.exclude, typed.replace(",", " ").split()),
+    "exclude": lambda limits, typed: _united(limits.exclude, typed.replace(",", " ").split()),
     "max-spot": lambda limits, typed: round(
         engine.parse_fraction(typed, where="max-spot", ends=True), 9
     ),

@@ -1,26 +1,26 @@
-"""How far reading is, in words: megabytes, their total where it is known, and their speed."""
+"""Progress of reading as text: megabytes read, their total where it is known, and the speed."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
 
-EVERY_SECONDS = 0.2
+INTERVAL_SECONDS = 0.2
 FIRST_AFTER_SECONDS = 0.5
-"""Short reading needs no words."""
+"""A short read is not reported."""
 
 LINES_EVERY_SECONDS = 30.0
 FIRST_LINE_AFTER_SECONDS = 5.0
-"""Lines stay where they were written, so there are few."""
+"""Printed lines stay on the screen, so there are few."""
 
 
-class Speedometer:
-    """Takes the bytes read so far and says now and then how far and how fast that is.
+class ReadProgress:
+    """Callback that takes the bytes read so far and reports progress and speed at intervals.
 
     Args:
-        say: gets the words; what it raises ends the reading.
+        say: gets the text; an exception from it ends the read.
         clock: seconds.
-        in_lines: whether each becomes a line; else each takes the place of the one before.
+        in_lines: whether each report is a line of its own; else each replaces the last.
     """
 
     def __init__(
@@ -33,12 +33,12 @@ class Speedometer:
         self._say = say
         self._clock = clock
         self._start = clock()
-        self._every = LINES_EVERY_SECONDS if in_lines else EVERY_SECONDS
+        self._every = LINES_EVERY_SECONDS if in_lines else INTERVAL_SECONDS
         self._next = self._start + (FIRST_LINE_AFTER_SECONDS if in_lines else FIRST_AFTER_SECONDS)
         self._ending = "" if in_lines else ", esc cancels"
 
     def __call__(self, done: int, total: int | None) -> None:
-        """`done` bytes of `total` (None when unknown) are read."""
+        """Take note that `done` of `total` bytes (None when unknown) are read."""
         now = self._clock()
         if now < self._next:
             return

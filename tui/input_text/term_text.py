@@ -1,12 +1,12 @@
-"""On what terms a catalog's prices hold, in words: as typed after a command, and in scenarios."""
+"""The terms of a catalog's prices as text: parsers and their inverses."""
 
 from __future__ import annotations
 
 from decimal import Decimal
 
 import engine
+from tui.input_text.limit_text import OFF
 from tui.state import Terms
-from tui.words.limit_words import OFF
 
 TERMS = {
     "region": ("REGION|off", "prices of another region of the catalog"),
@@ -16,11 +16,11 @@ TERMS = {
     "overhead-per-core": ("SIZE|off", "memory beside the heap for each core of an executor"),
     "fill-nodes": ("[on|off]", "a task for each vCPU of measured types too"),
 }
-"""Key, the name of an option of the command too -> what it takes, and what it says."""
+"""Key (also the name of an option of the command) -> its argument, and what it does."""
 
 
-def changed(terms: Terms, key: str, typed: str) -> Terms:
-    """The terms with another one; "off" is what the catalog's own file says.
+def with_term(terms: Terms, key: str, typed: str) -> Terms:
+    """The terms with one changed; "off" restores what the catalog's file says.
 
     Raises:
         BadInput: for a term without meaning. Whether the catalog has such a region or tier is only
@@ -45,7 +45,7 @@ def changed(terms: Terms, key: str, typed: str) -> Terms:
 
 
 def parse_discount(typed: str) -> float:
-    """A share of the prices; "0" is none, whatever the catalog's file takes off."""
+    """A discount as a share of the prices; "0" is none, whatever the catalog's file says."""
     return 0.0 if typed.strip() in ("0", "0%") else engine.parse_fraction(typed)
 
 
@@ -55,7 +55,7 @@ def parse_overhead(typed: str) -> float:
 
 
 def overhead_text(gib: float | None) -> str | None:
-    """The same as typed, to the last digit."""
+    """The inverse of `parse_overhead`, to the last digit."""
     if not gib:
         return None if gib is None else "0"
     return f"{Decimal(repr(gib)):f}g"

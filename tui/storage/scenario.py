@@ -1,7 +1,7 @@
 """A scenario: every input of the planner as YAML that people read, write and compare.
 
-The keys are the names of the typed commands and the values what one types after them, read by the
-same parsers: `deadline: 45m`, `budget: $12`, `nodes: 64`. What is not there stays as it starts.
+The keys are the names of the typed commands and the values their arguments, read by the same
+parsers: `deadline: 45m`, `budget: $12`, `nodes: 64`. What is absent keeps its default.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from typing import Any
 
 import engine
 from tui.changes import OpenSources, SetCatalog, ShowView
-from tui.commands import outcome_of
-from tui.kept.places import is_there
+from tui.command_parser import outcome_of
+from tui.input_text import job_text, term_text
+from tui.input_text.limit_text import line_of
+from tui.input_text.term_text import TERMS
 from tui.reducer import reduce
 from tui.state import TRAINING_PLANS, PlanState, Training
-from tui.verbs import Names
+from tui.storage.user_folders import path_exists
+from tui.typed_commands import CommandContext
 from tui.views.pages import NAMES
 from tui.widgets.numbers import all_digits, fewest_digits, money_text, time_text
-from tui.words import job_words, term_words
-from tui.words.limit_words import line_of
-from tui.words.term_words import TERMS
 
 KEYS = (
     *("open", "ran-on", "category", "catalog", *TERMS, "instances", "model"),
@@ -41,10 +41,10 @@ KEYS = (
     ),
     *("training", "samples", "plan", "view"),
 )
-"""Every key, in the order in which they are written and taken: a catalog before its types."""
+"""Every key, in the order of writing and reading: a catalog before its types."""
 
 FILE_KEYS = ("version", *KEYS, "pins")
-"""What a file may hold (see `pin_file`)."""
+"""All keys of a file (see `scenario_file`)."""
 
 HEAD = (
     "# A scenario of sparkplan: open it with sparkplan --scenario FILE, or :load in the planner.\n"
@@ -54,22 +54,22 @@ _BARE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ012345678
 
 
 def format_scenario(state: PlanState, *, folder: Path, version: int | None = None) -> str:
-    """The text of a scenario file that lies in `folder`."""
+    """The text of a scenario file in `folder`."""
     lines = [] if version is None else [f"version: {version}"]
     return HEAD + "\n".join([*lines, *lines_of(state, folder)]) + "\n"
 
 
 def lines_of(state: PlanState, folder: Path) -> list[str]:
     """Every input as a line of YAML."""
-    sources = [_portable(source, folder) for source in state.sources]
+    sources = [_relative_source(source, folder) for source in state.sources]
     lines = ["open:", *(f"  - {scalar(source)}" for source in sources)]
     return [*lines, *(f"{key}: {scalar(value)}" for key, value in typed_values(state).items())]
 
 
 def typed_values(state: PlanState) -> dict[str, str]:
-    """What one would type after each command; what is left to the evidence is left out."""
+    """The argument of each typed command; what is taken from the evidence is left out."""
     terms = state.terms
-    found: dict[str, str | None] = {
+    values: dict[str, str | None] = {
         "ran-on": state.ran_on,
         "category": state.category,
         "catalog": state.catalog,
@@ -77,14 +77,14 @@ def typed_values(state: PlanState) -> dict[str, str]:
         "discount": _percent(terms.discount_fraction),
         "dbu-price": f"${terms.dbu!r}" if isinstance(terms.dbu, float | int) else terms.dbu,
         "platform": terms.platform,
-        "overhead-per-core": term_words.overhead_text(terms.overhead_per_core_gib),
+        "overhead-per-core": term_text.overhead_text(terms.overhead_per_core_gib),
         "fill-nodes": "on" if terms.fill_nodes else None,
         "instances": ", ".join(state.instances) or None,
         "model": state.model,
         "deadline": _deadline(state),
         "budget": "off" if state.budget_usd is None else _money(state.budget_usd),
         "size": f"{fewest_digits(state.scale)}x",
-        "param": job_words.line_of(state.job) or None,
+        "param": job_text.line_of(state.job) or None,
         "iterations": None if state.job.iterations is None else fewest_digits(state.job.iterations),
         "nodes": str(state.max_nodes),
         "confidence": _percent(state.confidence),
@@ -96,7 +96,7 @@ def typed_values(state: PlanState) -> dict[str, str]:
         "plan": None if state.training.plan == TRAINING_PLANS[0] else state.training.plan,
         "view": state.view,
     }
-    return {key: value for key, value in found.items() if value is not None}
+    return {key: value for key, value in values.items() if value is not None}
 
 
 def _deadline(state: PlanState) -> str | None:
@@ -122,7 +122,7 @@ def _money(usd: float) -> str:
 
 
 def _exact(shown: str, value: float, parse: Callable[[str], float], every_digit: str) -> str:
-    """The text that people read, where it is read as the same value; else every digit."""
+    """The readable text where it parses to the same value; else every digit."""
     try:
         return shown if parse(shown) == value else every_digit
     except engine.BadInput:
@@ -134,7 +134,7 @@ def _percent(share: float | None) -> str | None:
 
 
 def scalar(text: str) -> str:
-    """Text as YAML: bare where it is a plain word, else in double quotes.
+    """Text as a YAML scalar: bare where it is a plain word, else in double quotes.
 
     Raises:
         BadInput: for what is no Unicode text, such as the name of a file in another encoding.
@@ -151,17 +151,17 @@ def scalar(text: str) -> str:
 
 
 def _escaped(character: str) -> str:
-    """As it is, or by its number where YAML takes it for the end of a line or refuses it."""
+    """A character, by its code where YAML takes it for a line end or refuses it."""
     if character.isprintable():
         return character
     code = ord(character)
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
-def _portable(source: str, folder: Path) -> str:
-    """A local path as seen from the folder of the scenario, where it lies below; else absolute."""
+def _relative_source(source: str, folder: Path) -> str:
+    """A local path relative to the scenario's folder where it lies below; else absolute."""
     path = Path(source)
-    if "://" in source or not is_there(path):
+    if "://" in source or not path_exists(path):
         return source
     here = path.resolve()
     try:
@@ -171,7 +171,7 @@ def _portable(source: str, folder: Path) -> str:
 
 
 def read_top(path: Path) -> engine.Section:
-    """The keys of a scenario file.
+    """The top-level section of a scenario file.
 
     Raises:
         BadInput: where it is no YAML, or has a key that is not known.
@@ -182,7 +182,7 @@ def read_top(path: Path) -> engine.Section:
 
 
 def state_of(section: engine.Section, *, folder: Path, there: bool = True) -> PlanState:
-    """The state that a section describes; its sources must be there, unless told otherwise."""
+    """The state that a section describes. Its sources must exist, unless `there` is False."""
     names = _names()
     state = PlanState(sources=())
     for key in KEYS:
@@ -190,27 +190,31 @@ def state_of(section: engine.Section, *, folder: Path, there: bool = True) -> Pl
             where = section.where_of(key)
             value = section.entries[key]
             if key == "open":
-                state = reduce(state, OpenSources(_sources(value, where, folder, there=there)))
+                state = reduce(
+                    state, OpenSources(_sources(value, where, folder, check_exists=there))
+                )
             else:
-                state = _with(state, key, value, where, names)
+                state = _with_key(state, key, value, where, names)
     if not state.sources:
         raise engine.BadInput(
             "open is missing: what the plan rests on",
             where=section.where(),
             remedy="write open: and a log, a profile, a table or the name of a sample",
         )
-    return replace(state, pricing=0)  # naming prices in a file reads nothing
+    return replace(state, pricing=0)  # naming a catalog in a file is no repeated read
 
 
-def _names() -> Names:
-    return Names(
+def _names() -> CommandContext:
+    return CommandContext(
         models=tuple(model.name for model in engine.MODELS),
         catalogs=tuple(entry.name for entry in engine.list_catalogs()),
         categories=tuple(engine.CATEGORIES),
     )
 
 
-def _with(state: PlanState, key: str, value: Any, where: str, names: Names) -> PlanState:
+def _with_key(
+    state: PlanState, key: str, value: Any, where: str, names: CommandContext
+) -> PlanState:
     """The state after one key."""
     if not isinstance(value, str) or not value.strip():
         raise engine.BadInput(
@@ -218,10 +222,10 @@ def _with(state: PlanState, key: str, value: Any, where: str, names: Names) -> P
         )
     try:
         if key in TERMS:
-            return replace(state, terms=term_words.changed(state.terms, key, value))
+            return replace(state, terms=term_text.with_term(state.terms, key, value))
         outcome = outcome_of(f"{key} {value}", replace(names, job=state.job))
         catalog = outcome.catalog if isinstance(outcome, SetCatalog) else None
-        if catalog is not None and catalog not in names.catalogs and not is_there(catalog):
+        if catalog is not None and catalog not in names.catalogs and not path_exists(catalog):
             raise engine.UnknownName("catalog", catalog, names.catalogs)
     except engine.EngineError as error:
         raise engine.BadInput(
@@ -233,7 +237,7 @@ def _with(state: PlanState, key: str, value: Any, where: str, names: Names) -> P
     return reduce(state, outcome)
 
 
-def _sources(value: Any, where: str, folder: Path, *, there: bool) -> tuple[str, ...]:
+def _sources(value: Any, where: str, folder: Path, *, check_exists: bool) -> tuple[str, ...]:
     """One source or a list of them; those that lie beside the scenario are found there."""
     listed: Sequence[Any] = value if isinstance(value, list) else [value]
     if not listed or not all(isinstance(source, str) and source for source in listed):
@@ -242,19 +246,19 @@ def _sources(value: Any, where: str, folder: Path, *, there: bool) -> tuple[str,
             where=where,
             remedy="write one on each line below open:, after a dash",
         )
-    found = tuple(_located(source, folder) for source in listed)
-    if "-" in found:
+    sources = tuple(_resolve_source(source, folder) for source in listed)
+    if "-" in sources:
         raise engine.BadInput("standard input cannot be opened again", where=where)
-    if not there:
-        return found
+    if not check_exists:
+        return sources
     try:
-        engine.check_sources(*found)
+        engine.check_sources(*sources)
     except engine.BadInput as error:
         raise engine.BadInput(f"open: {error}", where=where) from None
-    return found
+    return sources
 
 
-def _located(source: str, folder: Path) -> str:
+def _resolve_source(source: str, folder: Path) -> str:
     beside = folder / source
     relative = "://" not in source and not Path(source).is_absolute()
-    return str(beside) if relative and is_there(beside) else source
+    return str(beside) if relative and path_exists(beside) else source

@@ -7,10 +7,10 @@ from screen import at_rest, settled, text_of
 from test_pins import BASE, FIRST, SECOND
 
 import engine
-from tui.kept import keeping
-from tui.kept.pin_file import VERSION, Kept, format_kept, read_kept
-from tui.pins import MOST_PINS, Pin
+from tui.pins import MAX_PINS, Pin
 from tui.state import PlanState
+from tui.storage import scenario_store
+from tui.storage.scenario_file import VERSION, SavedPlan, format_saved_plan, read_saved_plan
 
 SAMPLE = "sales-report-small"
 STATE = PlanState(sources=(SAMPLE,), deadline_seconds=2700.0, deadline_chosen=True)
@@ -24,24 +24,24 @@ def plain(pin):
 
 def test_pins_come_back_as_they_were(tmp_path):
     path = tmp_path / "x.yaml"
-    kept = Kept(STATE, (plain(FIRST), SECOND, BARE))
-    path.write_text(format_kept(kept, folder=tmp_path))
-    assert read_kept(path) == kept
+    kept = SavedPlan(STATE, (plain(FIRST), SECOND, BARE))
+    path.write_text(format_saved_plan(kept, folder=tmp_path))
+    assert read_saved_plan(path) == kept
     assert path.read_text().splitlines()[1] == f"version: {VERSION}"
 
 
 def test_a_pin_of_the_first_version_was_at_spot_prices_where_spot_was_on(tmp_path):
     path = tmp_path / "x.yaml"
-    text = format_kept(Kept(STATE, (plain(FIRST), SECOND)), folder=tmp_path)
+    text = format_saved_plan(SavedPlan(STATE, (plain(FIRST), SECOND)), folder=tmp_path)
     lines = [line for line in text.splitlines() if "at-spot" not in line]
     path.write_text("\n".join(lines).replace(f"version: {VERSION}", "version: 1") + "\n")
-    assert [pin.at_spot for pin in read_kept(path).pins] == [False, True]
+    assert [pin.at_spot for pin in read_saved_plan(path).pins] == [False, True]
 
 
 def test_one_change_is_one_line(tmp_path):
-    before = format_kept(Kept(STATE, (FIRST, SECOND)), folder=tmp_path).splitlines()
+    before = format_saved_plan(SavedPlan(STATE, (FIRST, SECOND)), folder=tmp_path).splitlines()
     changed = replace(SECOND, state=replace(SECOND.state, spot=False))
-    after = format_kept(Kept(STATE, (FIRST, changed)), folder=tmp_path).splitlines()
+    after = format_saved_plan(SavedPlan(STATE, (FIRST, changed)), folder=tmp_path).splitlines()
     assert [pair for pair in zip(before, after, strict=True) if pair[0] != pair[1]] == [
         ("    spot: on", "    spot: off")
     ]
@@ -50,7 +50,7 @@ def test_one_change_is_one_line(tmp_path):
 def test_a_file_of_before_pins_is_read(tmp_path):
     path = tmp_path / "x.yaml"
     path.write_text(f"open: {SAMPLE}\ndeadline: 45m\n")
-    assert read_kept(path) == Kept(STATE)
+    assert read_saved_plan(path) == SavedPlan(STATE)
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_what_is_wrong_is_one_line(tmp_path, pins, says):
     path = tmp_path / "x.yaml"
     path.write_text(f"open: {SAMPLE}\n{pins}\n")
     with pytest.raises(engine.EngineError, match=says) as caught:
-        read_kept(path)
+        read_saved_plan(path)
     assert "\n" not in str(caught.value)
 
 
@@ -96,7 +96,7 @@ def written(tmp_path, *lines):
 @pytest.mark.parametrize("version", [1, 2, 3])
 def test_every_version_until_now_is_read(tmp_path, version):
     assert version <= VERSION
-    assert read_kept(written(tmp_path, f"version: {version}")).pins == ()
+    assert read_saved_plan(written(tmp_path, f"version: {version}")).pins == ()
 
 
 @pytest.mark.parametrize(
@@ -108,14 +108,14 @@ def test_the_usual_mix_of_an_old_file_was_not_asked_for(tmp_path, version, typed
     asked = [] if typed is None else [f"mix: {typed}"]
     pin = [*pin_lines("A")]
     pin[1:1] = [f"    {line}" for line in asked]
-    kept = read_kept(written(tmp_path, f"version: {version}", *asked, "pins:", *pin))
+    kept = read_saved_plan(written(tmp_path, f"version: {version}", *asked, "pins:", *pin))
     assert kept.state.mix == mix
     assert [pin.state.mix for pin in kept.pins] == [mix]
 
 
 def test_an_answer_may_be_nothing_known_or_zero(tmp_path):
     path = written(tmp_path, "pins:", *pin_lines("A"), *pin_lines("B", "in-time: 0", "at-spot: on"))
-    first, second = read_kept(path).pins
+    first, second = read_saved_plan(path).pins
     assert (first.p_deadline, first.at_spot, first.meets) == (None, False, True)
     assert (second.p_deadline, second.at_spot, second.seconds) == (0.0, True, None)
 
@@ -125,26 +125,26 @@ def test_an_answer_may_be_nothing_known_or_zero(tmp_path):
 def test_a_number_of_an_answer_is_finite_and_not_below_zero(tmp_path, key, value):
     path = written(tmp_path, "pins:", *pin_lines("A", f"{key}: {value}"))
     with pytest.raises(engine.EngineError, match=rf"x\.yaml:8.*{key}"):
-        read_kept(path)
+        read_saved_plan(path)
 
 
 def test_a_name_is_given_once_and_no_more_pins_than_letters(tmp_path):
-    names = [f"p{number}" for number in range(MOST_PINS + 1)]
+    names = [f"p{number}" for number in range(MAX_PINS + 1)]
     full = [line for name in names[:-1] for line in pin_lines(name)]
-    assert len(read_kept(written(tmp_path, "pins:", *full)).pins) == MOST_PINS
+    assert len(read_saved_plan(written(tmp_path, "pins:", *full)).pins) == MAX_PINS
     for twice in (names[0], names[-1]):
         lines = full if twice == names[-1] else pin_lines(names[0])
         with pytest.raises(engine.EngineError, match=f"'{twice}' cannot be the name"):
-            read_kept(written(tmp_path, "pins:", *lines, *pin_lines(twice)))
+            read_saved_plan(written(tmp_path, "pins:", *lines, *pin_lines(twice)))
 
 
 async def test_the_session_is_resumed_with_its_pins(planner):
     async with at_rest(planner(sources=(SAMPLE,)), (120, 40), "p") as (app, pilot):
-        await app.run_line("deadline 25m")
-        await app.run_line("pin fast")
+        await app.run_command_line("deadline 25m")
+        await app.run_command_line("pin fast")
         await settled(pilot)
     app.keep_session()
-    kept = keeping.last_session()
+    kept = scenario_store.last_session()
     assert [pin.name for pin in kept.pins] == ["A", "fast"]
     # A deadline that is written down is one that was chosen.
     assert kept.pins == tuple(
@@ -154,9 +154,9 @@ async def test_the_session_is_resumed_with_its_pins(planner):
     async with at_rest(again, (120, 40), "7") as (_, pilot):
         await pilot.pause()
         assert " fast " in text_of(again)
-        await again.run_line("unpin A")
-        await again.run_line("pin other")
+        await again.run_command_line("unpin A")
+        await again.run_command_line("pin other")
         await settled(pilot)
-        await again.run_line("resume")
+        await again.run_command_line("resume")
         await settled(pilot)
         assert [pin.name for pin in again.pins] == ["fast", "other", "A"]

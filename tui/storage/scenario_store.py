@@ -1,6 +1,6 @@
-"""What is kept between sessions, and where: named scenarios and the last session.
+"""Stores named scenarios and the last session, in the folders of the XDG base directories.
 
-Files are written whole or not at all. The places follow the XDG base directories.
+Files are written whole or not at all.
 """
 
 from __future__ import annotations
@@ -10,22 +10,22 @@ from pathlib import Path
 from typing import NamedTuple
 
 import engine
-from tui.kept.pin_file import Kept, format_kept, read_kept
-from tui.kept.places import home, is_there
-from tui.kept.scenario import FILE_KEYS
+from tui.storage.scenario import FILE_KEYS
+from tui.storage.scenario_file import SavedPlan, format_saved_plan, read_saved_plan
+from tui.storage.user_folders import home, path_exists
 
 ENDINGS = (".yaml", ".yml")
 FORMER = "~"
-"""Ends the name of the scenario that was replaced last, as editors name such files."""
+"""Suffix of the name of the scenario that was replaced last, as editors name such files."""
 
 _NAME = re.compile(rf"[\w][\w .@=-]{{0,79}}{FORMER}?")
 
 
 class Saved(NamedTuple):
-    """A scenario that was written.
+    """The result of saving a scenario.
 
     Args:
-        former: how to load the one that it replaced; None where it replaced none, or its equal.
+        former: the name to load the replaced one; None where it replaced none, or an equal one.
     """
 
     path: Path
@@ -37,7 +37,7 @@ def session_path() -> Path:
 
 
 def path_of(name: str) -> Path:
-    """The file of a scenario: a path as it is, a name among those that are kept.
+    """The file of a scenario: a path as it is, a name in the folder of scenarios.
 
     Raises:
         BadInput: for a name that no file should have.
@@ -52,16 +52,17 @@ def path_of(name: str) -> Path:
     return home("data") / "scenarios" / f"{name}.yaml"
 
 
-def saved() -> tuple[str, ...]:
-    """The names of the scenarios that are kept."""
+def scenario_names() -> tuple[str, ...]:
+    """The names of the stored scenarios."""
     try:
         return tuple(sorted(p.stem for p in (home("data") / "scenarios").glob("*.yaml")))
     except OSError:
         return ()
 
 
-def save(name: str, kept: Kept) -> Saved:
-    """Write a scenario; one of that name is replaced and kept beside it, another file is not.
+def save(name: str, plan: SavedPlan) -> Saved:
+    """Write a scenario. One of that name is replaced and kept beside it; another kind of file is
+    not replaced.
 
     Raises:
         BadInput: where it cannot be written, or a file that is no scenario is in the way.
@@ -71,13 +72,13 @@ def save(name: str, kept: Kept) -> Saved:
         raise engine.BadInput(
             f"{name} is the name of a scenario that was replaced", remedy="choose another name"
         )
-    if "-" in kept.state.sources:
+    if "-" in plan.state.sources:
         raise engine.BadInput(
             "what came from standard input cannot be opened again",
             remedy="save it as a file and open that",
         )
-    content, former = format_kept(kept, folder=path.parent), None
-    if is_there(path):
+    content, former = format_saved_plan(plan, folder=path.parent), None
+    if path_exists(path):
         former = _keep_former(path, content)
     elif path.parent == home("data") / "scenarios":
         _make(path.parent)
@@ -89,15 +90,16 @@ def save(name: str, kept: Kept) -> Saved:
 
 
 def _keep_former(path: Path, content: str) -> Path | None:
-    """The file that now holds the scenario of `path`; None where `content` is the same."""
+    """Copy the scenario at `path` to its former name, which is returned; None where `content` is
+    equal."""
     _check_ours(path)
-    standing = path.read_text(encoding="utf-8-sig")
+    old_content = path.read_text(encoding="utf-8-sig")
     former = path.with_name(f"{path.stem}{FORMER}{path.suffix}")
-    if standing == content:
+    if old_content == content:
         return None
-    if is_there(former):
+    if path_exists(former):
         _check_ours(former)
-    engine.write_text(former, standing)
+    engine.write_text(former, old_content)
     return former
 
 
@@ -110,48 +112,48 @@ def _check_ours(path: Path) -> None:
         ) from None
 
 
-def load(name: str) -> Kept:
+def load(name: str) -> SavedPlan:
     """A scenario with its pins, by name or path.
 
     Raises:
         BadInput: where there is none, or it is wrong (file, line, key).
     """
     path = path_of(name)
-    known = saved()
-    if not is_there(path) and path.parent == home("data") / "scenarios":
+    known = scenario_names()
+    if not path_exists(path) and path.parent == home("data") / "scenarios":
         raise engine.UnknownName(
             "scenario", name, known, remedy=None if known else "none is saved yet: :save NAME"
         )
-    return read_kept(path)
+    return read_saved_plan(path)
 
 
-def save_session(kept: Kept) -> None:
-    """Keep the session; one whose evidence cannot be opened again is not kept.
+def save_session(plan: SavedPlan) -> None:
+    """Store the session; one whose evidence cannot be opened again is not stored.
 
     Raises:
         BadInput: where it cannot be written.
     """
-    if "-" in kept.state.sources:
+    if "-" in plan.state.sources:
         return
     path = session_path()
     _make(path.parent)
-    engine.write_text(path, format_kept(kept, folder=path.parent))
+    engine.write_text(path, format_saved_plan(plan, folder=path.parent))
 
 
-def last_session() -> Kept:
-    """The session that was kept last.
+def last_session() -> SavedPlan:
+    """The session that was stored last.
 
     Raises:
         BadInput: where there is none, or its evidence is gone.
     """
     path = session_path()
-    if not is_there(path):
+    if not path_exists(path):
         raise engine.BadInput(
             "no session was kept yet",
             where=str(path),
             remedy="one is kept whenever the planner is left",
         )
-    return read_kept(path)
+    return read_saved_plan(path)
 
 
 def _make(folder: Path) -> None:

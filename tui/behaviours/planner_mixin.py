@@ -1,4 +1,4 @@
-"""What the parts of the planner have in common."""
+"""The base class of the planner's mixins."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ if TYPE_CHECKING:
     from tui.app import PlannerApp
 
 
-class PlannerPart:
-    """A part of `PlannerApp`, which inherits from all of them."""
+class PlannerMixin:
+    """A mixin of `PlannerApp`."""
 
     @property
     def planner(self) -> PlannerApp:
-        """The whole: the same object, with what its other parts know."""
+        """`self`, typed as the whole app, with the members of its other mixins."""
         return cast("PlannerApp", self)

@@ -1,4 +1,4 @@
-"""The user's settings: one small YAML file, checked line by line, read only where it is there.
+"""The user's settings: one small YAML file, checked line by line.
 
 Options on the command line override it; it overrides the defaults.
 """
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import engine
-from tui.kept.places import home, is_there
+from tui.storage.user_folders import home, path_exists
 
 if TYPE_CHECKING:
     from tui.widgets.glyphs import GlyphChoice
@@ -25,7 +25,7 @@ ACTIONS = (
     *("crosshair", "zoom-in", "zoom-out", "zoom-all", "pan-left", "pan-right"),
     *("log-x", "log-y", "draw", "save-chart", "training-plan"),
 )
-"""Actions that can be given other keys; the number keys of the views are fixed."""
+"""Actions whose keys can be changed; the number keys of the views are fixed."""
 
 NAMED_KEYS = frozenset(
     (
@@ -56,7 +56,7 @@ TEMPLATE = """\
 
 @dataclass(frozen=True, kw_only=True)
 class Config:
-    """What the file sets; None where it says nothing.
+    """The settings of the file; None for what it does not set.
 
     Args:
         keys: action -> keys, as Textual names them, separated by commas.
@@ -77,25 +77,25 @@ def config_path() -> Path:
 
 
 def read_config(path: Path | None = None) -> Config:
-    """The settings; those of a file that is not there are all None.
+    """The settings; all None where there is no file.
 
     Raises:
         BadInput: with file, line and key for what is unknown or has no meaning.
     """
     path = path or config_path()
-    if not is_there(path) or not _says_anything(path):
+    if not path_exists(path) or not _says_anything(path):
         return Config()
     top = engine.read_yaml(path)
     top.check_keys((*READERS, "keys"))
-    found: dict[str, Any] = {}
+    settings: dict[str, Any] = {}
     for key, reader in READERS.items():
         if top.entries.get(key) is not None:
-            found[key] = _read(top, key, reader)
-    return Config(**found, keys=_keys(top.section("keys")))
+            settings[key] = _read(top, key, reader)
+    return Config(**settings, keys=_keys(top.section("keys")))
 
 
 def _says_anything(path: Path) -> bool:
-    """Whether there is more than comments."""
+    """Whether the file has more than comments."""
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError):
@@ -159,25 +159,25 @@ READERS: Mapping[str, Callable[[str], Any]] = {
     "nodes": _nodes,
     "vi": _switch,
 }
-"""Every setting and how its text is read."""
+"""Setting -> parser of its text."""
 
 
 def _keys(section: engine.Section | None) -> dict[str, str]:
-    """The key bindings; a key can do one thing only."""
+    """The key bindings; a key can have one action only."""
     if section is None:
         return {}
     section.check_keys(ACTIONS)
-    found = {action: _read(section, action, parse_keys) for action in section.entries}
-    taken: dict[str, str] = {}
-    for action, keys in found.items():
+    bindings = {action: _read(section, action, parse_keys) for action in section.entries}
+    action_of_key: dict[str, str] = {}
+    for action, keys in bindings.items():
         for key in keys.split(","):
-            if taken.setdefault(key, action) != action:
+            if action_of_key.setdefault(key, action) != action:
                 raise engine.BadInput(
-                    f"{action}: the key {key} is that of {taken[key]} already",
+                    f"{action}: the key {key} is that of {action_of_key[key]} already",
                     where=section.where_of(action),
                     remedy="choose another key",
                 )
-    return found
+    return bindings
 
 
 def parse_keys(value: str) -> str:

@@ -1,4 +1,7 @@
-"""The answer in sentences: what to rent, how long it takes, how sure that is, and why."""
+"""The answer in sentences: what to rent, how long it takes, with which interval, and why.
+
+Also the texts of the engine with typed commands in place of command-line options (`in_planner`).
+"""
 
 from __future__ import annotations
 
@@ -25,17 +28,17 @@ BLANK: Line = (("", "base"),)
 
 
 def headline(answer: Answer, marks: Marks) -> list[Line]:
-    """The recommendation in one sentence, or what is impossible and what comes closest: by the goal
-    that was answered, which may no longer be the one on the sliders."""
-    found = answer.report.recommendation
-    batch = " a micro-batch" if engine.of_one_batch(notices(answer)) else ""
-    if found.recommended is not None:
-        return [_recommended(found.goal, found.recommended, marks, batch)]
-    return _impossible(found, marks, batch)
+    """The recommendation in one sentence, or that the goal is impossible and the nearest miss. It
+    follows the goal that was answered, which the sliders may have left already."""
+    recommendation = answer.report.recommendation
+    unit = " a micro-batch" if engine.of_one_batch(notices(answer)) else ""
+    if recommendation.recommended is not None:
+        return [_recommended(recommendation.goal, recommendation.recommended, marks, unit)]
+    return _impossible(recommendation, marks, unit)
 
 
 def headline_text(answer: Answer, marks: Marks) -> str:
-    """The headline as plain text, without the mark that it begins with."""
+    """The headline as plain text, without its leading mark."""
     marked, *rest = headline(answer, marks)
     return " ".join("".join(part for part, _ in line) for line in (marked[1:], *rest))
 
@@ -43,7 +46,7 @@ def headline_text(answer: Answer, marks: Marks) -> str:
 def _recommended(goal: Goal, choice: Choice, marks: Marks, batch: str) -> Line:
     line: list[Span] = [(f"{marks.best} ", "accent"), (composition(choice), "strong")]
     line += [(f" finishes{batch} in ", "base"), (text.seconds(choice.seconds), "strong")]
-    line.append((f" ({in_words(choice, goal.confidence)})", "base"))
+    line.append((f" ({interval_in_words(choice, goal.confidence)})", "base"))
     line += cost(choice)
     if goal.deadline_seconds is not None and choice.p_deadline is not None:
         line += [
@@ -54,59 +57,64 @@ def _recommended(goal: Goal, choice: Choice, marks: Marks, batch: str) -> Line:
     return [*line, (".", "base")]
 
 
-def enough(found: Recommendation) -> str:
-    """The deadline or the budget that can be kept; "" where none is known."""
-    one_limit = len(found.compromises) < 2
-    if one_limit and found.enough_seconds is not None:
-        return f"; {text.reachable(found.enough_seconds)} can be met"
-    if one_limit and found.enough_usd is not None:
-        return f"; {text.usd(engine.reachable_usd(found.enough_usd))} is enough"
-    return _instead(found) if found.compromises else ""
+def sufficient_goal(recommendation: Recommendation) -> str:
+    """The deadline or the budget that can be met; "" where none is known."""
+    one_limit = len(recommendation.compromises) < 2
+    if one_limit and recommendation.enough_seconds is not None:
+        return f"; {text.reachable_deadline(recommendation.enough_seconds)} can be met"
+    if one_limit and recommendation.enough_usd is not None:
+        return f"; {text.usd(engine.reachable_usd(recommendation.enough_usd))} is enough"
+    return _compromises(recommendation) if recommendation.compromises else ""
 
 
-def _instead(found: Recommendation) -> str:
-    """ "; 33.1 s can be met for $0.354, 1m 10s within $0.05": what can be had of two that cannot be
-    kept together."""
-    goal = found.goal
-    said: list[str] = []
-    for one in found.compromises:
-        late = goal.deadline_seconds is not None and one.deadline_seconds > goal.deadline_seconds
-        deadline = text.reachable if late else time_text
-        dear = one.budget_usd > goal.most_usd
-        cost = text.usd(engine.reachable_usd(one.budget_usd)) if dear else ""
-        verb = "" if said else " can be met"
-        paid = f"for {cost}" if dear else f"within {money_text(one.budget_usd)}"
-        said.append(f"{deadline(one.deadline_seconds)}{verb} {paid}")
-    return f"; {', '.join(said)}"
+def _compromises(recommendation: Recommendation) -> str:
+    """ "; 33.1 s can be met for $0.354, 1m 10s within $0.05": the compromises for a deadline and a
+    budget that cannot be met together."""
+    goal = recommendation.goal
+    parts: list[str] = []
+    for compromise in recommendation.compromises:
+        later = (
+            goal.deadline_seconds is not None
+            and compromise.deadline_seconds > goal.deadline_seconds
+        )
+        deadline = text.reachable_deadline if later else time_text
+        dearer = compromise.budget_usd > goal.most_usd
+        cost = text.usd(engine.reachable_usd(compromise.budget_usd)) if dearer else ""
+        verb = "" if parts else " can be met"
+        paid = f"for {cost}" if dearer else f"within {money_text(compromise.budget_usd)}"
+        parts.append(f"{deadline(compromise.deadline_seconds)}{verb} {paid}")
+    return f"; {', '.join(parts)}"
 
 
-def _impossible(found: Recommendation, marks: Marks, batch: str) -> list[Line]:
-    goal = found.goal
+def _impossible(recommendation: Recommendation, marks: Marks, batch: str) -> list[Line]:
+    goal = recommendation.goal
     up_to = text.counted(goal.max_nodes, "node")
     lines: list[Line] = [
         [
             (f"{marks.missed} ", "bad"),
             (f"No cluster of up to {up_to} {goal_in_words(goal)}", "strong"),
-            (f"{enough(found)}.", "base"),
+            (f"{sufficient_goal(recommendation)}.", "base"),
         ]
     ]
-    near = found.nearest
-    if near is not None:
-        costs = "" if near.cost_usd is None else f" for {priced(near)}"
-        p = text.in_time(near.p_deadline, goal.confidence)
-        odds = "" if near.p_deadline is None else f"; in time in {p} of runs"
+    nearest = recommendation.nearest
+    if nearest is not None:
+        costs = "" if nearest.cost_usd is None else f" for {priced(nearest)}"
+        p = text.in_time(nearest.p_deadline, goal.confidence)
+        odds = "" if nearest.p_deadline is None else f"; in time in {p} of runs"
         lines.append(
             [
                 ("Nearest: ", "base"),
-                (composition(near), "strong"),
-                (f"{batch and ','}{batch} in {text.seconds(near.seconds)}", "base"),
-                (f" ({in_words(near, goal.confidence)}){costs}{odds}.", "base"),
+                (composition(nearest), "strong"),
+                (f"{batch and ','}{batch} in {text.seconds(nearest.seconds)}", "base"),
+                (f" ({interval_in_words(nearest, goal.confidence)}){costs}{odds}.", "base"),
             ]
         )
-    elif found.rejected:  # nothing could be held against the goal: the goal is not what is wrong
-        first, *others = found.rejected
-        alike = sum(other.code == first.code for other in others)
-        rest = f"; likewise {text.counted(alike, 'other type')}" if alike else ""
+    elif (
+        recommendation.rejected
+    ):  # no type could be compared with the goal: the goal is not the reason
+        first, *others = recommendation.rejected
+        same_reason = sum(other.code == first.code for other in others)
+        rest = f"; likewise {text.counted(same_reason, 'other type')}" if same_reason else ""
         lines.append([(f"{first.instance}: {first.reason}{rest}.", "base")])
     return lines
 
@@ -130,7 +138,7 @@ def priced(choice: Choice) -> str:
 
 
 def goal_in_words(goal: Goal) -> str:
-    """ "meets 45m at 90 % within $12": the verb and what is asked."""
+    """ "meets 45m at 90 % within $12": the verb and the goal."""
     parts = []
     if goal.deadline_seconds is not None:
         parts.append(f"meets {time_text(goal.deadline_seconds)} at {goal.confidence * 100:g} %")
@@ -141,16 +149,17 @@ def goal_in_words(goal: Goal) -> str:
 
 def composition(choice: Choice) -> str:
     """ "14 × r5.2xlarge"."""
-    return text.rented(choice) or choice.note
+    return text.rented_nodes(choice) or choice.note
 
 
 def at_spot(choice: Choice) -> str:
-    """Said where all nodes are spot nodes; where some are, the composition says which."""
+    """ " at spot prices" where all nodes are spot nodes; where some are, the composition says
+    which."""
     every = choice.spot and dict(choice.spot) == dict(choice.composition)
     return " at spot prices" if every else ""
 
 
-def in_words(choice: Choice, confidence: float) -> str:
+def interval_in_words(choice: Choice, confidence: float) -> str:
     """ "9 in 10 runs: 38 to 44 min"."""
     if choice.low is None:
         return "no interval: how sure is not known"
@@ -158,14 +167,14 @@ def in_words(choice: Choice, confidence: float) -> str:
 
 
 def selected(state: PlanState, answer: Answer, marks: Marks) -> list[Line]:
-    """What there is to say about the type under the cursor; nothing about the recommended one."""
-    found = answer.report.recommendation
+    """Lines on the type under the cursor; none for the recommended one."""
+    recommendation = answer.report.recommendation
     if state.selected is None:
         return []
-    for choice in found.alternatives:
+    for choice in recommendation.alternatives:
         if choice.instance == state.selected:
-            return [_runner_up(state, choice, found.recommended)]
-    for rejected in found.rejected:
+            return [_runner_up(state, choice, recommendation.recommended)]
+    for rejected in recommendation.rejected:
         if rejected.instance == state.selected:
             named = text.composition(dict(rejected.composition or {})) or rejected.instance
             return [
@@ -176,7 +185,9 @@ def selected(state: PlanState, answer: Answer, marks: Marks) -> list[Line]:
 
 def _runner_up(state: PlanState, choice: Choice, best: Choice | None) -> Line:
     line: list[Span] = [(composition(choice), "strong"), (" takes ", "base")]
-    line.append((f"{text.seconds(choice.seconds)} ({in_words(choice, state.confidence)})", "base"))
+    line.append(
+        (f"{text.seconds(choice.seconds)} ({interval_in_words(choice, state.confidence)})", "base")
+    )
     line += cost(choice)
     if best and choice.cost_usd is not None and best.cost_usd is not None:
         more = choice.cost_usd - best.cost_usd
@@ -186,7 +197,8 @@ def _runner_up(state: PlanState, choice: Choice, best: Choice | None) -> Line:
 
 
 def why(state: PlanState, answer: Answer, marks: Marks) -> list[Line]:
-    """The Why panel: the sentence, the reasons, the bottleneck, and every warning with its cure."""
+    """The Why panel: the headline, the reasons, the bottleneck, and every warning with its
+    remedy."""
     lines = headline(answer, marks)
     lines.append(BLANK)
     chosen = selected(state, answer, marks)
@@ -196,51 +208,52 @@ def why(state: PlanState, answer: Answer, marks: Marks) -> list[Line]:
 
 
 def reasons(state: PlanState, answer: Answer) -> list[Line]:
-    """Why the best composition won, what of it is owned, and what bounds it."""
+    """Why the best composition won, which nodes of it are owned, and its bottleneck."""
     best = answer.best
     lines: list[Line] = [[(sentence(reason), "base")] for reason in (best.why if best else ())]
-    lines += as_good(answer.report.recommendation)
-    lines += [[(line, "base")] for line in owned(state, best)]
+    lines += hardly_slower_line(answer.report.recommendation)
+    lines += [[(line, "base")] for line in owned_lines(state, best)]
     bottleneck = answer.explained.bottleneck if answer.explained else None
     if bottleneck:
         lines.append([("Bottleneck: ", "muted"), (bottleneck, "strong")])
     return lines
 
 
-def as_good(found: Recommendation) -> list[Line]:
-    """What is as fast for less money, as far as anybody could tell, where no reason names it."""
-    best, other = found.recommended, found.hardly_slower
-    if best is None or other is None:
+def hardly_slower_line(recommendation: Recommendation) -> list[Line]:
+    """The cheaper composition that is at most `engine.HARDLY_SLOWER` slower, where no reason names
+    it."""
+    best, cheaper = recommendation.recommended, recommendation.hardly_slower
+    if best is None or cheaper is None:
         return []
     # Reasons name it between commas: without them 12 nodes would be taken for 2.
-    if any(f", {composition(other)}, " in reason for reason in best.why):
+    if any(f", {composition(cheaper)}, " in reason for reason in best.why):
         return []
-    saved = (best.cost_usd or 0.0) - (other.cost_usd or 0.0)
+    saved = (best.cost_usd or 0.0) - (cheaper.cost_usd or 0.0)
     slower = f" is at most {text.percent(engine.HARDLY_SLOWER)} slower"
-    said = f"{slower} and costs {text.usd_difference(saved)} less."
-    return [[(composition(other), "strong"), (said, "base")]]
+    sentence_end = f"{slower} and costs {text.usd_difference(saved)} less."
+    return [[(composition(cheaper), "strong"), (sentence_end, "base")]]
 
 
-def decided(state: PlanState, answer: Answer, marks: Marks) -> list[Line]:
-    """The sentence, and the reasons one after another."""
-    said: list[Span] = []
+def headline_and_reasons(state: PlanState, answer: Answer, marks: Marks) -> list[Line]:
+    """The headline and the reasons as one paragraph each."""
+    reasons_line: list[Span] = []
     for line in reasons(state, answer):
-        said += [*line, (" ", "base")]
-    return [*headline(answer, marks), said] if said else headline(answer, marks)
+        reasons_line += [*line, (" ", "base")]
+    return [*headline(answer, marks), reasons_line] if reasons_line else headline(answer, marks)
 
 
 def notices(answer: Answer) -> list[Notice]:
     """Every warning about the answer, once each."""
-    best, found = answer.best, answer.report.recommendation
+    best, recommendation = answer.best, answer.report.recommendation
     explained = answer.explained.warnings if answer.explained else ()
-    everything = (*found.warnings, *(best.warnings if best else ()), *explained)
+    everything = (*recommendation.warnings, *(best.warnings if best else ()), *explained)
     return list(engine.in_order(everything))
 
 
-def first_of_each(found: Iterable[Notice]) -> list[Notice]:
-    """One warning of each code: five skewed stages are one thing to know."""
+def first_of_each(notices_in_order: Iterable[Notice]) -> list[Notice]:
+    """The first warning of each code: five skewed stages are one thing to know."""
     first: dict[str, Notice] = {}
-    for notice in found:
+    for notice in notices_in_order:
         first.setdefault(notice.code, notice)
     return list(first.values())
 
@@ -254,43 +267,44 @@ REMEDIES = {
     "no-interval": "add more runs (o), or choose another model (m)",
     "single-run": "add a log of a run with other cores or input (o, then ctrl+a)",
 }
-"""What to do here, where the engine's remedy names an option of the command."""
+"""Remedies for the planner, where the engine's remedy names an option of the command."""
 
 
-def in_planner(said: str) -> str:
-    """What the engine says, with options of the command as they are typed here: `--model boe` is
-    `:model boe`. Options that are no typed commands stay. What a command lists a key does."""
-    for pattern, key in _LISTED:
-        said = re.sub(pattern, key, said)
-    if "--" not in said:
-        return said
-    from tui.verbs import VERBS
+def in_planner(message: str) -> str:
+    """A text of the engine with typed commands in place of command-line options: `--model boe`
+    becomes `:model boe`. Options without a typed command stay. Commands that list something become
+    the keys that do."""
+    for pattern, key in _LISTING_COMMANDS:
+        message = re.sub(pattern, key, message)
+    if "--" not in message:
+        return message
+    from tui.typed_commands import TYPED_COMMANDS
 
-    known = {verb.name: verb.name for verb in VERBS} | _OTHERWISE
+    known = {verb.name: verb.name for verb in TYPED_COMMANDS} | _COMMAND_NAMES
     return re.sub(
         rf"{_OTHER_COMMAND}|(?<![\w-])--([a-z][a-z-]*)",
-        lambda found: f":{known[found[1]]}" if found[1] in known else found[0],
-        said,
+        lambda match: f":{known[match[1]]}" if match[1] in known else match[0],
+        message,
     )
 
 
 _OTHER_COMMAND = r"sparkplan [a-z-]+(?: (?:[a-z]+(?= --)|[A-Z]+|--[a-z-]+))*"
-"""A line for the shell, whose options are not typed here."""
+"""A shell command, whose options are not typed in the planner."""
 
 
-_LISTED = (
+_LISTING_COMMANDS = (
     (r"`sparkplan samples` lists samples", "o lists the samples"),
     (r"`sparkplan catalog show NAME` lists the types of a catalog", "w lists the types"),
     (r"`sparkplan catalog show \S+` lists its types", "/ lists its types"),
     (r"name one with --region", "type one behind its name"),
 )
-"""Commands that list what can be named, and the keys that do it here; what is typed otherwise."""
+"""Regular expressions of commands that list names -> what to press or type instead."""
 
-_OTHERWISE = {"max-nodes": "nodes", "input-size": "size", "fractions": "samples"}
-"""Options that have another name as typed commands."""
+_COMMAND_NAMES = {"max-nodes": "nodes", "input-size": "size", "fractions": "samples"}
+"""Options whose typed command has another name."""
 
 
-def warnings(found: Iterable[Notice], marks: Marks) -> list[Line]:
+def warnings(notices_given: Iterable[Notice], marks: Marks) -> list[Line]:
     """Each warning with its remedy."""
     return [
         [
@@ -298,12 +312,12 @@ def warnings(found: Iterable[Notice], marks: Marks) -> list[Line]:
             (sentence(notice.text), "base"),
             (f" {sentence(REMEDIES.get(notice.code, in_planner(notice.remedy)))}", "muted"),
         ]
-        for notice in found
+        for notice in notices_given
     ]
 
 
 def sentence(words: str) -> str:
-    """The words with a capital at the start and a full stop at the end."""
+    """The text with a capital at the start and a full stop at the end."""
     stripped = words.strip()
     if not stripped:
         return ""
@@ -313,13 +327,13 @@ def sentence(words: str) -> str:
 
 
 def assumptions(answer: Answer) -> tuple[str, ...]:
-    """What of the best composition's cost rests on an assumption or an estimate."""
+    """The assumptions and estimates in the best composition's cost."""
     best = answer.best
     return best.cost.assumptions if best and best.cost else ()
 
 
-def owned(state: PlanState, best: Choice | None) -> list[str]:
-    """Which nodes of the best composition are paid for already."""
+def owned_lines(state: PlanState, best: Choice | None) -> list[str]:
+    """Which nodes of the best composition are owned."""
     if best is None:
         return []
     used = {
@@ -331,13 +345,17 @@ def owned(state: PlanState, best: Choice | None) -> list[str]:
 
 
 def brief(state: PlanState, answer: Answer, marks: Marks) -> list[Line]:
-    """Three rows for a small terminal: the sentence, then the first warning in short."""
+    """Three rows for a small terminal: the headline, then the first warning in short."""
     lines = headline(answer, marks)
-    found = first_of_each(notices(answer))
-    if found:
+    warnings_shown = first_of_each(notices(answer))
+    if warnings_shown:
         # First: the end of a long sentence is cut.
-        count = f"{len(found)} warnings (key {key_of('evidence')}): " if len(found) > 1 else ""
+        count = (
+            f"{len(warnings_shown)} warnings (key {key_of('evidence')}): "
+            if len(warnings_shown) > 1
+            else ""
+        )
         lines.append(
-            [(f"{marks.warning} ", "warn"), (f"{count}{sentence(found[0].text)}", "muted")]
+            [(f"{marks.warning} ", "warn"), (f"{count}{sentence(warnings_shown[0].text)}", "muted")]
         )
     return lines

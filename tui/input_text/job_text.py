@@ -1,7 +1,7 @@
-"""What the job is given beside its input, in words: as typed after a command, and in scenarios.
+"""Parameters and iterations of the job as text: parsers and their inverses.
 
-"k=9 features=5" are parameters by name; iterations are a number. What is not said is that of the
-largest run.
+"k=9 features=5" are parameters by name; iterations are a number. What is not given is taken from
+the largest run.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import engine
-from tui.state import AS_RUN, Job, PlanState
+from tui.input_text.limit_text import OFF
+from tui.state import MEASURED_JOB, Job, PlanState
 from tui.widgets.numbers import fewest_digits
-from tui.words.limit_words import OFF
 
 if TYPE_CHECKING:
     from engine import Profile, Workload
@@ -24,17 +24,18 @@ _PAIR = re.compile(r"([^=]+)=\s*([^\s,=]+)")
 
 
 def with_parameters(job: Job, typed: str, *, known: tuple[str, ...] | None = None) -> Job:
-    """The job with the parameters of "a=1 b=2"; "off", or "a=off", is as in the largest run.
+    """The job with the parameters of "a=1 b=2"; "off", or "a=off", restores those of the largest
+    run.
 
     Args:
-        known: the parameters that there are; None where that is not known yet.
+        known: the parameters of the runs; None where these are not known yet.
 
     Raises:
         BadInput: for what is no NAME=NUMBER, or a parameter that no run has.
     """
     if typed in OFF:
         return job._replace(parameters=())
-    found = dict(job.parameters)
+    parameters = dict(job.parameters)
     for name, value in _pairs(typed):
         if known is not None and name not in known:
             raise engine.UnknownName(
@@ -44,18 +45,18 @@ def with_parameters(job: Job, typed: str, *, known: tuple[str, ...] | None = Non
                 remedy=None if known else "the runs have no parameters: leave it out",
             )
         if value in OFF:
-            found.pop(name, None)
+            parameters.pop(name, None)
         else:
-            found[name] = _number(value, name)
-    return job._replace(parameters=tuple(found.items()))
+            parameters[name] = _number(value, name)
+    return job._replace(parameters=tuple(parameters.items()))
 
 
 def _pairs(typed: str) -> list[tuple[str, str]]:
-    """Names and values of "a=1 b=2"; the columns of a table may have blanks in their names."""
-    found = [(name.strip(" ,"), value) for name, value in _PAIR.findall(typed)]
-    if not found or _PAIR.sub("", typed).strip(" ,") or not all(name for name, _ in found):
+    """Names and values of "a=1 b=2"; columns of a run table may have blanks in their names."""
+    pairs = [(name.strip(" ,"), value) for name, value in _PAIR.findall(typed)]
+    if not pairs or _PAIR.sub("", typed).strip(" ,") or not all(name for name, _ in pairs):
         raise engine.BadInput(f"{typed!r} is not NAME=NUMBER", remedy="type param k=10, or off")
-    return found
+    return pairs
 
 
 def _number(value: str, name: str) -> float:
@@ -69,7 +70,7 @@ def _number(value: str, name: str) -> float:
 
 
 def with_iterations(job: Job, typed: str) -> Job:
-    """The job with so many iterations; "off" is as in the largest run.
+    """The job with this many iterations; "off" restores those of the largest run.
 
     Raises:
         BadInput: for what is no number above 0.
@@ -94,22 +95,22 @@ def parse_iterations(text: str, *, where: str = "--iterations") -> float:
 
 def parse_parameters(pairs: list[str]) -> dict[str, float]:
     """NAME=VALUE pairs as numbers."""
-    found: dict[str, float] = {}
+    parameters: dict[str, float] = {}
     for pair in pairs:
         name, _, value = pair.partition("=")
         try:
-            found[name.strip()] = float(value)
+            parameters[name.strip()] = float(value)
         except ValueError:
             value = ""
-        if not value or not name.strip() or not math.isfinite(found[name.strip()]):
+        if not value or not name.strip() or not math.isfinite(parameters[name.strip()]):
             raise engine.BadInput(
                 f"{pair!r} is not NAME=NUMBER", where="--param", remedy="write it like --param k=10"
             )
-    return found
+    return parameters
 
 
 def job_of(args: argparse.Namespace) -> Job:
-    """What the options --param and --iterations say."""
+    """The job that the options --param and --iterations describe."""
     count = None if args.iterations is None else parse_iterations(args.iterations)
     return Job(count, tuple(parse_parameters(args.param).items()))
 
@@ -125,8 +126,8 @@ def known_parameters(profile: Profile) -> tuple[str, ...]:
 
 
 def workload_of(state: PlanState, profile: Profile) -> Workload | None:
-    """What is planned for; None for the workload of the largest run."""
-    if state.scale == 1.0 and state.job == AS_RUN:
+    """The planned workload; None for that of the largest run."""
+    if state.scale == 1.0 and state.job == MEASURED_JOB:
         return None
     base, job = profile.workload_at(state.scale), state.job
     return replace(
@@ -136,16 +137,16 @@ def workload_of(state: PlanState, profile: Profile) -> Workload | None:
     )
 
 
-def shown(workload: Workload) -> str:
-    """Parameters and iterations as people read them: "features 5, k 9, 20 iterations"."""
-    said = [f"{name} {value:.6g}" for name, value in workload.parameters.items()]
+def display_text(workload: Workload) -> str:
+    """Parameters and iterations for display: "features 5, k 9, 20 iterations"."""
+    parts = [f"{name} {value:.6g}" for name, value in workload.parameters.items()]
     if workload.iterations is not None:
-        said.append(f"{workload.iterations:.6g} iterations")
-    return ", ".join(said)
+        parts.append(f"{workload.iterations:.6g} iterations")
+    return ", ".join(parts)
 
 
 def command_of(workload: Workload) -> str:
-    """A typed command that states what holds, to be changed; "" where there is nothing to."""
+    """The typed command that sets the current values, to be edited; "" where there are none."""
     if workload.parameters:
         return "param " + line_of(Job(None, tuple(workload.parameters.items())))
     return "" if workload.iterations is None else f"iterations {fewest_digits(workload.iterations)}"

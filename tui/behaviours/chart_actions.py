@@ -1,24 +1,25 @@
-"""The actions of the charts: crosshair, zoom, axes, lines that are dragged, curves and files."""
+"""The actions of the charts: crosshair, zoom, axis scales, dragged thresholds, extra curves,
+files."""
 
 from __future__ import annotations
 
 from time import monotonic
 from typing import TYPE_CHECKING, cast
 
-from tui.behaviours.part import PlannerPart
+from tui.behaviours.planner_mixin import PlannerMixin
 from tui.changes import (
     Action,
-    Draw,
-    LookAt,
-    LookAtAll,
-    PointAt,
-    ScaleAxis,
+    DrawCurves,
+    MoveCrosshair,
+    ResetZoom,
+    SetAxisScale,
+    SetAxisWindow,
     SetBudget,
     SetDeadline,
     ShowChart,
 )
 from tui.reducer import reduce
-from tui.state import MOST_DRAWN, ChartKind
+from tui.state import MAX_DRAWN, ChartKind
 from tui.views import chart_axes
 from tui.widgets.chart import Chart
 from tui.widgets.table import Table
@@ -28,41 +29,43 @@ if TYPE_CHECKING:
     from tui.state import PlanState
 
 _PAN = 0.25
-"""Of what is seen, one step aside."""
+"""One pan step, as a share of the visible part of the axis."""
 
 
-class ChartActions(PlannerPart):
-    """A part of `PlannerApp`."""
+class ChartActions(PlannerMixin):
+    """Mixin of `PlannerApp`."""
 
-    line_under: str = ""
-    """The threshold under the mouse."""
+    hovered_threshold: str = ""
+    """The threshold under the mouse; empty for none."""
 
     _before_drag: tuple[int, PlanState, History] | None = None
     _refused_file: str = ""
 
-    # What the charts tell
+    # Messages of the charts
 
-    def on_chart_pointed(self, message: Chart.Pointed) -> None:
-        """The crosshair moved: every chart of the view shows it, and the line of help its terms."""
-        self.line_under = message.line
-        self._look(PointAt(message.x))
+    def on_chart_crosshair_moved(self, message: Chart.CrosshairMoved) -> None:
+        """The crosshair moved: show it in every chart of the view, and its terms in the help
+        line."""
+        self.hovered_threshold = message.line
+        self._look(MoveCrosshair(message.x))
         hovered = message.chart if message.x is not None else None
         self.planner._panels.explain(hovered)
 
-    def on_table_asked(self, message: Table.Asked) -> None:
-        """A column is asked about."""
+    def on_table_column_asked(self, message: Table.ColumnAsked) -> None:
+        """A column was pointed at: explain it in the help line."""
         over = message.table if message.table.asked else None
         self.planner._panels.explain(over)
 
-    def on_chart_looked(self, message: Chart.Looked) -> None:
-        """Another part of the axes is looked at."""
+    def on_chart_window_changed(self, message: Chart.WindowChanged) -> None:
+        """A chart was zoomed or panned."""
         app = self.planner
         x, y = chart_axes.AXES[str(message.chart.id)]
-        app.state = reduce(app.state, LookAt(x, message.x))
-        self._look(LookAt(y, message.y))
+        app.state = reduce(app.state, SetAxisWindow(x, message.x))
+        self._look(SetAxisWindow(y, message.y))
 
-    def on_chart_picked(self, message: Chart.Picked) -> None:
-        """In the frontier a click takes the list to the point; enter does what it does there."""
+    def on_chart_point_picked(self, message: Chart.PointPicked) -> None:
+        """In the frontier a click moves the list's cursor to the nearest point; Enter adopts it as
+        goal too."""
         app = self.planner
         answer = app.answer
         if message.chart.id != "frontier-chart" or answer is None:
@@ -70,14 +73,14 @@ class ChartActions(PlannerPart):
         from tui.views import frontier
 
         points = answer.report.recommendation.frontier
-        near = sorted(range(len(points)), key=lambda i: abs(points[i].seconds - message.x))
-        for place in near[:1]:
-            app.dispatch(frontier.selection(answer, place))
+        nearest = sorted(range(len(points)), key=lambda i: abs(points[i].seconds - message.x))
+        for index in nearest[:1]:
+            app.dispatch(frontier.select_action(answer, index))
             if message.entered:
-                app.follow(place)
+                app.follow(index)
 
-    def on_chart_dragged(self, message: Chart.Dragged) -> None:
-        """A line was dragged: the slider goes with it, and undo takes the gesture as one step."""
+    def on_chart_threshold_dragged(self, message: Chart.ThresholdDragged) -> None:
+        """A threshold was dragged: move its slider. Undo takes the whole gesture as one step."""
         app = self.planner
         slider = app._panels.slider(message.name)
         value = slider.snapped(message.value)
@@ -89,7 +92,7 @@ class ChartActions(PlannerPart):
         app.history = history.recorded(before, app.state, now_seconds=monotonic())
 
     def _look(self, action: Action) -> None:
-        """Take an action that computes nothing, and show only what it changes."""
+        """Take an action that computes nothing, and redraw only what it changes."""
         app = self.planner
         app.state = reduce(app.state, action)
         app._panels.look()
@@ -98,7 +101,7 @@ class ChartActions(PlannerPart):
 
     @property
     def _chart(self) -> Chart | None:
-        """The chart that keys are for: the one with the focus, else the first of the view."""
+        """The chart that keys act on: the focused one, else the first of the view."""
         app = self.planner
         if isinstance(app.focused, Chart):
             return app.focused
@@ -109,7 +112,7 @@ class ChartActions(PlannerPart):
         return app._panels.chart(names[0])
 
     def action_crosshair(self) -> None:
-        """The keyboard to the chart; there the arrows move the crosshair."""
+        """Focus the chart, where the arrow keys move the crosshair."""
         app = self.planner
         names, chart = chart_axes.charts_of(app.state), self._chart
         if chart is None:
@@ -119,7 +122,7 @@ class ChartActions(PlannerPart):
         chart.focus()
 
     def action_at(self, nodes: int) -> None:
-        """The crosshair at a number of nodes."""
+        """Put the crosshair at a number of nodes."""
         app = self.planner
         if app.state.view != "curves":
             app.action_view("curves")
@@ -131,74 +134,79 @@ class ChartActions(PlannerPart):
         chart.point_at(min(chart.xs, key=lambda x: abs(x - nodes)))
 
     def action_zoom(self, where: str) -> None:
-        """Closer ("in"), wider ("out"), or the whole of every chart ("all")."""
+        """Zoom in ("in"), out ("out"), or show the whole of every chart ("all")."""
         if where == "all":
-            self._look(LookAtAll())
+            self._look(ResetZoom())
         elif (chart := self._chart) is not None:
             chart.action_zoom("x", 1 if where == "in" else -1)
 
     def action_pan(self, side: str) -> None:
-        """Look at smaller values of x ("left") or at larger ones ("right")."""
+        """Pan towards smaller ("left") or larger ("right") values of x."""
         if (chart := self._chart) is not None:
             chart.action_pan("x", _PAN if side == "right" else -_PAN)
 
     def action_zoom_to(self, axis: str, low: float, high: float) -> None:
-        """A typed part of an axis: of nodes, of time or of cost."""
+        """Zoom to a typed range of nodes, time or cost."""
         app = self.planner
         names = chart_axes.charts_of(app.state)
         if not names:
             app.action_view("curves")
             names = chart_axes.charts_of(app.state)
-        kinds = {"nodes": ("nodes",), "time": ("time", "frontier_time")}
-        wanted = kinds.get(axis, ("cost", "frontier_cost"))
+        axes_of_kind = {"nodes": ("nodes",), "time": ("time", "frontier_time")}
+        matching_axes = axes_of_kind.get(axis, ("cost", "frontier_cost"))
         for name in names:
-            for found in chart_axes.AXES[name]:
-                if found in wanted:
-                    if name in ("time", "cost") and found != "nodes":
+            for axis_name in chart_axes.AXES[name]:
+                if axis_name in matching_axes:
+                    if name in ("time", "cost") and axis_name != "nodes":
                         app.state = reduce(app.state, ShowChart(cast("ChartKind", name)))
-                    self._look(LookAt(found, (low, high)))
+                    self._look(SetAxisWindow(axis_name, (low, high)))
                     app._panels.show()
                     return
         app.show_notice(f"no chart of this view has an axis of {axis}", "warn")
 
     def action_log(self, axis: str, kind: str = "") -> None:
-        """An axis "log" or "linear"; without either the other one than now."""
+        """Make an axis logarithmic ("log") or linear ("linear"); without either, switch it."""
         chart, app = self._chart, self.planner
         if chart is None:
             return
         shown = chart.data.x if axis == "x" else chart.data.y
         log = kind == "log" if kind else not shown.log
         name = chart_axes.AXES[str(chart.id)]["xy".index(axis)]
-        self._look(ScaleAxis(name, log))
+        self._look(SetAxisScale(name, log))
         app.show_notice(f"{axis} is {'logarithmic' if log else 'linear'} now", "base")
 
     def action_draw(self) -> None:
-        """Draw the type under the cursor of the compositions as well, or no longer."""
+        """Add the curve of the type under the cursor of the compositions, or remove it."""
         app = self.planner
-        chosen, drawn = app.state.selected, app.state.drawn
-        if chosen is None:
+        selected, drawn = app.state.selected, app.state.drawn
+        if selected is None:
             app.show_notice("the recommended type is always drawn; choose another row", "warn")
-        elif chosen in drawn:
-            self._draw(tuple(name for name in drawn if name != chosen))
-        elif len(drawn) >= MOST_DRAWN:
-            app.show_notice(f"{MOST_DRAWN} types are drawn already; :draw off drops them", "warn")
+        elif selected in drawn:
+            self._draw(tuple(name for name in drawn if name != selected))
+        elif len(drawn) >= MAX_DRAWN:
+            app.show_notice(f"{MAX_DRAWN} types are drawn already; :draw off drops them", "warn")
         else:
-            self._draw((*drawn, chosen))
+            self._draw((*drawn, selected))
 
     def action_draw_types(self, names: str) -> None:
-        """Draw these types, told apart by spaces, and no others beside the recommended one."""
+        """Draw the curves of these types (separated by spaces) beside the recommended one, and no
+        others."""
         self._draw(tuple(names.split()))
 
     def _draw(self, names: tuple[str, ...]) -> None:
         app = self.planner
-        app.dispatch(Draw(names))
+        app.dispatch(DrawCurves(names))
         answer = app.answer
-        # A type that the filter leaves out is kept, and drawn when it is a candidate again.
-        out = [n for n in app.state.drawn if answer is not None and answer.curve(n) is None]
-        said = ", ".join(name for name in app.state.drawn if name not in out)
-        shown = f"also drawn: {said}" if said else "no other type is drawn"
-        without = f"; not among the candidate types: {', '.join(out)} (/ chooses)" if out else ""
-        app.show_notice(shown + without, "warn" if out else "base")
+        # A type that the filter excludes is kept, and drawn once it is a candidate again.
+        excluded = [n for n in app.state.drawn if answer is not None and answer.curve(n) is None]
+        drawn = ", ".join(name for name in app.state.drawn if name not in excluded)
+        shown = f"also drawn: {drawn}" if drawn else "no other type is drawn"
+        warning = (
+            f"; not among the candidate types: {', '.join(excluded)} (/ chooses)"
+            if excluded
+            else ""
+        )
+        app.show_notice(shown + warning, "warn" if excluded else "base")
 
     def action_save_chart(self, path: str = "") -> None:
         """Write the charts of the view, or their numbers, to a file."""
@@ -206,6 +214,6 @@ class ChartActions(PlannerPart):
         from tui.charts import chart_files
 
         if not path:
-            app.type_command(f"chart {chart_files.suggested(app)}")
+            app.type_command(f"chart {chart_files.suggested_name(app)}")
             return
         self._refused_file = chart_files.save(app, path, allowed=self._refused_file)

@@ -1,0 +1,325 @@
+"""From changed inputs to the shown answer: plans built in a thread, answers at once, mixes
+later."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import replace
+from time import perf_counter
+from typing import TYPE_CHECKING, NamedTuple
+
+import engine
+from tui.behaviours.planner_mixin import PlannerMixin
+from tui.changes import DeadlineRelaxed, EvidenceRead, PlanRefused, RereadSources, ShowView
+from tui.messages import MixFailed, MixReady, PlanFailed, PlanReady, Progress
+from tui.reducer import reduce
+from tui.state import PlanState, evidence_key, plan_key, with_inputs, with_renamed_sources
+from tui.views import inputs
+from tui.workers import Cancelled
+
+if TYPE_CHECKING:
+    from tui.answers import Answer, BuiltPlan
+
+MIN_REST_SECONDS, MAX_REST_SECONDS = 0.05, 0.15
+"""Delay without another question before mixes are searched, so that a slider step waits only for
+an answer of one type. It is the duration of the last search, bounded by these two values: keys
+that are held down repeat faster than the first, and the time wasted on outdated searches stays
+bounded."""
+
+
+GRID_ERROR = 0.02
+"""Largest relative error of a time interpolated on the grid, compared with the settled answer."""
+
+
+def error_text(error: Exception) -> str:
+    """An error as one line for a notice; an unexpected one is shown too and leaves the last good
+    plan."""
+    if isinstance(error, engine.EngineError):
+        return str(error)
+    return f"{type(error).__name__}: {error}; please report this"
+
+
+class PendingAction(NamedTuple):
+    """An action that waits for the settled answer, and its announcement: "the export opens"."""
+
+    act: Callable[[], None]
+    then: str
+
+
+class PlanUpdates(PlannerMixin):
+    """Mixin of `PlannerApp`."""
+
+    pending: tuple[PendingAction, ...] = ()
+    """Actions that wait for the answer to be settled."""
+
+    initial_answer: Answer | None = None
+    """The first answer on new evidence: the user has changed no goal yet."""
+
+    replaced_inputs: PlanState | None = None
+    """The inputs that a scenario or a pinned plan has replaced, while its plan is being built."""
+
+    def _rebuild(self) -> None:
+        """Start to build a plan for the state; of several that wait, only the last one is built.
+        The notice is reset now: what is said about this change, such as by undo, stays."""
+        app = self.planner
+        app.set_notice(app.sticky_notice)
+        state, key = app.state, plan_key(app.state)
+        app.busy = "reading" if evidence_key(state) != app._evidence else "computing"
+        if app.busy == "computing" and app._settling is not None:
+            app._settling.stop()  # a new answer follows soon; that one is settled
+        request = app._reading.request_for(evidence_key(state))
+
+        def say(words: str) -> None:
+            request.check()
+            app.post_message(Progress(key, words))
+
+        def job() -> None:
+            try:
+                request.begin(state.sources)
+                built = app._session.build(state, say)
+            except Cancelled:
+                return
+            except Exception as error:
+                app.post_message(PlanFailed(key, error_text(error)))
+            else:
+                app.post_message(PlanReady(key, built))
+
+        app._latest.submit(job)
+
+    def _ask(self) -> bool:
+        """Answer the goal of the state with the current plan, first with one type per cluster.
+        False where the question is refused; the inputs are then those of the last answer again."""
+        app = self.planner
+        if app.built is None:
+            return True
+        try:
+            app.answer = app._session.answer(app.state, app.built)
+        except Exception as error:
+            app.show_refusal(error_text(error))
+            answered = app._answered_state
+            if answered is not None and plan_key(answered) == plan_key(app.state):
+                app.state = with_inputs(app.state, answered)
+            if app.settling:
+                app._settle()  # for the answer that stays, whose search may have been delayed
+            return False
+        app._answered_state = app.state
+        app._settle()
+        return True
+
+    @property
+    def settling(self) -> bool:
+        """Whether a better mix of types may still be found."""
+        app = self.planner
+        return app._settling is not None
+
+    @property
+    def computing(self) -> bool:
+        """Whether a plan for the current evidence is being built."""
+        app = self.planner
+        return bool(app.busy) and evidence_key(app.state) == app._evidence
+
+    def when_settled(self, act: Callable[[], None], *, then: str) -> None:
+        """Run `act` once the answer is settled: at once, or when the search has ended. Keys typed
+        meanwhile wait (`KeyOrder`), and the header announces `then`."""
+        app = self.planner
+        app.pending = (*app.pending, PendingAction(act, then))
+        self._act_if_settled()
+        if app.pending:
+            app._panels.show_header()
+
+    def _act_if_settled(self) -> None:
+        """Run the pending actions in order, once no better answer is to come."""
+        app = self.planner
+        if app.settling or self.computing or not app.pending:
+            return
+        due, app.pending = app.pending, ()
+        app._panels.show_header()
+        for action in due:
+            action.act()
+        app.call_later(app._deliver_next_key)  # keys stop waiting where no dialog was opened
+
+    def _settled(self) -> None:
+        """The answer is final."""
+        self.planner._settling = None
+        self._act_if_settled()
+
+    def _settle(self) -> None:
+        """Schedule the search for mixes and the exact evaluation of the answer, unless another
+        question follows first."""
+        app = self.planner
+        if app._settling is not None:
+            app._settling.stop()
+            app._settling = None
+        rest = min(max(app._searched_seconds, MIN_REST_SECONDS), MAX_REST_SECONDS)
+        app._settling = app.set_timer(rest, app._search_mixes)
+
+    def _search_mixes(self) -> None:
+        """Search mixes in a thread; of several searches that wait, only the last one is run."""
+        app = self.planner
+        state, before = app.state, app.answer
+        if before is None:
+            return
+
+        def job() -> None:
+            since = perf_counter()
+            try:
+                after = app._session.mixed(state, before)
+            except Exception as error:
+                app.post_message(MixFailed(before, error_text(error)))
+            else:
+                app.post_message(MixReady(before, after, perf_counter() - since))
+
+        app._mixes.submit(job)
+
+    def on_mix_ready(self, message: MixReady) -> None:
+        """Show the best mix, unless the question has changed."""
+        app = self.planner
+        app._searched_seconds = message.seconds
+        if message.before is app.answer:
+            if message.after is not app.answer:
+                app.answer = message.after
+                relaxed = message.before is self.initial_answer and self._relax()
+                app._panels.show()
+                if relaxed:
+                    return
+            app._settled()
+
+    def on_mix_failed(self, message: MixFailed) -> None:
+        """Show why the search failed; the answer of one type stays."""
+        app = self.planner
+        if message.before is app.answer:
+            app.show_notice(message.text, "bad")
+            app._settled()
+
+    def on_progress(self, message: Progress) -> None:
+        app = self.planner
+        if message.key == plan_key(app.state) and app.busy:
+            app.busy = message.text
+            app._panels.show_header()
+
+    def on_plan_ready(self, message: PlanReady) -> None:
+        """Show a plan, unless the state has changed since, or the app is closing."""
+        app = self.planner
+        if message.key != plan_key(app.state) or not app.screen_stack:
+            return
+        app.built, app.busy = message.built, ""
+        if evidence_key(app.state) != app._evidence:
+            app.sticky_notice = []
+            app.set_notice([])
+            app._evidence = evidence_key(app.state)
+            app._reading.done()
+            app._start_with_evidence(message.built)
+        else:
+            app._ask()
+        app._last_good, self.replaced_inputs = app.state, None
+        if app._change_notice:
+            app.show_notice(app._change_notice, "good")
+            app._change_notice = ""
+        app._panels.show()
+        self._act_if_settled()  # a refused question starts no search
+
+    async def _poll_growing_logs(self) -> None:
+        """Read the logs of a running application again when they have grown."""
+        app = self.planner
+        watch = app._reading.watch
+        if app.busy or not watch.active:
+            return
+        change = await asyncio.to_thread(watch.poll)
+        if change is not None and watch is app._reading.watch and not app.busy:
+            app._change_notice = change.notice
+            names = dict(zip(app.state.sources, change.sources, strict=True))
+            app.history = app.history.renamed(names)
+            app.pins = tuple(
+                replace(pin, state=with_renamed_sources(pin.state, names)) for pin in app.pins
+            )
+            app.dispatch(RereadSources(change.sources))
+
+    def _stop_reading(self) -> None:
+        """Cancel the current read; the last good plan stays."""
+        app = self.planner
+        app._reading.cancel()
+        app._latest.abandon()
+        app._change_notice = app.busy = ""
+        if app._last_good is not None:
+            self._revert_to(app._last_good)
+        app.show_notice("reading was cancelled", "warn")
+        app._panels.show()
+        self._act_if_settled()
+
+    def _revert_to(self, good: PlanState) -> None:
+        """Restore the last good inputs, as if the refused change had not been made."""
+        app = self.planner
+        app.state = reduce(
+            app.state,
+            PlanRefused(self.replaced_inputs or good, whole=self.replaced_inputs is not None),
+        )
+        self.replaced_inputs = None
+        app.history = app.history.refused(app.state)
+        app._ask()
+
+    def _start_with_evidence(self, built: BuiltPlan) -> None:
+        """Set a deadline for new evidence, one that can be met where that is possible."""
+        app = self.planner
+        app._ask()
+        if built.workflow is not None and app.state.view == "curves":
+            app.state = reduce(app.state, ShowView("workflow"))
+        run, best = built.profile.largest_run, app.answer.best if app.answer else None
+        measured = run.seconds if run else best.seconds if best else None
+        app.state = reduce(app.state, EvidenceRead(measured, built.profile.deadline_seconds))
+        app._ask()
+        self._relax()
+        self._relax_borderline_deadline(built)
+        app._panels.set_slider_ranges(built, app.answer)
+        if questions := inputs.questions(app.state, built):
+            app.show_notice(questions, "warn", stays=True)
+
+    def _relax_borderline_deadline(self, built: BuiltPlan) -> None:
+        """Relax a default deadline at once if the interpolated time meets it by less than
+        `GRID_ERROR`. The settled answer may miss it, and the deadline would then move while the
+        user looks."""
+        app = self.planner
+        deadline = app.state.deadline_seconds
+        met = app.answer is not None and app.answer.report.recommendation.recommended is not None
+        if deadline is None or not met or built.profile.deadline_seconds is not None:
+            return
+        margin = deadline * GRID_ERROR
+        tighter = replace(app.state, deadline_seconds=deadline - margin)
+        if app._session.answer(tighter, built).report.recommendation.recommended is None:
+            before, app.state = app.state, reduce(app.state, DeadlineRelaxed(deadline + margin))
+            if app.state != before:
+                app._ask()
+                self.initial_answer = app.answer
+
+    def _relax(self) -> bool:
+        """Relax a default deadline that cannot be met; True if it moved. A deadline near the limit
+        of the interpolated times may turn out to be missed only in the settled answer."""
+        app = self.planner
+        before, recommendation = app.state, app.answer.report.recommendation if app.answer else None
+        if (
+            recommendation
+            and recommendation.recommended is None
+            and recommendation.nearest is not None
+        ):
+            achievable_seconds = recommendation.nearest.high or recommendation.nearest.seconds
+            app.state = reduce(app.state, DeadlineRelaxed(achievable_seconds))
+        relaxed = app.state != before
+        if relaxed:
+            app._ask()
+        self.initial_answer = app.answer
+        return relaxed
+
+    def on_plan_failed(self, message: PlanFailed) -> None:
+        """Show why; the last good plan and its inputs stay. Without one the reason stays visible in
+        every view: there is nothing else to see."""
+        app = self.planner
+        if message.key != plan_key(app.state) or not app.screen_stack:
+            return
+        app.busy = ""
+        if app._last_good is None:
+            app.show_notice(message.text, "bad", stays=True)
+        else:
+            self._revert_to(app._last_good)
+            app.show_refusal(message.text)
+        app._panels.show()
+        self._act_if_settled()

@@ -1,1 +1,0 @@
-"""What is kept between sessions: settings, scenarios, pins, the last session."""

@@ -1,0 +1,143 @@
+"""Watches the logs of applications that still run, to read them again when they have grown.
+
+Spark writes `NAME.inprogress` and drops the suffix when the application ends; for a rolling log the
+empty file `appstatus_NAME.inprogress` has that role. A folder of logs is watched as long as one of
+them is unfinished: what grows, ends or is added then is read again.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+RUNNING = ".inprogress"
+
+QUIET_SECONDS = 2.0
+"""A log is read again only after it has not grown for this long."""
+
+MAX_WAIT_SECONDS = 30.0
+"""A log that grows without pause is read again this often."""
+
+INTERVAL_SECONDS = 1.0
+"""Interval between looks at the sizes."""
+
+
+@dataclass(frozen=True)
+class SourceChange:
+    """The sources to read again, and a notice that says why."""
+
+    sources: tuple[str, ...]
+    notice: str
+
+
+MAX_WATCHED_FILES = 2_000
+"""A folder with more files is not watched: a stat of each per second would be a load."""
+
+
+class LogSnapshot(NamedTuple):
+    """Size of unfinished logs at one moment; in a folder all files count, also finished logs."""
+
+    size_bytes: int
+    files: int
+    running: int
+
+
+@dataclass
+class _FollowedLog:
+    source: str
+    read: LogSnapshot
+    seen: LogSnapshot
+    first_change: float | None = None
+    last_change: float = 0.0
+
+
+class LogWatcher:
+    """Watches the unfinished logs among the local sources."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._sources: tuple[str, ...] = ()
+        self._followed: list[_FollowedLog] = []
+
+    @property
+    def active(self) -> bool:
+        """Whether there is anything to watch."""
+        return bool(self._followed)
+
+    def follow(self, sources: tuple[str, ...]) -> None:
+        """Take the present sizes as those that are read."""
+        self._sources = sources
+        snapshots = ((source, log_snapshot(source)) for source in sources)
+        self._followed = [
+            _FollowedLog(source, now, now) for source, now in snapshots if now is not None
+        ]
+
+    def poll(self) -> SourceChange | None:
+        """The change if a log has grown and come to rest, or ended; None while there is nothing
+        new."""
+        now = self._clock()
+        for log in self._followed:
+            snapshot = log_snapshot(log.source)
+            if snapshot is None:
+                return self._ended(log)
+            if snapshot != log.seen:
+                log.seen, log.last_change = snapshot, now
+                log.first_change = now if log.first_change is None else log.first_change
+            if log.first_change is None or snapshot == log.read:
+                continue
+            rests = now - log.last_change >= QUIET_SECONDS
+            if rests or now - log.first_change >= MAX_WAIT_SECONDS:
+                return SourceChange(
+                    self._sources, f"{_name(log.source)} has grown: it was read again"
+                )
+        return None
+
+    def _ended(self, log: _FollowedLog) -> SourceChange | None:
+        """The suffix is gone: the application ended, or the log was removed."""
+        self._followed.remove(log)
+        final_name = log.source.removesuffix(RUNNING)
+        if not os.path.exists(final_name):
+            return None
+        sources = tuple(final_name if s == log.source else s for s in self._sources)
+        return SourceChange(sources, f"{_name(final_name)} has ended: it was read again")
+
+
+def log_snapshot(source: str) -> LogSnapshot | None:
+    """The size of an unfinished log (rolling or not), or of a folder with one; None for any other
+    source."""
+    path = Path(source)
+    try:
+        if path.is_dir():
+            return _in_folder(path)
+        if source.endswith(RUNNING) and path.is_file():
+            return LogSnapshot(path.stat().st_size, 1, 1)
+    except (OSError, ValueError):
+        pass
+    return None
+
+
+def _in_folder(folder: Path) -> LogSnapshot | None:
+    size = files = running = 0
+    for folder_path, _, names in os.walk(folder):
+        files += len(names)
+        if files > MAX_WATCHED_FILES:
+            return None
+        running += sum(name.endswith(RUNNING) for name in names)
+        size += sum(_size(os.path.join(folder_path, name)) for name in names)
+    return LogSnapshot(size, files, running) if running else None
+
+
+def _size(path: str) -> int:
+    """Size of a file; 0 if it has just been renamed."""
+    try:
+        return os.stat(path).st_size
+    except OSError:
+        return 0
+
+
+def _name(source: str) -> str:
+    return Path(source).name

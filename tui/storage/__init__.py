@@ -1,0 +1,1 @@
+"""Files of the user: settings, scenarios, pins, the last session."""
