@@ -141,7 +141,7 @@ def against_brute_force(law: MixLaw, market: Market, types: int, instances: int)
     searched = enumerated = 0.0
     for _ in range(instances):
         rows = rng.choice(len(law.slots), types, replace=False)
-        part, prices = law.taken(rows), market.taken(rows)
+        part, prices = law.take(rows), market.take(rows)
         part = replace(part, seconds=part.seconds[:, :m])
         part = replace(part, log_scale=part.log_scale[:, :m], dof=part.dof[:, :m])
         prices = replace(prices, most=np.full(types, m))
@@ -232,7 +232,7 @@ def agreed(law: MixLaw, market: Market, goal: Goal, instances: int) -> tuple[int
     usable = np.flatnonzero(law.seconds[:, :m].min(axis=1) < np.inf)
     while asked < instances:
         rows = rng.choice(usable, types, replace=False)
-        part, prices = law.taken(rows), market.taken(rows)
+        part, prices = law.take(rows), market.take(rows)
         part, prices = part.at(np.arange(1, m + 1)), replace(prices, most=np.full(types, m))
         near = shortest(part, goal.confidence) * (goal.deadline_seconds or 1.0)
         asking = replace(goal, deadline_seconds=near, max_nodes=m)

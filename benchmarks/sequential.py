@@ -23,7 +23,7 @@ from pathlib import Path
 import numpy as np
 from tables import print_table
 
-from engine.experiments.belief import Points, believe, forecast_at
+from engine.experiments.belief import Points, belief_at, forecast_at
 from engine.experiments.knowledge_gradient import Decision, gains, is_opening, variance_reduction
 from engine.forecast import FloatArray
 from engine.models import fit
@@ -65,7 +65,7 @@ def searched(
         profile = Profile("benchmark", tuple(runs[place] for place in made))
         points = Points.of([run.cluster for run in runs], [run.workload for run in runs], profile)
         fitted = fit(profile)
-        belief = believe(fitted, points)
+        belief = belief_at(fitted, points)
         decision = Decision(usd_per_second, deadline, confidence, dof=belief.dof)
         if len(made) in AFTER:
             model = forecast_at(fitted, points)
@@ -75,7 +75,7 @@ def searched(
         if len(made) >= max(AFTER):
             return
         n = len(runs)
-        both = belief.taken(np.tile(np.arange(n), 2))
+        both = belief.take(np.tile(np.arange(n), 2))
         value = (
             variance_reduction(both, n) if is_opening(profile) else gains(decision, both, n).gain
         )

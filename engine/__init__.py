@@ -64,7 +64,12 @@ _HOMES = {
     "engine.machines.hardware_threads": ("with_filled_nodes",),
     "engine.memory": ("beside_heap_gib",),
     "engine.choosing.limits": ("Limits",),
-    "engine.choosing.rented": ("cost_assumptions", "cost_of", "observed_price", "predict_on_spot"),
+    "engine.choosing.cluster_costs": (
+        "cost_assumptions",
+        "cost_of",
+        "observed_price",
+        "predict_on_spot",
+    ),
     "engine.runs.barrier_stages": ("BarrierStage",),
     "engine.machines.platforms": ("PLATFORMS", "on_platform"),
     "engine.machines.services": ("most_worker_types",),

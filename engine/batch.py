@@ -11,7 +11,7 @@ import numpy as np
 from engine.catalog import Catalog, InstanceType, MemoryRule
 from engine.cluster import Cluster, Layout
 from engine.errors import BadInput, require_kind
-from engine.forecast import BoolArray, FloatArray, IntArray, taken
+from engine.forecast import BoolArray, FloatArray, IntArray, take_rows
 from engine.machines.beside_heap import observed_layout, planned_beside
 from engine.machines.transfer import speed_of
 from engine.memory import executor_cores_for, layout_of
@@ -72,11 +72,11 @@ class ClusterBatch:
         log_scale = np.asarray([speed.log_scale for speed in speeds])
         return relative[self.type_index], log_scale[self.type_index]
 
-    def taken(self, rows: IntArray) -> ClusterBatch:
+    def take(self, rows: IntArray) -> ClusterBatch:
         names = ("type_index", "nodes", "executors", "executor_cores", "executor_memory_gib")
-        return taken(self, rows, *names)
+        return take_rows(self, rows, *names)
 
-    def same_as(self, other: ClusterBatch) -> bool:
+    def equals(self, other: ClusterBatch) -> bool:
         """Whether the other batch holds the same clusters in the same order."""
         if self.catalog is not other.catalog or self.types != other.types:
             return False
@@ -126,7 +126,7 @@ class ClusterBatch:
         remedy = "make it with engine.Cluster.of_nodes(...) or .of_executors(...)"
         for cluster in clusters:
             require_kind(cluster, Cluster, "a cluster", remedy=remedy)
-        resolved = [complete(cluster, profile) for cluster in clusters]
+        resolved = [with_shape_and_layout(cluster, profile) for cluster in clusters]
         types: dict[InstanceType | None, int] = {}
         index = [types.setdefault(cluster.instance, len(types)) for cluster in resolved]
         catalogs = [cluster.catalog for cluster in resolved if cluster.catalog is not None]
@@ -174,7 +174,7 @@ def _column(values: Iterable[float | None]) -> FloatArray:
     return np.asarray(known, dtype=np.float64)
 
 
-def complete(cluster: Cluster, profile: Profile) -> Cluster:
+def with_shape_and_layout(cluster: Cluster, profile: Profile) -> Cluster:
     """The cluster with its node shape and layout filled in, for tasks like those of the profile.
 
     A missing shape comes from the profile. The layout is the cluster's own, else that of the
@@ -230,7 +230,8 @@ def _measured_instance(observed: Cluster | None) -> InstanceType:
 
 
 def measured_layout(profile: Profile, name: str) -> Layout | None:
-    """The layout of the largest run on a type, which `complete` reuses; None if unknown."""
+    """The layout of the largest run on a type, which `with_shape_and_layout` reuses; None if
+    unknown."""
     return observed_layout(_observed(profile, name), profile)
 
 

@@ -9,7 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
-from engine.batch import complete
+from engine.batch import with_shape_and_layout
 from engine.choosing.owned import recommend_owned
 from engine.choosing.recommendation import Recommendation
 from engine.cluster import Cluster, Workload
@@ -154,7 +154,7 @@ def _executors_of_least_resource_time(
         return None
     return recommend_owned(
         fitted,
-        executor_cores=complete(cluster, fitted.profile).executor_cores or 1,
+        executor_cores=with_shape_and_layout(cluster, fitted.profile).executor_cores or 1,
         max_executors=MOST_EXECUTORS,
         workload=workload,
         epsilon=LAST_STEP,

@@ -73,7 +73,7 @@ class Fit:
     def spread(self) -> Spread:
         """The spread of log time from these left-out residuals."""
         terms = int(np.count_nonzero(self.coefficients))
-        return spread_of(self.left_out_seconds, self.seconds, terms=terms, groups=self.groups)
+        return left_out_spread(self.left_out_seconds, self.seconds, terms=terms, groups=self.groups)
 
     def spread_about(self, prior: Spread) -> Spread:
         """The spread combined with a prior: its variance counts for as many left-out runs as it has
@@ -245,7 +245,7 @@ def select_candidate(fits: Sequence[Fit], candidates: BoolArray) -> int:
     return int(np.argmin(errors / (1.0 - PARSIMONY) ** changes))
 
 
-def spread_of(
+def left_out_spread(
     predicted: FloatArray, actual: FloatArray, *, terms: int, groups: IntArray | None = None
 ) -> Spread:
     """Scale and degrees of freedom of log time from times predicted without having seen the run.

@@ -32,19 +32,19 @@ BoolArray = NDArray[np.bool_]
 DataclassT = TypeVar("DataclassT", bound="DataclassInstance")
 
 
-def known(value: float) -> float | None:
+def none_if_nan(value: float) -> float | None:
     """None for NaN."""
     return None if np.isnan(value) else float(value)
 
 
-def taken(value: DataclassT, indices: IntArray | BoolArray | slice, *names: str) -> DataclassT:
-    """A dataclass with some indices of the named fields selected: arrays, values with a `taken`
+def take_rows(value: DataclassT, indices: IntArray | BoolArray | slice, *names: str) -> DataclassT:
+    """A dataclass with some indices of the named fields selected: arrays, values with a `take`
     of their own, or None."""
 
     def part(entry: Any) -> Any:
         if entry is None:
             return None
-        return entry[indices] if isinstance(entry, np.ndarray) else entry.taken(indices)
+        return entry[indices] if isinstance(entry, np.ndarray) else entry.take(indices)
 
     return replace(value, **{name: part(getattr(value, name)) for name in names})
 
@@ -96,12 +96,12 @@ class Forecast:
         below = scale if self.symmetric else change(self.scale_below)
         return Forecast(self.seconds, scale, self.dof, below)
 
-    def taken(self, indices: IntArray | Sequence[int]) -> Forecast:
+    def take(self, indices: IntArray | Sequence[int]) -> Forecast:
         """The forecasts at `indices`, in that order; an index may be repeated."""
         at = self.rescaled(lambda scale: scale[indices])
         return Forecast(self.seconds[indices], at.log_scale, self.dof[indices], at.scale_below)
 
-    def patched(self, indices: Sequence[int], other: Forecast) -> Forecast:
+    def with_replaced(self, indices: Sequence[int], other: Forecast) -> Forecast:
         """A copy with the forecasts at `indices` replaced by `other`."""
 
         def with_other(values: FloatArray, others: FloatArray) -> FloatArray:
@@ -123,7 +123,7 @@ class Forecast:
         return self.log_scale if p >= MEDIAN else self.scale_below
 
     @property
-    def usual_scale(self) -> FloatArray:
+    def rms_scale(self) -> FloatArray:
         """(n,) one scale for both sides, their root mean square, for normal approximations."""
         if self.symmetric:
             return self.log_scale
@@ -133,7 +133,7 @@ class Forecast:
         """(n,) the time not exceeded with probability `p`; NaN where unknown."""
         return np.asarray(self.seconds * np.exp(self.scale_at(p) * student_quantile(p, self.dof)))
 
-    def sure_seconds(self, p: float) -> FloatArray:
+    def quantile_or_median(self, p: float) -> FloatArray:
         """(n,) the quantile at probability `p`, the time where there is no interval: the
         deadline that is met with that probability."""
         quantile = self.quantile(p)

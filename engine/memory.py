@@ -121,7 +121,7 @@ def heap_gib(container_gib: float, beside: BesideHeap | None = None) -> float:
     return min(left / (1.0 + OVERHEAD_FRACTION), left - least)
 
 
-def beside_of(heap_gib: float, beside: BesideHeap | None) -> BesideHeap | None:
+def planned_beside_heap(heap_gib: float, beside: BesideHeap | None) -> BesideHeap | None:
     """The memory planned beside a heap: at least Spark's default overhead, which None stands
     for."""
     if beside is not None and (beside.overhead_gib or 0.0) <= default_overhead_gib(heap_gib):
@@ -170,11 +170,11 @@ def layout_of(
     for executors in range(most, 0, -1):
         heap = heap_gib(container_gib(instance, rule, executors), beside)
         if heap >= LEAST_HEAP_GIB:
-            return Layout(executors, cores, heap, beside_of(heap, beside))
+            return Layout(executors, cores, heap, planned_beside_heap(heap, beside))
     return None
 
 
-def holds_none(instance: InstanceType, more: str = "") -> str:
+def no_executor_reason(instance: InstanceType, more: str = "") -> str:
     """The reason why a node holds no executor (`layout_of`): too little memory, or less than one
     vCPU, which runs no task whatever the memory.
 
@@ -186,8 +186,8 @@ def holds_none(instance: InstanceType, more: str = "") -> str:
     return f"holds no executor ({instance.memory_gib:g} GiB{more})"
 
 
-def name_instead(instance: InstanceType) -> str:
-    """The remedy for a type that `holds_none`."""
+def no_executor_remedy(instance: InstanceType) -> str:
+    """The remedy for a type that `no_executor_reason`."""
     if instance.vcpus < 1.0:
         return "name a type with at least one vCPU"
     return "name a type with more memory, or plan less beside the heap (--overhead-per-core)"
@@ -201,13 +201,16 @@ STORAGE_FRACTION = 0.5
 """Defaults of `spark.memory.fraction` and `spark.memory.storageFraction`: execution cannot drive
 cached blocks below this share of the two's common memory."""
 
-HEAP_SEEN = 0.95
+REPORTED_HEAP_SHARE = 0.95
 """Share of `spark.executor.memory` that the JVM reports as its heap: all of it with the G1
 collector, 0.92 to 0.97 with others, which hold back a survivor space."""
 
 
 def unified_memory_gib(
-    heap_gib: FloatArray, *, fraction: float = MEMORY_FRACTION, heap_seen: float = HEAP_SEEN
+    heap_gib: FloatArray,
+    *,
+    fraction: float = MEMORY_FRACTION,
+    heap_seen: float = REPORTED_HEAP_SHARE,
 ) -> FloatArray:
     """(n,) memory of executors that cached blocks and execution share, in GiB (Spark 1.6 and
     later): fraction x (heap - 300 MiB)."""

@@ -21,6 +21,7 @@ from datetime import date
 
 import numpy as np
 
+from engine.caching import Lazy
 from engine.catalog import Billing, Catalog, require_catalog
 from engine.choosing.answer_notices import with_interval_notice
 from engine.choosing.better_on_demand import with_better_on_demand
@@ -32,10 +33,9 @@ from engine.choosing.recommendation import Choice, Goal, Recommendation, Rejecte
 from engine.choosing.surface import Surface
 from engine.cluster import Workload, require_workload
 from engine.errors import BadInput, require_kind
-from engine.lazy import Lazy
 from engine.mixing.compromises import with_compromises
 from engine.mixing.effort import MAX_BOUNDS, MAX_BOUNDS_SENSITIVITY
-from engine.mixing.mixed import with_mixes
+from engine.mixing.mix_step import with_mixes
 from engine.mixing.purchase_options import rents_both_ways
 from engine.models.base import FittedModel
 from engine.notices import Notice

@@ -202,7 +202,7 @@ class Plan:
         if choice.spot:
             placed = PlacedComposition.on(surface, choice.composition, spot=choice.spot)
             forecast = placed.forecast(surface.workload)
-            seconds = float(forecast.sure_seconds(confidence)[0])
+            seconds = float(forecast.quantile_or_median(confidence)[0])
         else:
             seconds = float(np.exp(surface.log_bounds(confidence).flat[point]))
         return reachable_seconds(seconds)

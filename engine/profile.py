@@ -60,7 +60,7 @@ MOST_TASK_CPUS = 1024
 """A larger value is taken for damage in the log."""
 
 
-def told_task_cpus(config: Mapping[str, str]) -> int:
+def configured_task_cpus(config: Mapping[str, str]) -> int:
     """Cores that each task holds, by a run's settings; 1, as in Spark, if missing or damaged."""
     text = config.get(TASK_CPUS, "")
     is_number = text.isascii() and text.isdecimal() and len(text) <= len(str(MOST_TASK_CPUS))
@@ -130,7 +130,7 @@ class Run:
                     remedy=f"give between {LEAST_AMOUNT:g} and {MOST_AMOUNT:g}, or leave it out",
                 )
         object.__setattr__(self, "config", ReadOnly(self.config))
-        cpus = told_task_cpus(self.config)
+        cpus = configured_task_cpus(self.config)
         if cpus != self.cluster.task_cpus:
             object.__setattr__(self, "cluster", replace(self.cluster, task_cpus=cpus))
 

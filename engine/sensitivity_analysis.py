@@ -293,7 +293,7 @@ class SensitivityAnalysis:
     def _promised(self, choice: Choice) -> float:
         """The promised time of a choice: a deadline that is met when it is asked for."""
         forecast = self._placed(choice).forecast(self.surface.workload)
-        return ENOUGH * float(forecast.sure_seconds(self.goal.confidence)[0])
+        return ENOUGH * float(forecast.quantile_or_median(self.goal.confidence)[0])
 
     def _placed(self, choice: Choice) -> PlacedComposition:
         return PlacedComposition.on(self.surface, choice.composition, spot=choice.spot)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from engine.catalog import Billing
-from engine.choosing.differences import LEAST_USD
+from engine.choosing.difference_texts import LEAST_USD
 from engine.choosing.recommendation import HARDLY_SLOWER, Choice, Recommendation
 from engine.choosing.surface import Surface
 from engine.notices import Notice, in_order

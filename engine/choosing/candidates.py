@@ -11,18 +11,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from engine.batch import ClusterBatch, complete, measured_layout
+from engine.batch import ClusterBatch, measured_layout, with_shape_and_layout
 from engine.catalog import Catalog, InstanceType, Offer
 from engine.choosing.limits import NO_LIMITS, Limits
 from engine.choosing.recommendation import Rejected
 from engine.cluster import BesideHeap, Cluster, Layout
 from engine.errors import BadInput, require_kind
 from engine.forecast import FloatArray
-from engine.machines.beside_heap import planned_beside, planned_notices
+from engine.machines.beside_heap import planned_beside, planned_beside_notices
 from engine.machines.hardware_threads import layout_notice
 from engine.machines.platforms import NOT_SUPPORTED, SERVICE
 from engine.machines.services import least_workers, service_of
-from engine.memory import executor_cores_for, holds_none, layout_of
+from engine.memory import executor_cores_for, layout_of, no_executor_reason
 from engine.notices import Notice
 from engine.profile import Profile
 from engine.runs.barrier_stages import BarrierStage
@@ -193,7 +193,7 @@ def select_candidates(
         candidates,
         comparison_only=selection.comparison_only & set(candidates.names),
         assumed_arch=DEFAULT_ARCH if selection.assumed else None,
-        layout_notices=(*planned_notices(profile), *_layout_notices(candidates, profile)),
+        layout_notices=(*planned_beside_notices(profile), *_layout_notices(candidates, profile)),
         barrier_stages=barrier_stages,
     )
     if candidates.not_rented(limits) == set(candidates.names):
@@ -347,7 +347,7 @@ def _with_layouts(
                 offer.instance, catalog.memory_rule, executor_cores=cores, beside_per_core=beside
             )
         if layout is None:
-            reason = holds_none(offer.instance, _beside_heap_text(beside))
+            reason = no_executor_reason(offer.instance, _beside_heap_text(beside))
             rejected.append(Rejected(name, None, reason, "no-executor"))
         else:
             offers.append(offer)
@@ -388,7 +388,7 @@ def _measured_layout(offer: Offer, catalog: Catalog, profile: Profile) -> Layout
     """The layout of a measured type, as of a single prediction: that of its runs or, if unknown, by
     the catalog's rule."""
     single_node = Cluster.of_nodes(instance_type=offer.instance.name, nodes=1, catalog=catalog)
-    completed = complete(single_node, profile)
+    completed = with_shape_and_layout(single_node, profile)
     if completed.executors is None or completed.executor_cores is None:
         return None
     return Layout(

@@ -10,15 +10,15 @@ import numpy as np
 
 from engine.catalog import Billing, Catalog
 from engine.choosing.answer_notices import dbu_notices, price_notices
-from engine.choosing.differences import in_runs, missed_by, more_usd, takes_longer
+from engine.choosing.difference_texts import in_runs, missed_by, more_usd, takes_longer
 from engine.choosing.interruptions import SpotNodes, interruption_notice
 from engine.choosing.recommendation import Choice, Compromise, Goal, Rejected
 from engine.choosing.surface import Surface
 from engine.choosing.sweeps import TIE
 from engine.cost import Cost, itemised, master_offer, price_of, total_cost, usd_at
-from engine.forecast import IntArray, known
+from engine.forecast import IntArray, none_if_nan
 from engine.machines.platforms import NOT_SUPPORTED, support_notice
-from engine.machines.services import least_workers, on_demand_line, refusals, service_of
+from engine.machines.services import least_workers, on_demand_line, service_of, service_refusals
 from engine.notices import Notice, in_order
 from engine.runs.barrier_stages import not_started
 from engine.text.reachable import ENOUGH
@@ -58,7 +58,7 @@ class ChoiceBuilder:
         nodes, name = column + 1, offer.instance.name
         forecast = self.surface.at(flat)
         seconds = float(forecast.seconds[0])
-        low, high = (known(bound[0]) for bound in forecast.interval(self.goal.confidence))
+        low, high = (none_if_nan(bound[0]) for bound in forecast.interval(self.goal.confidence))
         cost = self._cost(row, nodes, seconds)
         executors = layout.executors_per_node * nodes
         speed, speed_notices = self.surface.fitted.transferred(offer.instance, self.catalog)
@@ -128,20 +128,20 @@ class ChoiceBuilder:
         """P(T <= deadline); None without a deadline or without an interval."""
         if self.goal.deadline_seconds is None:
             return None
-        return known(self.surface.at(flat).p_within(self.goal.deadline_seconds)[0])
+        return none_if_nan(self.surface.at(flat).p_within(self.goal.deadline_seconds)[0])
 
     def with_model_warnings(self, choice: Choice) -> Choice:
         """The choice with all of the model's warnings, which are slow to find for a replay."""
         flat = self.surface.index(str(choice.instance), choice.nodes or 1)
         row, column = divmod(flat, self.surface.max_nodes)
         price_warnings = self._paid_notices(row, column + 1)
-        cluster_warnings = [*self.service_refusals(choice), *self.interruptions(choice)]
+        cluster_warnings = [*self.refusals(choice), *self.interruptions(choice)]
         notices = [*self.surface.notices(flat), *price_warnings, *cluster_warnings]
         return replace(choice, warnings=in_order(notices))
 
-    def service_refusals(self, choice: Choice) -> Iterator[Notice]:
+    def refusals(self, choice: Choice) -> Iterator[Notice]:
         """Notices on why the managed service would refuse to start the cluster."""
-        return refusals(self.catalog, choice.composition)
+        return service_refusals(self.catalog, choice.composition)
 
     def interruptions(
         self, choice: Choice, shares: Mapping[str, float] | None = None

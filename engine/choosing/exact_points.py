@@ -48,7 +48,7 @@ def with_exact_points(
         corrected[start : start + row_length] *= np.exp(
             np.interp(counts, exact_counts, [log_errors[point] for point in exact_points])
         )
-    return replace(grid, seconds=corrected).patched(points, exact)
+    return replace(grid, seconds=corrected).with_replaced(points, exact)
 
 
 def _log_ratio(exact: FloatArray, interpolated: FloatArray) -> list[float]:

@@ -333,7 +333,7 @@ class Constraints:
             self.most_of(per_node),
         )
 
-    def taken(self, rows: IntArray) -> Constraints:
+    def take(self, rows: IntArray) -> Constraints:
         """The constraints over a subset of types, repeated or reordered."""
         return Constraints(self.weights[:, rows], self.caps, self.min_nodes)
 

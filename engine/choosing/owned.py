@@ -14,17 +14,17 @@ from functools import cached_property
 import numpy as np
 
 from engine.batch import ClusterBatch
+from engine.caching import Lazy
 from engine.choosing.answer_notices import NO_INTERVAL
-from engine.choosing.differences import in_runs, missed_by
+from engine.choosing.difference_texts import in_runs, missed_by
 from engine.choosing.exact_points import with_exact_points
 from engine.choosing.recommendation import Choice, Goal, Recommendation, Rejected
 from engine.choosing.sweeps import significant
 from engine.cluster import BesideHeap, Cluster, Layout, Workload
 from engine.errors import BadInput, UnknownName
-from engine.forecast import FloatArray, Forecast, IntArray, known
-from engine.lazy import Lazy
-from engine.machines.beside_heap import planned_beside, planned_notices
-from engine.memory import beside_of
+from engine.forecast import FloatArray, Forecast, IntArray, none_if_nan
+from engine.machines.beside_heap import planned_beside, planned_beside_notices
+from engine.memory import planned_beside_heap
 from engine.models.assured_memory import AssuredMemory
 from engine.models.base import FittedModel
 from engine.models.simcost.costs import THETA, resource_time, throughput
@@ -275,7 +275,7 @@ class _ExecutorCounts:
             *self.problem.fitted.profile.notices,
             *self.problem.fitted.answering(self.problem.workload).fit_notices,
             *self.problem.notices,
-            *planned_notices(self.problem.fitted.profile),
+            *planned_beside_notices(self.problem.fitted.profile),
         ]
         if deadline is not None and shown is not None and shown.low is None:
             notices.append(NO_INTERVAL)
@@ -311,11 +311,13 @@ class _ExecutorCounts:
 
     def _choice(self, index: int) -> Choice:
         executors = int(self.batch.executors[index])
-        forecast = self.forecast.taken([index])
-        low, high = (known(bound[0]) for bound in forecast.interval(self.problem.goal.confidence))
+        forecast = self.forecast.take([index])
+        low, high = (
+            none_if_nan(bound[0]) for bound in forecast.interval(self.problem.goal.confidence)
+        )
         cores, seconds = int(self.batch.executor_cores[index]), float(forecast.seconds[0])
         memory, size = (
-            known(self.batch.executor_memory_gib[index]),
+            none_if_nan(self.batch.executor_memory_gib[index]),
             self.problem.workload.input_bytes,
         )
         in_bytes = size is not None and self.problem.fitted.profile.input_unit == "bytes"
@@ -340,7 +342,7 @@ class _ExecutorCounts:
         planned = planned_beside(self.problem.fitted.profile)
         if planned is None or heap_gib is None:
             return None
-        return beside_of(heap_gib, planned.times(cores))
+        return planned_beside_heap(heap_gib, planned.times(cores))
 
     def _with_warnings(self, index: int) -> Choice:
         """A choice with all of the model's warnings, which are slow to find for a replay."""
@@ -356,8 +358,8 @@ class _ExecutorCounts:
     def _p_deadline(self, index: int) -> float | None:
         if self.problem.goal.deadline_seconds is None:
             return None
-        forecast = self.forecast.taken([index])
-        return known(forecast.p_within(self.problem.goal.deadline_seconds)[0])
+        forecast = self.forecast.take([index])
+        return none_if_nan(forecast.p_within(self.problem.goal.deadline_seconds)[0])
 
     def _with_reason(self, index: int) -> Choice:
         choice = self._with_warnings(index)

@@ -102,7 +102,7 @@ class Surface:
 
     def for_purchase_option(self, billing: Billing) -> tuple[Surface, Billing]:
         """The surface and billing for clusters of one type and one purchase option: all nodes spot
-        or all on demand. Under a maximum share of spot they are on demand; `engine.mixing.mixed`
+        or all on demand. Under a maximum share of spot they are on demand; `engine.mixing.mix_step`
         finds the best share."""
         if billing.spot and self.limits.max_spot is not None:
             billing = replace(billing, spot=False)
@@ -347,7 +347,7 @@ class Surface:
 
     def at(self, flat: int | Sequence[int]) -> Forecast:
         """The forecasts of some points."""
-        return self.interrupted_forecast.taken(np.atleast_1d(np.asarray(flat)))
+        return self.interrupted_forecast.take(np.atleast_1d(np.asarray(flat)))
 
     def cluster(self, flat: int) -> Cluster:
         """One point as a cluster, to predict or export it."""

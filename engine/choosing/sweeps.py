@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from engine.caching import LruCache
 from engine.errors import BadInput
 from engine.forecast import LARGE_DOF, FloatArray, IntArray
-from engine.lazy import Recent
 from engine.notices import Notice
 
 MAX_POINTS = 4_000_000
@@ -180,8 +180,8 @@ class SweepCache:
     collection."""
 
     def __init__(self) -> None:
-        self.bounds: Recent[FloatArray] = Recent(CACHED_ARRAYS)
-        self.costs: Recent[FloatArray] = Recent(CACHED_ARRAYS)
-        self.rates: Recent[tuple[FloatArray, float]] = Recent(CACHED_ARRAYS)
-        self.skylines: Recent[IntArray] = Recent(CACHED_ARRAYS)
-        self.notices: Recent[tuple[Notice, ...]] = Recent(CACHED_NOTICES)
+        self.bounds: LruCache[FloatArray] = LruCache(CACHED_ARRAYS)
+        self.costs: LruCache[FloatArray] = LruCache(CACHED_ARRAYS)
+        self.rates: LruCache[tuple[FloatArray, float]] = LruCache(CACHED_ARRAYS)
+        self.skylines: LruCache[IntArray] = LruCache(CACHED_ARRAYS)
+        self.notices: LruCache[tuple[Notice, ...]] = LruCache(CACHED_NOTICES)

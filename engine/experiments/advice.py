@@ -208,7 +208,7 @@ def _next_runs(
     dollar."""
     n, candidates, gains = len(priced.clusters), analysis.runs, analysis.gains
     value = variance_reduction(analysis.belief, n) if opening else gains.gain
-    run_belief = analysis.belief.taken(slice(n, None))
+    run_belief = analysis.belief.take(slice(n, None))
     mean = run_belief.mean + priced.log_slowdown[candidates.composition]
     deviation = np.hypot(run_belief.deviation, priced.slowdown_log_scale[candidates.composition])
     prices = priced.usd(np.exp(mean), candidates.composition)

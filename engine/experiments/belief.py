@@ -31,10 +31,10 @@ from engine.cluster import Cluster, Workload
 from engine.forecast import FloatArray, Forecast, IntArray
 from engine.machines.families import family_of
 from engine.models.base import FittedModel, by_workload
-from engine.models.workloads import completed, same_parameters
+from engine.models.workloads import same_parameters, with_defaults
 from engine.profile import Profile, Run
 from engine.runs.run_noise import Noise, run_noise
-from engine.runs.slow_runs import calm, without
+from engine.runs.slow_runs import without, without_outliers
 
 UNKNOWN_SPREAD = 0.35
 """Spread of log time of a model that gives no interval: a factor of 1.4 either way."""
@@ -91,7 +91,7 @@ class Points:
         cls, clusters: Sequence[Cluster], workloads: Sequence[Workload], profile: Profile
     ) -> Points:
         """The points, one cluster and one workload each."""
-        completed_workloads = [completed(workload, profile) for workload in workloads]
+        completed_workloads = [with_defaults(workload, profile) for workload in workloads]
         names = [cluster.instance_name or "" for cluster in clusters]
         families = [family_of(name) or name for name in names]
         coordinates = [
@@ -200,7 +200,7 @@ class Belief:
         """(n,) expected seconds."""
         return expected_seconds(self.mean, self.deviation)
 
-    def taken(self, indices: IntArray | slice) -> Belief:
+    def take(self, indices: IntArray | slice) -> Belief:
         """The marginal distribution of some points, repeated or reordered."""
         rows = np.arange(len(self.mean))[indices]
         covariance = self.covariance[np.ix_(rows, rows)]
@@ -212,19 +212,19 @@ def expected_seconds(mean: FloatArray, deviation: FloatArray) -> FloatArray:
     return np.asarray(np.exp(mean + 0.5 * np.square(deviation)))
 
 
-def believe(fitted: FittedModel, points: Points) -> Belief:
+def belief_at(fitted: FittedModel, points: Points) -> Belief:
     """The joint posterior at some points, from the fitted model and its runs.
 
     Runs in which something went wrong are excluded: they say nothing of the next run's noise.
     """
-    profile, n = calm(fitted.profile), len(points)
+    profile, n = without_outliers(fitted.profile), len(points)
     unusual = fitted.unusual_runs(points.workloads[0])
     profile = replace(profile, runs=without(profile.runs, unusual))
     clusters = [run.cluster for run in profile.runs]
     workloads = [run.workload for run in profile.runs]
     all_points = points.joined(Points.of(clusters, workloads, profile))
     forecast = forecast_at(fitted, all_points)
-    noise = run_noise(profile, forecast.usual_scale[n:])
+    noise = run_noise(profile, forecast.rms_scale[n:])
     model_belief = _from_model(forecast, all_points, n, profile, noise)
     same_job = [run for run in profile.runs if _is_same_job(run, points.workloads[0])]
     if len(same_job) < RUNS_FOR_PROCESS or profile.has_stages:
@@ -325,7 +325,7 @@ def _from_model(
     points, such as the edge of a memory cliff, which no smooth correction can follow. They become
     the nugget, so that the posterior at a measured point is what was measured there.
     """
-    mean, scale = np.log(forecast.seconds), with_default_scales(forecast).usual_scale
+    mean, scale = np.log(forecast.seconds), with_default_scales(forecast).rms_scale
     known = np.flatnonzero(np.isfinite(mean[n:])) + n
     observed = np.log([profile.runs[index - n].seconds for index in known])
     nugget = misfit(observed - mean[known], noise.scale) if len(known) else 0.0
@@ -369,5 +369,5 @@ def forecast_at(fitted: FittedModel, points: Points) -> Forecast:
     forecast = Forecast.of(np.full(len(points), np.nan), dof=np.nan)
     for workload, indices in by_workload(points.workloads):
         batch = ClusterBatch.of([points.clusters[index] for index in indices], fitted.profile)
-        forecast = forecast.patched(indices, fitted.forecast(batch, workload))
+        forecast = forecast.with_replaced(indices, fitted.forecast(batch, workload))
     return forecast

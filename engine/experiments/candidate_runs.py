@@ -9,7 +9,7 @@ import numpy as np
 
 from engine.choosing.recommendation import Goal
 from engine.cluster import Workload
-from engine.experiments.belief import Belief, Points, believe
+from engine.experiments.belief import Belief, Points, belief_at
 from engine.experiments.knowledge_gradient import Decision, Gains, gains
 from engine.experiments.priced_compositions import PricedCompositions
 from engine.forecast import FloatArray, IntArray
@@ -73,8 +73,8 @@ def analyse_runs(
     n = len(priced.clusters)
     points = Points.of(priced.clusters, [workload] * n, fitted.profile)
     runs = _runs_on(fitted, points, fractions)
-    belief = believe(fitted, points.joined(runs.points))
-    current = belief.taken(slice(0, n))
+    belief = belief_at(fitted, points.joined(runs.points))
+    current = belief.take(slice(0, n))
     decision = decision_between(priced, current.mean, current.dof, goal)
     return RunAnalysis(points, runs, belief, gains(decision, belief, n), decision.criteria)
 

@@ -194,7 +194,7 @@ class Decision:
         """The index of the recommended composition."""
         return int(self.choices(belief.mean, belief.deviation))
 
-    def taken(self, places: IntArray) -> Decision:
+    def take(self, places: IntArray) -> Decision:
         """The decision among some of the compositions, repeated or reordered."""
         arrays = ("usd_per_second", "fixed_usd", "log_slowdown", "slowdown_log_scale", "dof")
         values = {name: getattr(self, name) for name in arrays}
@@ -257,7 +257,7 @@ def gains(decision: Decision, belief: Belief, n: int) -> Gains:
         n: the number of compositions.
     """
     mean, covariance = belief.mean, belief.covariance
-    now = belief.taken(slice(0, n))
+    now = belief.take(slice(0, n))
     penalties = decision.penalties(now)
     current = decision.best(now)
     variance = np.diag(now.covariance)
@@ -265,7 +265,7 @@ def gains(decision: Decision, belief: Belief, n: int) -> Gains:
     def losses_of(compositions: IntArray, after: FloatArray, deviation: FloatArray) -> FloatArray:
         """(OUTCOMES,) loss of the composition at each index, one for each outcome."""
         own_mean = after[np.arange(OUTCOMES), compositions]
-        return decision.taken(compositions).losses(own_mean, deviation[compositions], penalties)
+        return decision.take(compositions).losses(own_mean, deviation[compositions], penalties)
 
     m = len(mean) - n
     gain, changes = np.zeros(m), np.zeros(m)

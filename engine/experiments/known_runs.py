@@ -10,16 +10,16 @@ import numpy as np
 from engine.cluster import Workload
 from engine.experiments.plans import Grid, KnownRuns
 from engine.models.simcost.sampling import CONFIDENCE, EPSILON, estimate, is_enough
-from engine.models.workloads import completed, same_parameters
+from engine.models.workloads import same_parameters, with_defaults
 from engine.profile import Profile, Run
 from engine.runs.configurations import repetitions
-from engine.runs.slow_runs import calm
+from engine.runs.slow_runs import without_outliers
 
 
 def known_runs(profile: Profile, grid: Grid, workload: Workload | None = None) -> KnownRuns:
     """The profile's runs on the grid's types, as known points of the design: those that succeeded
     with the planned job parameters and whose nodes and share of the whole input are known."""
-    planned = completed(workload or profile.reference_workload, profile)
+    planned = with_defaults(workload or profile.reference_workload, profile)
     input_bytes, rows = planned.input_bytes, []
     for run in profile.runs:
         if not run.complete or run.has_failed:
@@ -64,7 +64,7 @@ def lessons_of(profile: Profile) -> tuple[KnownType, ...]:
     groups: dict[str | None, list[Run]] = {}
     for run in profile.runs:
         groups.setdefault(run.cluster.instance_name, []).append(run)
-    not_slow = {id(run) for run in calm(profile).runs}
+    not_slow = {id(run) for run in without_outliers(profile).runs}
     return tuple(
         _known_type(name, runs, [run for run in runs if id(run) in not_slow])
         for name, runs in groups.items()

@@ -10,7 +10,7 @@ import numpy as np
 
 from engine.cluster import Cluster, Workload
 from engine.errors import BadInput
-from engine.experiments.belief import Belief, Points, believe, forecast_at, with_default_scales
+from engine.experiments.belief import Belief, Points, belief_at, forecast_at, with_default_scales
 from engine.experiments.design import rank
 from engine.experiments.known_runs import known_runs
 from engine.experiments.plans import Experiment, Grid, KnownRuns
@@ -63,7 +63,7 @@ def narrowed(
         raise BadInput("what runs teach of a composition needs their nodes and expected times")
     planned = workload or fitted.profile.reference_workload
     points = Points.of([cluster], [planned], fitted.profile)
-    forecast, belief = forecast_at(fitted, points), believe(fitted, points)
+    forecast, belief = forecast_at(fitted, points), belief_at(fitted, points)
     grid = Grid.of(nodes=[cluster.nodes or 1], fractions=[1.0], instances=[runs[0].instance])
     rows = _rows(runs, known_runs(fitted.profile, grid, planned))
     target = columns(ERNEST_TERMS, grid.machines, grid.fraction)[0] / forecast.seconds[0]

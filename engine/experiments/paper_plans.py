@@ -18,10 +18,10 @@ from engine.experiments.plans import (
     experiment_at,
     unknown_estimates,
 )
-from engine.models.replay.priors import ratio_of
+from engine.models.replay.priors import size_ratio
 from engine.models.simcost.search import GRADING_DEGREE
-from engine.models.stages.shapes import shapes_of
-from engine.models.workloads import completed
+from engine.models.stages.stage_models import stage_models
+from engine.models.workloads import with_defaults
 from engine.profile import Profile
 from engine.units import format_count
 
@@ -132,6 +132,6 @@ def input_partitions(profile: Profile, workload: Workload | None = None) -> int 
     )
     if most_bytes <= 0.0:
         return None
-    shape = shapes_of(run, run.cluster.slots)[index]
-    ratio = 1.0 if workload is None else ratio_of(completed(workload, profile), run)
+    shape = stage_models(run, run.cluster.slots)[index]
+    ratio = 1.0 if workload is None else size_ratio(with_defaults(workload, profile), run)
     return max(1, shape.scaled(ratio, None).tasks)

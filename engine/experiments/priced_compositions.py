@@ -15,8 +15,8 @@ from typing import NamedTuple
 import numpy as np
 
 from engine.catalog import Billing
+from engine.choosing.cluster_costs import cost_of
 from engine.choosing.recommendation import Goal
-from engine.choosing.rented import cost_of
 from engine.choosing.surface import Surface
 from engine.cluster import Cluster, Workload
 from engine.cost import EXACT_BILLING, billed_seconds

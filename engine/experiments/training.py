@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from engine.batch import ClusterBatch, complete
+from engine.batch import ClusterBatch, with_shape_and_layout
 from engine.catalog import Catalog
-from engine.choosing.rented import cost_of
+from engine.choosing.cluster_costs import cost_of
 from engine.cluster import Cluster, Workload
 from engine.errors import BadInput, UnknownName
 from engine.experiments.designed_runs import designed
@@ -282,7 +282,7 @@ class _Planning:
 
     def _cluster_with_layout(self, nodes: int, profile: Profile) -> Cluster:
         """Nodes of that type with their executors, if the layout is known."""
-        return complete(self._cluster(self._instance, nodes), profile)
+        return with_shape_and_layout(self._cluster(self._instance, nodes), profile)
 
     def _equal_waves(self) -> ExperimentPlan:
         """SimCost's samples, with expected times and prices where a model predicts them."""

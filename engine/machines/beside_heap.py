@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from engine.cluster import LEAST_HEAP_GIB, BesideHeap, Cluster, Layout
-from engine.memory import beside_heap_gib, beside_of, heap_gib
+from engine.memory import beside_heap_gib, heap_gib, planned_beside_heap
 from engine.notices import Notice
 from engine.profile import Profile, completed_runs
 
@@ -33,7 +33,7 @@ def planned_beside(profile: Profile) -> BesideHeap | None:
     return cluster.beside.times(1.0 / cluster.executor_cores)
 
 
-def planned_notices(profile: Profile) -> list[Notice]:
+def planned_beside_notices(profile: Profile) -> list[Notice]:
     """The notice that a plan leaves more beside the heap than Spark's default because the executors
     of a run had it; empty where the user set the amount."""
     cluster = _largest_beside(profile) if profile.overhead_per_core_gib is None else None
@@ -116,4 +116,4 @@ def observed_layout(cluster: Cluster | None, profile: Profile) -> Layout | None:
     left = heap_gib(heap + beside_heap_gib(heap, layout.beside), beside)
     if left < LEAST_HEAP_GIB:
         return None
-    return replace(layout, executor_memory_gib=left, beside=beside_of(left, beside))
+    return replace(layout, executor_memory_gib=left, beside=planned_beside_heap(left, beside))

@@ -51,7 +51,7 @@ def tasks_per_vcpu(run: Run) -> float | None:
     return cluster.slots / vcpus if cluster.slots and math.isfinite(vcpus) else None
 
 
-def seconds_of_busy(busy: FloatArray, threads: FloatArray) -> FloatArray:
+def relative_time_at_load(busy: FloatArray, threads: FloatArray) -> FloatArray:
     """Compute time at a given share of busy vCPUs, relative to a node with all vCPUs busy, (n,).
 
     Tasks are spread over the cores first; each further thread on a core then adds its part of
@@ -102,7 +102,7 @@ def layout_notice(
     )
 
 
-def fuller_notice(run: Run, target: InstanceType, *, slots_per_node: float) -> Notice | None:
+def denser_nodes_notice(run: Run, target: InstanceType, *, slots_per_node: float) -> Notice | None:
     """The warning, for laws without SMT scaling, that a task gets less of a core on `target` than
     in the run. None where it does not, where unknown, and where measured vCPUs were whole cores."""
     source, before = run.cluster.instance, tasks_per_vcpu(run)
@@ -119,7 +119,7 @@ def fuller_notice(run: Run, target: InstanceType, *, slots_per_node: float) -> N
     )
 
 
-def counted_notice(
+def density_factor_notice(
     run: Run, target: InstanceType, *, slots_per_node: float, times: float
 ) -> Notice | None:
     """The warning that task times on `target` are scaled by `times` beyond the CPU score, since its

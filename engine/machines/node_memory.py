@@ -62,7 +62,9 @@ def yarn_memory_gib(instance: InstanceType, rule: MemoryRule, layout: Layout) ->
     return min(max(usual_gib, min(available_gib, needed_gib)), max(needed_gib, one_more - step))
 
 
-def crowded_notice(instance: InstanceType, layout: Layout, catalog: Catalog) -> Notice | None:
+def memory_overcommit_notice(
+    instance: InstanceType, layout: Layout, catalog: Catalog
+) -> Notice | None:
     """The warning that the executors of a layout exceed a node's memory; None where they fit, or
     where this is unknown.
 

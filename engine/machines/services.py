@@ -27,7 +27,7 @@ UNSUPPORTED_MIX_NOTES = {"dataproc": " without flexible VMs"}
 (`--secondary-worker-machine-types`), which no export writes."""
 
 NOT_STARTED = "cluster-not-started"
-"""The code of the notices of `refusals`."""
+"""The code of the notices of `service_refusals`."""
 
 PLATFORM_REMEDY = "say with --platform what else runs the executors"
 
@@ -65,7 +65,7 @@ def most_worker_types(catalog: Catalog) -> int | None:
     return 1 if platform_of(catalog) in SINGLE_TYPE_SERVICES else None
 
 
-def refusals(catalog: Catalog, composition: Mapping[str, int]) -> Iterator[Notice]:
+def service_refusals(catalog: Catalog, composition: Mapping[str, int]) -> Iterator[Notice]:
     """The reasons, as notices, why the service would refuse a cluster (type -> workers)."""
     service, workers = service_of(catalog), sum(composition.values())
     least, types = least_workers(catalog), most_worker_types(catalog)

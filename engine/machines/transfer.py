@@ -85,7 +85,7 @@ def _with_score(instance: InstanceType, catalog: Catalog | None) -> InstanceType
     return offer.instance if offer is not None and offer.instance.cpu_score else instance
 
 
-def source_of(profile: Profile, catalog: Catalog) -> InstanceType | None:
+def measured_instance_type(profile: Profile, catalog: Catalog) -> InstanceType | None:
     """The type on which a job's times were measured; None where it is not named."""
     run = profile.largest_run
     if run is not None and run.cluster.instance is not None:
@@ -94,7 +94,7 @@ def source_of(profile: Profile, catalog: Catalog) -> InstanceType | None:
     return catalog.offers[named[0]].instance if named else None
 
 
-def notice_of(speed: Speed, target: InstanceType | None) -> Notice | None:
+def transfer_notice(speed: Speed, target: InstanceType | None) -> Notice | None:
     """The warning that goes with a transferred speed."""
     name = target.name if target else "the target"
     if speed.size_of is not None:

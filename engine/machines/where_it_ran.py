@@ -17,7 +17,7 @@ from engine.catalog_files.reader import load_catalog
 from engine.machines.platforms import platform_of, runs_on
 from engine.notices import Notice
 from engine.profile import Profile
-from engine.text.lists import in_a_row
+from engine.text.lists import abbreviated_list
 
 DATABRICKS = "databricks"
 CODE = "prices-of-where-it-ran"
@@ -186,7 +186,7 @@ def _prices_text(catalog: Catalog | None, names: Sequence[str], service: str | N
     if catalog.name == DEFAULT_CATALOG and not elsewhere:
         return ""
     name = next(name for name in names if name in catalog.offers)
-    without = f", and not the {in_a_row(elsewhere)}" if elsewhere else ""
+    without = f", and not the {abbreviated_list(elsewhere)}" if elsewhere else ""
     return f"{text}which has the {name} that it ran on{without}"
 
 

@@ -64,7 +64,7 @@ def forecast_beyond(
     )  # the first column at or beyond the largest mix
     wanted = (np.arange(len(nodes)) <= last_columns[:, None]) & (equivalents > m)[:, None]
     grid = surface.candidates.grid(nodes.tolist())
-    forecast = surface.fitted.forecast(grid.taken(np.flatnonzero(wanted.ravel())), surface.workload)
+    forecast = surface.fitted.forecast(grid.take(np.flatnonzero(wanted.ravel())), surface.workload)
     return _from_forecast(surface, nodes, wanted, forecast)
 
 

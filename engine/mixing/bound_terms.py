@@ -8,7 +8,7 @@ from itertools import combinations, product
 
 import numpy as np
 
-from engine.forecast import FloatArray, IntArray, taken
+from engine.forecast import FloatArray, IntArray, take_rows
 from engine.mixing.market import Market
 from engine.mixing.mix_law import MixLaw
 from engine.mixing.node_counts import NodeCounts
@@ -30,7 +30,7 @@ class NodeCurves:
     def of(cls, table: FloatArray, columns: NodeCounts) -> NodeCurves:
         return cls(np.ascontiguousarray(table), np.arange(len(table)), columns)
 
-    def taken(self, rows: IntArray) -> NodeCurves:
+    def take(self, rows: IntArray) -> NodeCurves:
         return replace(self, rows=self.rows[rows])
 
     def at(self, counts: FloatArray) -> FloatArray:
@@ -77,8 +77,8 @@ class TypeSpreads:
     def of(cls, law: MixLaw) -> TypeSpreads:
         return cls(NodeCurves.of(law.log_scale, law.node_counts), law.dof_range, law.widest)
 
-    def taken(self, rows: IntArray) -> TypeSpreads:
-        return replace(self, scale=self.scale.taken(rows))
+    def take(self, rows: IntArray) -> TypeSpreads:
+        return replace(self, scale=self.scale.take(rows))
 
     def least(self, low: FloatArray, high: FloatArray) -> FloatArray:
         """(k, j) the least scale between two real counts, 0 where one is unknown."""
@@ -134,9 +134,9 @@ class NodeTerms:
             master_rate=market.master_rate - credit,
         )
 
-    def taken(self, rows: IntArray) -> NodeTerms:
+    def take(self, rows: IntArray) -> NodeTerms:
         names = ("seconds", "work", "spread", "capacity", "rates", "owned_rates", "owned_savings")
-        return taken(self, rows, *names)
+        return take_rows(self, rows, *names)
 
 
 @dataclass(frozen=True)
@@ -230,7 +230,7 @@ class PartialSums:
         zero = np.zeros(windows)
         return cls(np.arange(windows), zero + price, zero, zero, zero, zero)
 
-    def taken(self, indices: IntArray) -> PartialSums:
+    def take(self, indices: IntArray) -> PartialSums:
         return PartialSums(
             self.window[indices],
             self.price[indices],

@@ -167,7 +167,7 @@ class Windows:
                 value = self.least_cost(parts)
                 if self.goal.deadline_seconds is not None:
                     undecided = np.flatnonzero(value < cutoff)
-                    in_time = self.least_cost_in_time(parts.taken(undecided))
+                    in_time = self.least_cost_in_time(parts.take(undecided))
                     value[undecided] = np.maximum(value[undecided], in_time)
                 value = np.where(value <= self.goal.most_usd, value, np.inf)
         return np.where(parts.capacity <= self.high[parts.window] * (1.0 + TIE), value, np.inf)
@@ -306,7 +306,7 @@ class Windows:
                     break
                 before = best[undecided]
                 best[undecided] = np.maximum(
-                    before, self._least_time_at(parts.taken(undecided), before)
+                    before, self._least_time_at(parts.take(undecided), before)
                 )
                 longer = best[undecided] > before * (1.0 + _LEAST_INCREASE)
                 undecided = undecided[longer & (best[undecided] < cutoff)]

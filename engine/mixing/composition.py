@@ -24,9 +24,9 @@ from engine.choosing.sweeps import MAX_POINTS
 from engine.cluster import MOST_NODES, Workload, is_finite
 from engine.cost import price_of
 from engine.errors import BadInput
-from engine.forecast import Forecast, IntArray, known
+from engine.forecast import Forecast, IntArray, none_if_nan
 from engine.machines.services import spot_nodes
-from engine.memory import name_instead
+from engine.memory import no_executor_remedy
 from engine.mixing.common_executor_shape import with_common_shape
 from engine.mixing.market import Market, MixResult
 from engine.mixing.mix_law import MixLaw, beyond_of
@@ -165,7 +165,7 @@ class PlacedComposition:
             raise BadInput(
                 f"{rejected.instance} {rejected.reason}",
                 where=f"catalog {catalog.name}",
-                remedy=name_instead(catalog.offer(rejected.instance).instance),
+                remedy=no_executor_remedy(catalog.offer(rejected.instance).instance),
             )
         candidates = select_candidates(
             catalog, profile=fitted.profile, barrier_stages=fitted.barrier_stages,
@@ -289,7 +289,7 @@ def _composed_of_several(
     if not np.isfinite(forecast.seconds[0]):
         raise BadInput("the model has no prediction for this composition", where="composition")
     choice, fitted = mix.choice(), surface.fitted
-    low, high = (known(bound[0]) for bound in forecast.interval(goal.confidence))
+    low, high = (none_if_nan(bound[0]) for bound in forecast.interval(goal.confidence))
     answering = fitted.answering(surface.workload)
     notices = [
         *fitted.profile.notices, *answering.fit_notices, *choice.warnings, *placed.shape_notices,

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from engine.choosing.recommendation import Choice, Compromise, Goal, Recommendation
 from engine.choosing.surface import Surface
-from engine.forecast import Forecast, known
+from engine.forecast import Forecast, none_if_nan
 from engine.mixing.composition import PlacedComposition
 from engine.text.reachable import ENOUGH, reachable_seconds, reachable_usd
 
@@ -86,7 +86,7 @@ def _compromise(choice: Choice, goal: Goal, surface: Surface) -> Compromise:
     """The compromise of a choice: the deadline and the budget that it keeps."""
     forecast = _forecast(choice, surface)
     deadline = max(_least_deadline(forecast, goal), goal.deadline_seconds or 0.0)
-    p_deadline = known(forecast.p_within(deadline)[0])
+    p_deadline = none_if_nan(forecast.p_within(deadline)[0])
     budget = max(choice.cost_usd or 0.0, goal.budget_usd or 0.0)
     return Compromise(deadline, budget, replace(choice, p_deadline=p_deadline))
 
@@ -98,4 +98,4 @@ def _forecast(choice: Choice, surface: Surface) -> Forecast:
 
 def _least_deadline(forecast: Forecast, goal: Goal) -> float:
     """The shortest deadline that is met at the goal's confidence."""
-    return ENOUGH * float(forecast.sure_seconds(goal.confidence)[0])
+    return ENOUGH * float(forecast.quantile_or_median(goal.confidence)[0])

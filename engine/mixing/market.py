@@ -11,7 +11,7 @@ from engine.catalog import Billing
 from engine.choosing.limits import Constraints
 from engine.choosing.recommendation import Goal
 from engine.cost import billed_seconds
-from engine.forecast import BoolArray, FloatArray, IntArray, student_quantile, taken
+from engine.forecast import BoolArray, FloatArray, IntArray, student_quantile, take_rows
 from engine.mixing.mix_law import MixLaw
 from engine.units import SECONDS_PER_HOUR
 
@@ -48,8 +48,8 @@ class SpotShare:
             ).all(axis=1)
         return np.asarray(allowed)
 
-    def taken(self, rows: IntArray) -> SpotShare:
-        return taken(self, rows, "types", "spot", "owned")
+    def take(self, rows: IntArray) -> SpotShare:
+        return take_rows(self, rows, "types", "spot", "owned")
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,8 +90,8 @@ class Market:
             most = np.where(unpriced, np.minimum(most, owned), most)
         return cls(rates, master_rate, billing, most, constraints, owned)
 
-    def taken(self, rows: IntArray) -> Market:
-        return taken(self, rows, "rates", "most", "constraints", "owned", "share")
+    def take(self, rows: IntArray) -> Market:
+        return take_rows(self, rows, "rates", "most", "constraints", "owned", "share")
 
     def hourly(self, rows: IntArray, counts: IntArray | FloatArray) -> FloatArray:
         """(n,) USD per billed hour of compositions, given as in `values_of`."""

@@ -30,7 +30,7 @@ import numpy as np
 
 from engine.choosing.interruptions import NOTHING_LOST, LostWork, with_interruption_delays
 from engine.choosing.surface import Surface
-from engine.forecast import FloatArray, Forecast, IntArray, taken
+from engine.forecast import FloatArray, Forecast, IntArray, take_rows
 from engine.mixing.beyond_surface import BeyondSurface, forecast_beyond
 from engine.mixing.node_counts import NodeCounts
 
@@ -156,12 +156,12 @@ class MixLaw:
             rows: (s,) which types; rates: (s,) their interruptions per node and hour.
         """
         k = len(self.slots)
-        both = self.taken(np.append(np.arange(k), rows))
+        both = self.take(np.append(np.arange(k), rows))
         return replace(both, interruption_rates=np.append(np.zeros(k), rates))
 
-    def taken(self, rows: IntArray) -> MixLaw:
+    def take(self, rows: IntArray) -> MixLaw:
         """The law over some types, repeated or reordered."""
-        return taken(
+        return take_rows(
             self, rows, "seconds", "log_scale", "dof", "slots", "speed", "executor_cores",
             "interruption_rates", "uninterruptible", "scale_below",
         )  # fmt: skip

@@ -75,7 +75,7 @@ class PurchaseOptions:
         owned = np.where(spot, 0, surface.owned[base])
         market = Market.of(
             np.append(rates, spot_rates[rows]), head, billing, np.append(on_demand, most[rows]),
-            constraints.taken(base), owned if owned.any() else None,
+            constraints.take(base), owned if owned.any() else None,
         )  # fmt: skip
         largest_share, only_owned = (1.0, owned) if max_spot is None else (max_spot, None)
         share = SpotShare(base, spot, largest_share, least, only_owned)

@@ -110,7 +110,7 @@ class Search:
 
     def _queue_of(self, node: NodeTerms, types: IntArray) -> _OwnedNodesQueue:
         """The queue of searches among some types, one for each use of owned nodes."""
-        market, node = self.market.taken(types), node.taken(types)
+        market, node = self.market.take(types), node.take(types)
         owned = np.zeros(len(types), dtype=np.int64)
         if market.owned is not None:
             owned = np.minimum(np.minimum(market.owned, market.most), self.goal.max_nodes)
@@ -286,7 +286,7 @@ class _SearchGroup:
     def _promising(self, windows: Windows, open_windows: BoolArray) -> IntArray:
         """Rows of types of which one node may be part of something better in an open window."""
         rows, window = np.nonzero(np.isfinite(windows.seconds) & open_windows)
-        parts = windows.with_one(windows.root.taken(window), rows, np.ones_like(rows))
+        parts = windows.with_one(windows.root.take(window), rows, np.ones_like(rows))
         promising = windows.lower_bound(parts, self.owner.cutoff) < self.owner.cutoff
         return np.unique(
             np.append(rows[promising], np.asarray(self.owned_nodes.rows, dtype=np.int64))
@@ -299,8 +299,8 @@ class _SearchGroup:
         return _SearchGroup(
             self.owner,
             self.types[rows],
-            self.market.taken(rows),
-            self.node.taken(rows),
+            self.market.take(rows),
+            self.node.take(rows),
             self.owned_nodes.reindexed(rows),
             self.multipliers,
         )

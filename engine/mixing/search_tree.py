@@ -50,10 +50,10 @@ class PartialMixes:
     def __len__(self) -> int:
         return len(self.nodes)
 
-    def taken(self, indices: IntArray | slice) -> PartialMixes:
+    def take(self, indices: IntArray | slice) -> PartialMixes:
         index = np.arange(len(self))[indices] if isinstance(indices, slice) else indices
         return PartialMixes(
-            self.parts.taken(index), self.rows[index], self.counts[index], self.nodes[index],
+            self.parts.take(index), self.rows[index], self.counts[index], self.nodes[index],
             self.last_rank[index], self.types[index], self.depth,
         )  # fmt: skip
 
@@ -99,7 +99,7 @@ class SearchTree:
             parts, rows, counts, np.full(j, sum(nodes)), np.full(j, -1), np.full(j, len(fixed)),
             len(fixed),
         )  # fmt: skip
-        return root.taken(np.flatnonzero(windows.lower_bound(parts, self.target) < self.target))
+        return root.take(np.flatnonzero(windows.lower_bound(parts, self.target) < self.target))
 
     def _of_owned_nodes(self, root: PartialMixes) -> Iterator[tuple[IntArray, IntArray]]:
         """Compositions of owned nodes alone."""
@@ -122,7 +122,7 @@ class SearchTree:
         """(k, j) the most nodes of each type below the target, beside the best of all others."""
         k, j = len(self._max_nodes), len(self.windows)
         rows, windows = np.divmod(np.arange(k * j), j)
-        root = self.windows.root.taken(windows)
+        root = self.windows.root.take(windows)
         result = np.zeros((k, j), dtype=np.int64)
         result[rows, windows] = self._max_counts(root, rows, self._max_nodes[rows])
         return result
@@ -162,7 +162,7 @@ class SearchTree:
     ) -> BoolArray:
         """Whether partial compositions with `counts` more nodes of a type are below the target."""
         self.effort.spend(len(indices))
-        some = parts.taken(indices)
+        some = parts.take(indices)
         whole = self.windows.with_one(some, rows[indices], counts[indices])
         return np.asarray(self.windows.lower_bound(whole, self.target) < self.target)
 
@@ -171,7 +171,7 @@ class SearchTree:
         step = max(1, MAX_PAIRS // len(self.ranked))
         for start in range(0, len(state), step):
             self.effort.check()
-            part = state.taken(slice(start, start + step))
+            part = state.take(slice(start, start + step))
             parent, ranks = self._extensions(part)
             if not len(parent):
                 continue
@@ -225,7 +225,7 @@ class SearchTree:
         counts = np.repeat(first, choices) + offset
         parent, row = parent[index], row[index]
         self.effort.spend(len(index))
-        parts = windows.with_one(state.parts.taken(parent), row, counts)
+        parts = windows.with_one(state.parts.take(parent), row, counts)
         below = np.flatnonzero(windows.lower_bound_complete(parts) < self.target)
         if len(below):
             rows, numbers = state.rows[parent[below]], state.counts[parent[below]]
@@ -242,7 +242,7 @@ class SearchTree:
         row, is_new_type = self.ranked[ranks], ~self._is_member(state, parent, ranks)
         most = np.minimum(self._max_nodes[row], self.goal.max_nodes - state.nodes[parent])
         if state.depth:
-            most_counts = self._max_counts(state.parts.taken(parent), row, most)
+            most_counts = self._max_counts(state.parts.take(parent), row, most)
         else:  # nothing is fixed yet: that is known already
             most_counts = self.max_fitting[row, state.parts.window[parent]]
         possible = np.flatnonzero(most_counts)
@@ -257,7 +257,7 @@ class SearchTree:
             rows, new_counts = state.rows[parents], state.counts[parents]
             rows[:, state.depth], new_counts[:, state.depth] = types, counts
             yield PartialMixes(
-                self.windows.with_one(state.parts.taken(parents), types, counts),
+                self.windows.with_one(state.parts.take(parents), types, counts),
                 rows, new_counts, state.nodes[parents] + counts, ranks[index],
                 state.types[parents] + is_new_type[index], state.depth + 1,
             )  # fmt: skip

@@ -14,7 +14,7 @@ from engine.choosing.surface import Surface
 from engine.choosing.sweeps import TIE
 from engine.cluster import BesideHeap, Layout
 from engine.cost import Cost, itemised, total_cost, usd_at
-from engine.forecast import Forecast, known
+from engine.forecast import Forecast, none_if_nan
 from engine.machines.services import least_on_demand, on_demand_line, spot_nodes
 from engine.memory import beside_heap_gib
 from engine.mixing.market import MixResult
@@ -50,7 +50,7 @@ class Mix:
         """The composition as the optimiser shows one."""
         candidates, forecast = self.surface.candidates, self.forecast()
         seconds = float(forecast.seconds[0])
-        low, high = (known(bound[0]) for bound in forecast.interval(self.goal.confidence))
+        low, high = (none_if_nan(bound[0]) for bound in forecast.interval(self.goal.confidence))
         names = candidates.names
         layouts = [(candidates.layouts[row], nodes) for row, _, nodes in self.members]
         executors = sum(layout.executors_per_node * nodes for layout, nodes in layouts)
@@ -68,7 +68,7 @@ class Mix:
             seconds=seconds,
             low=low,
             high=high,
-            p_deadline=None if deadline is None else known(forecast.p_within(deadline)[0]),
+            p_deadline=None if deadline is None else none_if_nan(forecast.p_within(deadline)[0]),
             cost_usd=cost.total_usd,
             cost_low_usd=usd_at(cost, low, self.options.billing),
             cost_high_usd=usd_at(cost, high, self.options.billing),
@@ -133,7 +133,7 @@ class Mix:
         of_interruptions = answers.interruptions(choice, dict(zip(names, shares, strict=True)))
         return in_order(
             [
-                *answers.service_refusals(choice),
+                *answers.refusals(choice),
                 *of_mixing,
                 *of_members,
                 *of_prices,

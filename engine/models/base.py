@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 
 from engine.batch import ClusterBatch
+from engine.caching import LruCache
 from engine.catalog import Catalog, InstanceType
 from engine.cluster import Cluster, Workload, is_number, require_workload
 from engine.errors import BadInput, require_kind
-from engine.forecast import FloatArray, Forecast, known
-from engine.lazy import Recent
-from engine.machines.transfer import Speed, notice_of, source_of, speed_of
-from engine.memory import holds_none, name_instead
+from engine.forecast import FloatArray, Forecast, none_if_nan
+from engine.machines.transfer import Speed, measured_instance_type, speed_of, transfer_notice
+from engine.memory import no_executor_reason, no_executor_remedy
 from engine.models.assured_memory import AssuredMemory
 from engine.models.cluster_notices import (
     cluster_notices,
@@ -33,7 +33,7 @@ from engine.models.cluster_notices import (
 from engine.notices import Notice, in_order
 from engine.profile import Profile
 from engine.runs.barrier_stages import BarrierStage, barrier_stages
-from engine.runs.slow_runs import UnusualRun
+from engine.runs.slow_runs import SuspectedOutlier
 from engine.units import check_times
 
 _KEPT = 2
@@ -113,7 +113,7 @@ class Prediction:
 
     def p_within(self, deadline_seconds: float) -> float | None:
         """P(T <= deadline); None without an interval."""
-        return known(self.forecast.p_within(deadline_seconds)[0])
+        return none_if_nan(self.forecast.p_within(deadline_seconds)[0])
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,8 +169,8 @@ class FittedModel(ABC):
         return Prediction(
             model=self.model,
             seconds=float(forecast.seconds[0]),
-            low=known(low[0]),
-            high=known(high[0]),
+            low=none_if_nan(low[0]),
+            high=none_if_nan(high[0]),
             confidence=confidence,
             phases=explanation.phases,
             stages=explanation.stages,
@@ -213,13 +213,13 @@ class FittedModel(ABC):
         for workload, places in by_workload(asked * (n // len(asked))):
             _check_size(workload, self.profile)
             batch = ClusterBatch.of([clusters[i] for i in places], self.profile)
-            found = found.patched(places, self.forecast(batch, workload))
+            found = found.with_replaced(places, self.forecast(batch, workload))
         return Predictions.of(self.model, found, confidence)
 
     @cached_property
-    def recent(self) -> Recent[Any]:
+    def recent(self) -> LruCache[Any]:
         """The surfaces last computed, for the same question with another goal."""
-        return Recent(_KEPT)
+        return LruCache(_KEPT)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.model!r}, {self.profile!r})"
@@ -257,7 +257,7 @@ class FittedModel(ABC):
         off, have other parameters or iterations, or are represented by these."""
         return len(self.profile.runs)
 
-    def unusual_runs(self, workload: Workload) -> list[UnusualRun]:
+    def unusual_runs(self, workload: Workload) -> list[SuspectedOutlier]:
         """Runs that count for less in the answer for a workload, because something seems to have
         gone wrong in them."""
         return []
@@ -286,8 +286,8 @@ class FittedModel(ABC):
         which may have run on different machines, answers for all of them."""
         if instance.name in self.profile.instance_types:
             return Speed(1.0), ()
-        speed = speed_of(instance, source_of(self.profile, catalog), catalog)
-        notice = notice_of(speed, instance)
+        speed = speed_of(instance, measured_instance_type(self.profile, catalog), catalog)
+        notice = transfer_notice(speed, instance)
         return speed, () if notice is None else (notice,)
 
     def slot_speeds(self, batch: ClusterBatch) -> FloatArray:
@@ -295,7 +295,7 @@ class FittedModel(ABC):
         different nodes of one cluster share the work in proportion to it."""
         if batch.catalog is None:
             raise ValueError("types need a catalog")
-        return batch.speeds(source_of(self.profile, batch.catalog))[0]
+        return batch.speeds(measured_instance_type(self.profile, batch.catalog))[0]
 
     def fuller_notice(self, batch: ClusterBatch, workload: Workload) -> Notice | None:
         """The warning that nodes of the one cluster of `batch` run more tasks per core than the
@@ -337,7 +337,9 @@ def _check_answered(forecast: Forecast, cluster: Cluster) -> None:
     instance = cluster.instance
     if instance is None or cluster.executors is not None:
         raise BadInput("no time is known for this cluster", remedy="name another")
-    raise BadInput(f"{instance.name} {holds_none(instance)}", remedy=name_instead(instance))
+    raise BadInput(
+        f"{instance.name} {no_executor_reason(instance)}", remedy=no_executor_remedy(instance)
+    )
 
 
 def _check_confidence(confidence: float) -> None:

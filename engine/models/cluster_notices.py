@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from engine.batch import ClusterBatch, complete
+from engine.batch import ClusterBatch, with_shape_and_layout
 from engine.cluster import Cluster, Layout, Workload
 from engine.machines.disk import disk_notice
-from engine.machines.hardware_threads import fuller_notice
-from engine.machines.node_memory import crowded_notice
+from engine.machines.hardware_threads import denser_nodes_notice
+from engine.machines.node_memory import memory_overcommit_notice
 from engine.machines.platforms import support_notice
-from engine.machines.services import refusals
+from engine.machines.services import service_refusals
 from engine.notices import Notice
 from engine.profile import Profile
 from engine.runs.barrier_stages import BarrierStage, barrier_notice
@@ -26,7 +26,7 @@ from engine.runs.carried_settings import (
 def service_notices(cluster: Cluster) -> list[Notice]:
     """Why the service of a catalog would not start a cluster of its types, rented on demand."""
     catalog, composition = cluster.catalog, cluster.composition
-    return [] if catalog is None or not composition else [*refusals(catalog, composition)]
+    return [] if catalog is None or not composition else [*service_refusals(catalog, composition)]
 
 
 def support_notices(batch: ClusterBatch) -> list[Notice]:
@@ -69,7 +69,7 @@ def fuller_nodes_notice(batch: ClusterBatch, profile: Profile) -> Notice | None:
     if instance.name in profile.instance_types and not profile.fills_nodes:
         return None
     slots_per_node = float(batch.slots[0] / batch.nodes[0])
-    return fuller_notice(run, instance, slots_per_node=slots_per_node)
+    return denser_nodes_notice(run, instance, slots_per_node=slots_per_node)
 
 
 def _disk_notice(batch: ClusterBatch, workload: Workload, profile: Profile) -> Notice | None:
@@ -86,8 +86,8 @@ def _crowded_notice(batch: ClusterBatch, profile: Profile) -> Notice | None:
     if kind is None or catalog is None or kind.name not in profile.instance_types:
         return None
     one = Cluster.of_nodes(instance_type=kind.name, nodes=1, catalog=catalog)
-    laid = complete(one, profile)
+    laid = with_shape_and_layout(one, profile)
     if laid.executors is None or laid.executor_cores is None:
         return None
     layout = Layout(laid.executors, laid.executor_cores, laid.executor_memory_gib, laid.beside)
-    return crowded_notice(kind, layout, catalog)
+    return memory_overcommit_notice(kind, layout, catalog)

@@ -13,14 +13,14 @@ from engine.models.workloads import in_words, same_parameters
 from engine.notices import Notice
 from engine.profile import Run
 from engine.runs.configurations import configurations
-from engine.text.lists import in_a_row
+from engine.text.lists import abbreviated_list
 from engine.units import format_number, format_share
 
 FAR = 2.0
 """Slots or input further than this factor from the nearest log are extrapolation."""
 
 
-def single_run(runs: Sequence[Run]) -> Notice | None:
+def single_run_notice(runs: Sequence[Run]) -> Notice | None:
     """The warning that there is one run, or one configuration repeated; None otherwise."""
     if configurations(runs).max() > 0:
         return None
@@ -38,13 +38,13 @@ LARGEST_CORRECTION = 0.35
 further, and a notice says so."""
 
 
-def corrections(own: FloatArray) -> FloatArray:
+def damped_bias(own: FloatArray) -> FloatArray:
     """(r,) bias correction of log time for logs whose own run a model misses by (r,) `own` in log
     time, limited to `LARGEST_CORRECTION`."""
     return np.clip(own, -LARGEST_CORRECTION, LARGEST_CORRECTION)
 
 
-def misses_itself(own: FloatArray, *, what: str, remedy: str) -> Notice | None:
+def self_error_notice(own: FloatArray, *, what: str, remedy: str) -> Notice | None:
     """The warning that a model is far off on a log's own cluster; None if on none.
 
     Args:
@@ -98,8 +98,8 @@ def transferred_notice(
     return Notice(
         TRANSFERRED_PARAMETERS,
         f"{what} with {in_words(wanted)}: 0 of {len(runs)} (they have {_listed(_sets(runs))}); the "
-        f"nearest answer, with {in_words(taken)}: what {in_a_row(changed)} would change is not "
-        f"known from them, so the time is theirs, and the interval wider for {doublings:.2g} "
+        f"nearest answer, with {in_words(taken)}: what {abbreviated_list(changed)} would change is "
+        f"not known from them, so the time is theirs, and the interval wider for {doublings:.2g} "
         "doublings",
         f"add {what} with {THESE_PARAMETERS}",
     )

@@ -15,12 +15,12 @@ from engine.cluster import Workload
 from engine.forecast import Forecast
 from engine.models.assured_memory import AssuredMemory
 from engine.models.base import Explanation, FittedModel
-from engine.models.curves.parameter_scales import nearest, parameter_spread
+from engine.models.curves.parameter_scales import nearest_parameters, parameter_spread
 from engine.models.log_notices import chosen_notice, table_notice, transferred_notice
-from engine.models.workloads import completed, logs_of, same_parameters, saying
+from engine.models.workloads import logs_of, same_parameters, saying, with_defaults
 from engine.notices import Notice
 from engine.profile import Profile, Run
-from engine.runs.slow_runs import UnusualRun
+from engine.runs.slow_runs import SuspectedOutlier
 
 Fitting = Callable[[Profile], FittedModel]
 
@@ -42,7 +42,7 @@ class ParameterSetModel(FittedModel):
 
     def _with_parameters(self, workload: Workload) -> Workload:
         """The workload with the parameters of these runs in place of its own."""
-        return replace(completed(workload, self.profile), parameters=self.parameters)
+        return replace(with_defaults(workload, self.profile), parameters=self.parameters)
 
     def forecast(self, batch: ClusterBatch, workload: Workload) -> Forecast:
         forecast = self.fitted.forecast(batch, self._with_parameters(workload))
@@ -51,7 +51,7 @@ class ParameterSetModel(FittedModel):
     def runs_used(self, workload: Workload) -> int:
         return self.fitted.runs_used(self._with_parameters(workload))
 
-    def unusual_runs(self, workload: Workload) -> list[UnusualRun]:
+    def unusual_runs(self, workload: Workload) -> list[SuspectedOutlier]:
         return self.fitted.unusual_runs(self._with_parameters(workload))
 
     def explain(self, batch: ClusterBatch, workload: Workload) -> Explanation:
@@ -62,7 +62,7 @@ class ParameterSetModel(FittedModel):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ByParameters(FittedModel):
+class ModelByParameters(FittedModel):
     """A fit for each set of job parameters; parameters left open are those of the largest run.
 
     Args:
@@ -75,7 +75,7 @@ class ByParameters(FittedModel):
     @classmethod
     def of(
         cls, model: str, profile: Profile, fit_of: Callable[[Mapping[str, float]], FittedModel]
-    ) -> ByParameters:
+    ) -> ModelByParameters:
         """The fits of a profile, that of the largest run's parameters already made.
 
         Raises:
@@ -86,7 +86,7 @@ class ByParameters(FittedModel):
         return replace(found, fit_notices=own.fit_notices, validation=own.validation)
 
     def answering(self, workload: Workload) -> FittedModel:
-        wanted = completed(workload, self.profile)
+        wanted = with_defaults(workload, self.profile)
         key = wanted.sorted_parameters
         if key not in self._answering:
             self._answering[key] = self.fit_of(wanted.parameters)
@@ -98,7 +98,7 @@ class ByParameters(FittedModel):
     def runs_used(self, workload: Workload) -> int:
         return self.answering(workload).runs_used(workload)
 
-    def unusual_runs(self, workload: Workload) -> list[UnusualRun]:
+    def unusual_runs(self, workload: Workload) -> list[SuspectedOutlier]:
         return self.answering(workload).unusual_runs(workload)
 
     def explain(self, batch: ClusterBatch, workload: Workload) -> Explanation:
@@ -138,7 +138,7 @@ class NearestLogs:
         if runs or not comparable:
             fitted = self._fitted_once(self.fit_times, self.profile)
             return replace(fitted, fit_notices=(table_notice(logs, wanted), *fitted.fit_notices))
-        closest, doublings = nearest(comparable, wanted)
+        closest, doublings = nearest_parameters(comparable, wanted)
         notice = transferred_notice(logs, wanted, closest, doublings)
         log_scale = float(parameter_spread(doublings))
         return self._fitted(self._runs_with(closest), closest, (notice,), log_scale)

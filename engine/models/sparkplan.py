@@ -18,9 +18,9 @@ from engine.forecast import FloatArray
 from engine.models.base import FittedModel, Model
 from engine.models.curves.model import CurvesModel
 from engine.models.laws.model import fit_table
-from engine.models.logs_by_parameters import ByParameters, NearestLogs
+from engine.models.logs_by_parameters import ModelByParameters, NearestLogs
 from engine.models.replay.fitting import fit_replays
-from engine.models.replay.priors import NOISE, PRIOR_DOF
+from engine.models.replay.priors import LOG_NOISE, PRIOR_DOF
 from engine.models.workloads import logs_of
 from engine.notices import Notice
 from engine.profile import Profile, Run
@@ -56,7 +56,7 @@ class Sparkplan(Model):
         fit_logs = partial(_fit_logs, models=models)
         if any(run.workload.parameters for run in profile.runs):
             nearest = NearestLogs(profile, fit_logs, fit_table)
-            return ByParameters.of(self.name, profile, nearest.fit_of)
+            return ModelByParameters.of(self.name, profile, nearest.fit_of)
         return fit_logs(profile)
 
 
@@ -80,7 +80,7 @@ def _better(terms: FittedModel, fitted: FittedModel, bare: Sequence[Run]) -> boo
     if not bare and len(theirs.actual_seconds) < len(ours):
         return False
     error = float(ours.mean())
-    limit = min(TERMS_BETTER_BY * error, error - NOISE, TERMS_FIT)
+    limit = min(TERMS_BETTER_BY * error, error - LOG_NOISE, TERMS_FIT)
     return theirs.mean_relative_error < limit
 
 

@@ -9,7 +9,7 @@ from engine.cluster import Workload
 from engine.errors import BadInput, ModelDoesNotFit, UnknownName
 from engine.notices import Notice
 from engine.profile import Profile, Run, runs_aside
-from engine.text.lists import in_a_row, listed
+from engine.text.lists import abbreviated_list, listed
 
 SAME = 1e-9
 """Sizes or parameters are equal if they differ by less, relatively or absolutely."""
@@ -23,7 +23,7 @@ def input_ratio(wanted: Workload, run: Run) -> float:
     return wanted.input_bytes / own
 
 
-def completed(workload: Workload, profile: Profile) -> Workload:
+def with_defaults(workload: Workload, profile: Profile) -> Workload:
     """The workload with everything that it leaves open filled in: size and parameters from the
     profile's largest run, and the largest observed iterations (OptEx IV-A).
 
@@ -64,7 +64,7 @@ def completed(workload: Workload, profile: Profile) -> Workload:
     )
 
 
-def telling_runs(runs: Sequence[Run], wanted: Workload) -> list[Run]:
+def informative_runs(runs: Sequence[Run], wanted: Workload) -> list[Run]:
     """The runs that tell everything that a completed workload does, since an untold value is
     unknown. Their order depends neither on that of `runs` nor on what machines are called, so that
     random numbers meet the same runs and the answer stays the same."""
@@ -98,16 +98,16 @@ def _unsaid(run: Run, wanted: Workload) -> list[str]:
 
 def incomplete_notices(runs: Sequence[Run], wanted: Workload) -> list[Notice]:
     """The notice that runs are left aside because they do not tell what the others do."""
-    left_aside = [missing for run in runs if (missing := _unsaid(run, wanted))]
-    if not left_aside:
+    incomplete = [missing for run in runs if (missing := _unsaid(run, wanted))]
+    if not incomplete:
         return []
-    names = sorted({name for missing in left_aside for name in missing})
-    one = len(left_aside) == 1
+    names = sorted({name for missing in incomplete for name in missing})
+    one = len(incomplete) == 1
     return [
         Notice(
             "incomplete-runs",
-            f"{len(left_aside)} of {len(runs)} runs {'does' if one else 'do'} not say "
-            f"{in_a_row(names)}, as others do: left aside",
+            f"{len(incomplete)} of {len(runs)} runs {'does' if one else 'do'} not say "
+            f"{abbreviated_list(names)}, as others do: left aside",
             "complete them, or leave that column out of all runs",
         )
     ]
@@ -118,7 +118,7 @@ def logs_of(runs: Sequence[Run]) -> list[Run]:
     return [run for run in runs if run.stages and run.cluster.slots]
 
 
-def left_aside(runs: Sequence[Run]) -> list[Notice]:
+def unused_logs_notices(runs: Sequence[Run]) -> list[Notice]:
     """The notice that logs that broke off or failed take no part, because others succeeded."""
     aside = runs_aside(runs)
     if not aside:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 from engine.notices import Notice
-from engine.profile import TASK_CPUS, Profile, Run, told_task_cpus
+from engine.profile import TASK_CPUS, Profile, Run, configured_task_cpus
 from engine.runs.stage_labels import numbered_label
 from engine.stage_run import StageRun
 
@@ -65,7 +65,7 @@ def carried_settings(profile: Profile) -> dict[str, str]:
 
 def task_cpus(profile: Profile) -> int:
     """Cores that each task holds (`spark.task.cpus`) if all logs agree; else 1, Spark's default."""
-    return told_task_cpus(carried_settings(profile))
+    return configured_task_cpus(carried_settings(profile))
 
 
 def wide_stage(profile: Profile) -> StageRun | None:
@@ -88,7 +88,7 @@ def _widest(run: Run) -> StageRun | None:
     if any(OTHER_RESOURCE.match(key) for key in run.config):
         return None
     widest = max(run.stages, key=lambda stage: stage.task_cpus)
-    return widest if widest.task_cpus > told_task_cpus(run.config) else None
+    return widest if widest.task_cpus > configured_task_cpus(run.config) else None
 
 
 def held_cores(profile: Profile) -> int:

@@ -20,16 +20,16 @@ from engine.notices import Notice
 from engine.profile import Profile, Run
 from engine.runs.configurations import repetitions
 from engine.runs.run_noise import NOISE_DOF, RUN_NOISE
-from engine.text.lists import in_a_row
+from engine.text.lists import abbreviated_list
 from engine.units import format_number
 
-WENT_WRONG = 0.02
+OUTLIER_PROBABILITY = 0.02
 """Prior probability that a run is an outlier."""
 
-LEAST, MOST = 1.25, 4.0
+LEAST_FACTOR, MOST_FACTOR = 1.25, 4.0
 """Range of the factor on an outlier's time: log-uniform."""
 
-ODDS = 10.0
+LEAST_ODDS = 10.0
 """Posterior odds of being an outlier above which a run is excluded."""
 
 FEWEST_RUNS = 3
@@ -37,7 +37,7 @@ FEWEST_RUNS = 3
 
 
 @dataclass(frozen=True, eq=False)
-class SlowRun:
+class ExcludedRun:
     """An excluded outlier, and its time relative to other runs of its configuration."""
 
     run: Run
@@ -45,7 +45,7 @@ class SlowRun:
 
 
 @dataclass(frozen=True, eq=False)
-class UnusualRun:
+class SuspectedOutlier:
     """A suspected outlier: a run made once, or the slower of two.
 
     Args:
@@ -62,7 +62,7 @@ LEAST_REPORTED_WEIGHT = 0.01
 """Largest weight that is reported as next to nothing."""
 
 
-def slow_runs(runs: Sequence[Run]) -> list[SlowRun]:
+def excluded_runs(runs: Sequence[Run]) -> list[ExcludedRun]:
     """The outliers among repeated runs: at most a third of each configuration."""
     groups = [sorted(same, key=lambda run: run.seconds) for same in repetitions(runs)]
     noise, dof = _noise(groups)
@@ -74,32 +74,35 @@ def slow_runs(runs: Sequence[Run]) -> list[SlowRun]:
         for run in same[fast:]:
             longer = math.log(run.seconds) - usual
             if _is_outlier(longer, scale, dof):
-                found.append(SlowRun(run, math.exp(longer)))
+                found.append(ExcludedRun(run, math.exp(longer)))
     return found
 
 
-def without(runs: Sequence[Run], wrong: Sequence[SlowRun | UnusualRun]) -> tuple[Run, ...]:
+def without(
+    runs: Sequence[Run], wrong: Sequence[ExcludedRun | SuspectedOutlier]
+) -> tuple[Run, ...]:
     """The runs without the given outliers."""
     aside = {id(one.run) for one in wrong}
     return tuple(run for run in runs if id(run) not in aside)
 
 
-def calm(profile: Profile) -> Profile:
+def without_outliers(profile: Profile) -> Profile:
     """A profile of run times without its outliers; a profile with logs, all of which are replayed,
     unchanged."""
     if profile.has_stages:
         return profile
-    return replace(profile, runs=without(profile.runs, slow_runs(profile.runs)))
+    return replace(profile, runs=without(profile.runs, excluded_runs(profile.runs)))
 
 
 def _noise(groups: Sequence[Sequence[Run]]) -> tuple[float, float]:
     """Scale of log time among repetitions without candidates for outliers, and its degrees of
-    freedom. Candidates are runs beyond `LEAST` times the median of at least `FEWEST_RUNS` runs."""
+    freedom. Candidates are runs beyond `LEAST_FACTOR` times the median of at least `FEWEST_RUNS`
+    runs."""
     squares, dof = NOISE_DOF * RUN_NOISE**2, NOISE_DOF
     for same in groups:
         logs = np.log([run.seconds for run in same])
         if len(logs) >= FEWEST_RUNS:
-            logs = logs[logs <= np.median(logs) + math.log(LEAST)]
+            logs = logs[logs <= np.median(logs) + math.log(LEAST_FACTOR)]
         squares += float(logs.var()) * len(logs)
         dof += len(logs) - 1
     return math.sqrt(squares / dof), dof
@@ -108,16 +111,16 @@ def _noise(groups: Sequence[Sequence[Run]]) -> tuple[float, float]:
 def _is_outlier(longer: float, scale: float, dof: float) -> bool:
     """Whether a run whose log time is `longer` than usual is an outlier: by its posterior odds, the
     log-uniform density of outliers against Student's density of noise."""
-    if not math.log(LEAST) <= longer:
+    if not math.log(LEAST_FACTOR) <= longer:
         return False
     density = math.lgamma(0.5 * (dof + 1.0)) - math.lgamma(0.5 * dof)
     density -= 0.5 * math.log(dof * math.pi) + math.log(scale)
     density -= 0.5 * (dof + 1.0) * math.log1p((longer / scale) ** 2 / dof)
-    wrong = math.log(WENT_WRONG) - math.log(math.log(MOST / LEAST))
-    return wrong - math.log1p(-WENT_WRONG) - density > math.log(ODDS)
+    wrong = math.log(OUTLIER_PROBABILITY) - math.log(math.log(MOST_FACTOR / LEAST_FACTOR))
+    return wrong - math.log1p(-OUTLIER_PROBABILITY) - density > math.log(LEAST_ODDS)
 
 
-def slow_notices(slow: Sequence[SlowRun]) -> list[Notice]:
+def slow_notices(slow: Sequence[ExcludedRun]) -> list[Notice]:
     """The warning that outliers were excluded."""
     if not slow:
         return []
@@ -134,7 +137,7 @@ def slow_notices(slow: Sequence[SlowRun]) -> list[Notice]:
     ]
 
 
-def unusual_notices(unusual: Sequence[UnusualRun]) -> list[Notice]:
+def unusual_notices(unusual: Sequence[SuspectedOutlier]) -> list[Notice]:
     """The warning that runs made once count for less, since they are probably outliers."""
     if not unusual:
         return []
@@ -147,8 +150,8 @@ def unusual_notices(unusual: Sequence[UnusualRun]) -> list[Notice]:
     return [
         Notice(
             "unusual-run",
-            f"{in_a_row(names)} took {' to '.join(times[:: max(len(times) - 1, 1)])} times as long "
-            f"as the other runs foretell, as if something went wrong: counted {counts}",
+            f"{abbreviated_list(names)} took {' to '.join(times[:: max(len(times) - 1, 1)])} times "
+            f"as long as the other runs foretell, as if something went wrong: counted {counts}",
             "the answer may hang on it: look what did, and leave out what will not come again; if "
             "nothing did, run it once more: two runs that agree count in full",
         )

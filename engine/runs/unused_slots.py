@@ -57,7 +57,7 @@ class UnusedSlots:
         self.left = min(slots, self.left - min(count, idle))
 
 
-def unused_met(
+def tasks_on_unused_slots(
     start: FloatArray,
     tasks: Sequence[int],
     slots: int,

@@ -23,7 +23,7 @@ ORDERS = 16
 """Number of launch orders over which the mean is taken: one order, shifted by equal shares of it.
 """
 
-TURNED_TASKS = 1000
+MOST_SHIFTED_TASKS = 1000
 """Stages of more tasks keep their one order: scheduling them so often would cost more than their
 order matters."""
 
@@ -104,7 +104,7 @@ def _longest_first_with_unused(
     return durations
 
 
-def luck_of(tasks: Tasks, slots: int, *, unused: int, turn: float) -> float:
+def order_z_score(tasks: Tasks, slots: int, *, unused: int, turn: float) -> float:
     """`LaunchOrder.z_score` of tasks in the order given; 0 if the order does not matter."""
     ends = ends_by_turn(tasks, slots, unused=unused, turn=turn)
     spread = float(ends.std())

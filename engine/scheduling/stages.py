@@ -21,7 +21,7 @@ import numpy as np
 
 from engine.forecast import FloatArray, IntArray
 from engine.runs.unused_slots import UnusedSlots
-from engine.scheduling.launch_orders import TURNED_TASKS, LaunchOrder, end_in_any_order
+from engine.scheduling.launch_orders import MOST_SHIFTED_TASKS, LaunchOrder, end_in_any_order
 from engine.scheduling.list_scheduling import list_schedule, list_schedule_fast, makespan
 from engine.scheduling.waves import Tasks
 
@@ -35,7 +35,7 @@ always do."""
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class ScheduledNode:
     """A node of the dependency graph: a stage, or (without tasks) an event such as a job's
     submission.
 
@@ -67,7 +67,7 @@ class Schedule:
 
     start: FloatArray
     end: FloatArray
-    unused_met: IntArray
+    tasks_on_unused_slots: IntArray
 
     @property
     def seconds(self) -> float:
@@ -86,7 +86,7 @@ ListSchedule = Callable[[FloatArray, FloatArray, float, float], tuple[FloatArray
 
 
 def schedule(
-    nodes: Sequence[Node],
+    nodes: Sequence[ScheduledNode],
     slots: int,
     *,
     added_seconds: FloatArray | None = None,
@@ -119,7 +119,7 @@ class _Scheduler:
 
     def __init__(
         self,
-        nodes: Sequence[Node],
+        nodes: Sequence[ScheduledNode],
         slots: int,
         added: FloatArray | None,
         removed: Sequence[tuple[float, int]],
@@ -272,7 +272,7 @@ class _Scheduler:
     def _order(self, index: int) -> LaunchOrder | None:
         """What is known of a stage's launch order; None if its tasks are launched as given."""
         order = self.nodes[index].order
-        return None if self.exact or len(self._tasks(index)) > TURNED_TASKS else order
+        return None if self.exact or len(self._tasks(index)) > MOST_SHIFTED_TASKS else order
 
     def _order_correction(self, index: int) -> float:
         """Correction of the end of a stage that shares the cluster and was placed in one order: by

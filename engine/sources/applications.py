@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from engine.errors import BadInput
-from engine.models.workloads import left_aside
+from engine.models.workloads import unused_logs_notices
 from engine.profile import Profile, Run, completed_runs
 from engine.sources.merge import MIXED, merged_profile
 from engine.sources.source_contents import SourceContents
@@ -71,7 +71,7 @@ def _split(entry: SourceContents) -> list[SourceContents]:
 def _without_failed_runs(profile: Profile) -> Profile:
     """The profile without incomplete and failed runs, if others succeeded: the duration and input
     of those do not measure the job."""
-    aside = left_aside(profile.runs)
+    aside = unused_logs_notices(profile.runs)
     if not aside:
         return profile
     notices = tuple(dict.fromkeys([*profile.notices, *aside]))

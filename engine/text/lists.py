@@ -11,7 +11,7 @@ MOST_LISTED = 8
 """The same for a comma-separated list."""
 
 
-def in_a_row(names: Sequence[str]) -> str:
+def abbreviated_list(names: Sequence[str]) -> str:
     """A few names, or the first of them and how many more: "a, b and 298 more"."""
     shown = names
     if len(names) > MOST_NAMED:

@@ -53,7 +53,7 @@ def test_without_room_for_what_is_kept_more_nodes_count() -> None:
 
 
 def test_no_rows() -> None:
-    none = grid(slots_per_node=4, nodes=2).taken(np.arange(0))
+    none = grid(slots_per_node=4, nodes=2).take(np.arange(0))
     own, like = none.alike(1.0)
     assert own.size == like.size == 0
 

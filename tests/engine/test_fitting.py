@@ -11,9 +11,9 @@ from engine.fitting import (
     Spread,
     fit_candidates,
     fit_nonnegative,
+    left_out_spread,
     nnls,
     select_candidate,
-    spread_of,
 )
 from engine.forecast import FloatArray, Forecast
 
@@ -158,7 +158,7 @@ def test_repetitions_of_a_configuration_are_left_out_together() -> None:
 def test_few_configurations_give_no_spread_however_often_they_ran() -> None:
     actual = np.tile([100.0, 60.0, 40.0], 10)
     groups = np.tile(np.arange(3), 10)
-    assert np.isnan(spread_of(actual * 1.1, actual, terms=1, groups=groups).log_scale)
+    assert np.isnan(left_out_spread(actual * 1.1, actual, terms=1, groups=groups).log_scale)
 
 
 def test_a_single_configuration_has_nothing_to_leave_out() -> None:
@@ -210,19 +210,19 @@ def test_two_configurations_foretell_each_other() -> None:
 def test_spread_is_the_size_of_left_out_residuals() -> None:
     actual = np.full(8, 100.0)
     predicted = actual * np.exp(0.1 * np.array([1, -1, 1, -1, 1, -1, 1, -1]))
-    spread = spread_of(predicted, actual, terms=2)
+    spread = left_out_spread(predicted, actual, terms=2)
     assert spread.log_scale == pytest.approx(0.1)
     assert spread.dof == 6.0
 
 
 def test_too_few_residuals_give_no_spread() -> None:
     times = np.full(MINIMUM_RESIDUALS - 1, 10.0)
-    assert np.isnan(spread_of(times * 1.1, times, terms=1).log_scale)
+    assert np.isnan(left_out_spread(times * 1.1, times, terms=1).log_scale)
 
 
 def test_as_many_terms_as_residuals_leave_two_degrees_of_freedom() -> None:
     times = np.full(MINIMUM_RESIDUALS, 10.0)
-    found = spread_of(times * 1.1, times, terms=MINIMUM_RESIDUALS)
+    found = left_out_spread(times * 1.1, times, terms=MINIMUM_RESIDUALS)
     assert (found.log_scale, found.dof) == (pytest.approx(np.log(1.1)), 2.0)
 
 
@@ -238,7 +238,7 @@ def test_a_prior_counts_for_as_many_runs_as_it_has_degrees_of_freedom() -> None:
 
 def test_a_perfect_fit_is_not_believed() -> None:
     times = np.arange(1.0, 9.0)
-    assert spread_of(times, times, terms=2).log_scale == SMALLEST_SPREAD
+    assert left_out_spread(times, times, terms=2).log_scale == SMALLEST_SPREAD
 
 
 @pytest.mark.parametrize("runs", [6, 10, 25])

@@ -43,13 +43,13 @@ def test_what_is_not_known_stays_unknown_and_what_is_exact_is_certain() -> None:
     unknown = Forecast.of(np.array([10.0]))
     assert np.isnan(unknown.interval(0.9)).all()
     assert np.isnan(unknown.p_within(20.0)).all()
-    assert unknown.sure_seconds(0.9).tolist() == [10.0]
+    assert unknown.quantile_or_median(0.9).tolist() == [10.0]
     exact = Forecast.of(np.array([10.0]), 0.0)
     assert exact.p_within(10.0)[0] == 1.0
     assert exact.p_within(9.9)[0] == 0.0
     beside = Forecast.of(np.array([10.0, 10.0]), np.array([np.nan, 0.2]))
-    assert beside.sure_seconds(0.9)[0] == 10.0
-    assert beside.p_within(float(beside.sure_seconds(0.9)[1]))[1] == pytest.approx(0.9)
+    assert beside.quantile_or_median(0.9)[0] == 10.0
+    assert beside.p_within(float(beside.quantile_or_median(0.9)[1]))[1] == pytest.approx(0.9)
 
 
 def test_widening_adds_in_quadrature() -> None:
@@ -128,14 +128,14 @@ def test_more_doubt_makes_neither_side_narrower(
 def test_one_scale_stays_one_and_two_stay_two() -> None:
     one = Forecast.of(np.array([1.0, 2.0, 3.0]), 0.1, 5.0)
     two = Forecast.of(np.array([4.0]), 0.4, 7.0, scale_below=np.array([0.2]))
-    for same in (one.widened(0.3), one.taken([2, 0]), one.patched([1], one.taken([0]))):
+    for same in (one.widened(0.3), one.take([2, 0]), one.with_replaced([1], one.take([0]))):
         assert same.symmetric
-        assert same.usual_scale is same.log_scale
-    mixed = one.patched([1], two)
+        assert same.rms_scale is same.log_scale
+    mixed = one.with_replaced([1], two)
     assert mixed.log_scale.tolist() == [0.1, 0.4, 0.1]
     assert mixed.scale_below.tolist() == [0.1, 0.2, 0.1]
-    assert mixed.taken([1]).interval(0.9) == two.interval(0.9)
-    assert two.usual_scale == pytest.approx(np.sqrt(0.5 * (0.4**2 + 0.2**2)))
+    assert mixed.take([1]).interval(0.9) == two.interval(0.9)
+    assert two.rms_scale == pytest.approx(np.sqrt(0.5 * (0.4**2 + 0.2**2)))
     exact = Forecast.of(np.array([10.0]), 0.2, 5.0, scale_below=np.array([0.0]))
     assert (exact.p_within(9.9)[0], exact.p_within(10.0)[0]) == (0.0, 0.5)
     assert exact.widened(0.0).scale_below[0] == 0.0

@@ -4,11 +4,11 @@ import copy
 import pickle
 from concurrent.futures import ThreadPoolExecutor
 
-from engine.lazy import Lazy, Recent
+from engine.caching import Lazy, LruCache
 
 
 def test_a_question_is_answered_once_while_it_is_recent() -> None:
-    recent, made = Recent[int](2), list[str]()
+    recent, made = LruCache[int](2), list[str]()
 
     def ask(question: str) -> int:
         def make() -> int:
@@ -22,7 +22,7 @@ def test_a_question_is_answered_once_while_it_is_recent() -> None:
 
 
 def test_what_fails_is_not_kept() -> None:
-    recent = Recent[int](1)
+    recent = LruCache[int](1)
 
     def fail() -> int:
         raise ValueError
@@ -37,14 +37,14 @@ def test_what_fails_is_not_kept() -> None:
 
 
 def test_a_copy_begins_with_nothing() -> None:
-    recent = Recent[int](1)
+    recent = LruCache[int](1)
     recent.get("a", lambda: 1)
     for copied in (copy.deepcopy(recent), pickle.loads(pickle.dumps(recent))):
         assert copied.get("a", lambda: 2) == 2
 
 
 def test_threads_get_the_answers_to_their_own_questions() -> None:
-    recent = Recent[int](3)
+    recent = LruCache[int](3)
 
     def ask(number: int) -> bool:
         return recent.get(number % 7, lambda: number % 7) == number % 7

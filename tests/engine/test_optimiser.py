@@ -10,7 +10,7 @@ from optimised import SLOW, TWO, surface_of, two_law
 from synthetic import DAY, catalog_of, model, offer, profile_on
 
 from engine.catalog import Billing
-from engine.choosing.differences import missed_by
+from engine.choosing.difference_texts import missed_by
 from engine.choosing.limits import Limits
 from engine.choosing.recommendation import Goal
 from engine.errors import BadInput, UnknownName

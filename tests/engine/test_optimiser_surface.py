@@ -131,7 +131,7 @@ def test_a_grid_moves_along_its_exact_points() -> None:
     assert found.seconds[8:] == pytest.approx(10.0), "another type"
     assert (found.log_scale[1], found.dof[7], found.log_scale[2]) == (0.2, 6.0, 0.1)
     again = with_exact_points(
-        found, [3], exact.taken(np.array([1])), exact_before={1, 7}, row_length=8
+        found, [3], exact.take(np.array([1])), exact_before={1, 7}, row_length=8
     )
     assert again.seconds[[1, 3, 7]] == pytest.approx([11.0, 10.0, 10.0])
     unknown = Forecast.of(np.array([np.nan]))

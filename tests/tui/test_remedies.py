@@ -28,7 +28,7 @@ CHOOSING = ("recommend", "export", "fleet")
 REACHED_BY = {
     "engine/choosing/limits.py": CHOOSING,
     "engine/mixing/notices.py": CHOOSING,
-    "engine/mixing/mixed.py": CHOOSING,
+    "engine/mixing/mix_step.py": CHOOSING,
     "engine/optimiser.py": CHOOSING,
     "engine/machines/beside_heap.py": (*ANSWERING, "workflow", "profile"),
     "engine/choosing/candidates.py": (*CHOOSING, "experiments", "workflow"),

@@ -203,7 +203,7 @@ class ExportScreen(Dialog[str | None]):
     def _say(self, line: Line) -> None:
         widget = self.query_one("#said", Prose)
         widget.show([line])
-        widget.take_rows(3)
+        widget.taken(3)
 
     def action_save(self) -> None:
         """Write the text to the path; an existing file only when asked twice."""

@@ -354,7 +354,7 @@ class OpenScreen(Picker):
             line = [*line, (NEWEST, "muted")]
         widget = self.query_one("#said", Prose)
         widget.show([line] if line else [])
-        widget.take_rows(3)
+        widget.taken(3)
 
     def _is_cut(self, typed: str) -> bool:
         """Whether the listed server may have more applications than are listed."""

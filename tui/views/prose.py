@@ -135,7 +135,7 @@ class Prose(ScrollingFrame):
         """The lines as rows of at most `width` cells, in printable characters."""
         return [row for line in self._lines for row in wrap(self._safe(line), width)]
 
-    def take_rows(self, most: int) -> None:
+    def taken(self, most: int) -> None:
         """Set the height to the rows at this width: at least one, at most `most`."""
         rows = len(self.rows(max(20, self.size.width)))
         self.styles.height = min(most, max(1, rows))

@@ -26,9 +26,9 @@ from engine.models.boe.surface import seconds_on
 from engine.models.boe.workflow import OwnNodes, Workflow
 from engine.models.boe.workflow_course import Course
 from engine.models.boe.workflow_report import WorkflowReport, explanation, report_of
-from engine.models.replay.held_answers import held_mean
-from engine.models.stages.one_machine import law_doubt, one_machine_notice
-from engine.models.workloads import completed, input_ratio
+from engine.models.replay.monotone_times import monotone_mean
+from engine.models.stages.one_machine import one_machine_notice, shared_cores_scale
+from engine.models.workloads import input_ratio, with_defaults
 from engine.notices import Notice, in_order
 from engine.profile import Run
 from engine.runs.barrier_stages import BarrierStage, barrier_notice
@@ -91,7 +91,7 @@ class FittedStates(FittedModel):
         """
         if self.of_parameters is None:
             return self
-        wanted = completed(workload, self.profile)
+        wanted = with_defaults(workload, self.profile)
         key = wanted.sorted_parameters
         if key not in self._answering:
             self._answering[key] = self.of_parameters(wanted.parameters)
@@ -102,9 +102,11 @@ class FittedStates(FittedModel):
         own = self.answering(wanted)
         mean, away = own._averaged(batch, wanted)
         if own.is_job:
-            mean = held_mean(mean, lambda other: own._averaged(batch, other)[0], own._runs, wanted)
+            mean = monotone_mean(
+                mean, lambda other: own._averaged(batch, other)[0], own._runs, wanted
+            )
         seconds = np.exp(mean)
-        crowded = law_doubt(own._runs, batch, seconds) if own.is_job else 0.0
+        crowded = shared_cores_scale(own._runs, batch, seconds) if own.is_job else 0.0
         log_scale = np.hypot(own.learnt * np.hypot(own.spread, away), crowded)
         return Forecast.of(seconds, np.where(np.isfinite(seconds), log_scale, np.nan), own.dof)
 
@@ -166,7 +168,7 @@ class FittedStates(FittedModel):
                     remedy="give each job's input_size in its file, or a factor such as 2x",
                 )
             return workload
-        wanted = completed(workload, self.profile)
+        wanted = with_defaults(workload, self.profile)
         own = self._nearest_run(wanted).workload.iterations
         if own is not None and wanted.iterations is not None and wanted.iterations != own:
             raise BadInput(

@@ -99,7 +99,7 @@ class Grid:
         found, which = np.unique(np.stack(keys), axis=1, return_inverse=True)
         return found.shape[1], np.asarray(which, dtype=np.int64).reshape(-1)
 
-    def taken(self, rows: slice | BoolArray) -> Grid:
+    def take(self, rows: slice | BoolArray) -> Grid:
         return Grid(*(getattr(self, entry.name)[rows] for entry in fields(self)))
 
     def usable(self, activities: Sequence[Activity]) -> FloatArray:

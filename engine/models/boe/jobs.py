@@ -19,9 +19,9 @@ from engine.catalog import InstanceType
 from engine.models.boe.task_time import Needs, Rates, Step, TaskWork, task_time
 from engine.models.boe.workflow_course import Activity
 from engine.models.stages.application_graph import ApplicationGraph, graph_of
-from engine.models.stages.durations.task_times import StageShape
+from engine.models.stages.durations.task_times import StageModel
 from engine.models.stages.set_up import SET_UP_SECONDS, SET_UP_SHARE
-from engine.models.stages.shapes import shapes_of
+from engine.models.stages.stage_models import stage_models
 from engine.profile import Run
 from engine.runs.stage_labels import stage_label
 from engine.stage_run import Measure, StageRun, total_of
@@ -81,7 +81,7 @@ class ObservedJob:
     nodes: float
     rates: NodeRates
     graph: ApplicationGraph
-    shapes: tuple[StageShape, ...]
+    shapes: tuple[StageModel, ...]
     works: tuple[TaskWork, ...]
     spreads: tuple[float, ...]
 
@@ -97,7 +97,7 @@ class ObservedJob:
         if not run.stages or not slots:
             raise ValueError("an observed job needs stages and slots")
         nodes = float(run.cluster.nodes or max(1, run.cluster.executors or 1))
-        shapes = tuple(shapes_of(run, slots))
+        shapes = tuple(stage_models(run, slots))
         learnt = learnt_rates(run.stages, slots, nodes)
         rates = catalog_rates(run.cluster.instance).filled(learnt)
         works = tuple(

@@ -24,13 +24,28 @@ from engine.models.boe.jobs import ObservedJob
 from engine.models.boe.notices import PRIOR_INTERVAL
 from engine.models.boe.plan import Part, Target, WorkflowPlan
 from engine.models.boe.workflow import TASK_PROFILES, Workflow, WorkflowJob, single_job
-from engine.models.log_notices import chosen_notice, corrections, misses_itself, single_run
-from engine.models.replay.priors import COUNTS_FOR_SPREAD
-from engine.models.replay.unseen_tasks import as_if_whole, in_part_notice, unseen_spread
-from engine.models.replay.which_runs import spread_runs
+from engine.models.log_notices import (
+    chosen_notice,
+    damped_bias,
+    self_error_notice,
+    single_run_notice,
+)
+from engine.models.replay.censored_tasks import (
+    partial_stages_notice,
+    unseen_log_scale,
+    with_all_tasks,
+)
+from engine.models.replay.priors import MIN_CONFIGURATIONS_FOR_SPREAD
+from engine.models.replay.run_selection import spread_runs
 from engine.models.stages.disturbance import held_up_notices, with_disturbance
 from engine.models.stages.pauses import pause_notice
-from engine.models.workloads import completed, input_ratio, left_aside, logs_of, sharing_parameters
+from engine.models.workloads import (
+    input_ratio,
+    logs_of,
+    sharing_parameters,
+    unused_logs_notices,
+    with_defaults,
+)
 from engine.notices import in_order
 from engine.profile import Profile, Run, completed_runs
 from engine.runs.configurations import configurations, repetition_spread
@@ -84,7 +99,7 @@ def _fit_parameters(
     few = own if len(own) <= MOST_LOGS else spread_runs(own, MOST_LOGS)
     fitted = fit_runs(profile, few, noise=repetition_spread(own))
     chosen = chosen_notice(logs, wanted, len(sharing))
-    said = in_order([chosen, *left_aside(sharing), *fitted.fit_notices])
+    said = in_order([chosen, *unused_logs_notices(sharing), *fitted.fit_notices])
     return replace(fitted, fit_notices=said)
 
 
@@ -95,16 +110,16 @@ def fit_runs(profile: Profile, runs: Sequence[Run], *, noise: float) -> FittedSt
         noise: standard deviation of log time between repetitions, which is the least spread.
     """
     workflow = single_job(profile.name, profile)
-    notices = [*(notice for run in runs for notice in run.notices), in_part_notice(runs)]
-    unseen = max(map(unseen_spread, runs))
-    runs = [as_if_whole(run) for run in runs]
+    notices = [*(notice for run in runs for notice in run.notices), partial_stages_notice(runs)]
+    unseen = max(map(unseen_log_scale, runs))
+    runs = [with_all_tasks(run) for run in runs]
     plans = [WorkflowPlan((Part(workflow.jobs[0], ObservedJob.of(run)),), "fifo") for run in runs]
     own = np.asarray([own_error(plan) for plan in plans])
     remedy = "add a log of a whole run, or ask the model sparkplan"
-    off = misses_itself(own, what="the states of a log are", remedy=remedy)
+    off = self_error_notice(own, what="the states of a log are", remedy=remedy)
     notices += [off, *held_up_notices(runs), pause_notice(runs)]
-    fitted = FittedStates(NAME, profile, workflow, tuple(plans), corrections(own))
-    alone = single_run(runs)
+    fitted = FittedStates(NAME, profile, workflow, tuple(plans), damped_bias(own))
+    alone = single_run_notice(runs)
     if alone is not None:
         spread = math.hypot(max(with_disturbance(SPREAD, runs, tested=False), noise), unseen)
         return replace(fitted, spread=spread, fit_notices=in_order([*notices, alone]))
@@ -112,7 +127,7 @@ def fit_runs(profile: Profile, runs: Sequence[Run], *, noise: float) -> FittedSt
     validation, learnt, dof = left_out(fitted, groups)
     if groups.max() < 2:
         notices.append(PRIOR_INTERVAL)
-    tested = int(groups.max()) + 1 >= COUNTS_FOR_SPREAD
+    tested = int(groups.max()) + 1 >= MIN_CONFIGURATIONS_FOR_SPREAD
     near = with_disturbance(learnt * SPREAD, runs, tested=tested)
     return replace(
         fitted, spread=math.hypot(max(near, noise), unseen) / learnt, learnt=learnt, dof=dof,
@@ -211,8 +226,8 @@ def _part(job: WorkflowJob, task_profile: str) -> Part:
             where=job.where or None,
             remedy="give it an event log",
         )
-    wanted = completed(job.workload or job.profile.reference_workload, job.profile)
+    wanted = with_defaults(job.workload or job.profile.reference_workload, job.profile)
     runs = completed_runs(sharing_parameters(logs, wanted.parameters))
     run = min(runs, key=lambda r: (abs(math.log(input_ratio(wanted, r))), -r.seconds))
     typical = "median" if task_profile == "median" else "mean"
-    return Part(job, ObservedJob.of(as_if_whole(run), typical=typical), input_ratio(wanted, run))
+    return Part(job, ObservedJob.of(with_all_tasks(run), typical=typical), input_ratio(wanted, run))

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from engine.machines.transfer import notice_of
+from engine.machines.transfer import transfer_notice
 from engine.models.boe.plan import Target, WorkflowPlan
 from engine.models.log_notices import FAR, range_notices
 from engine.notices import Notice
@@ -64,7 +64,7 @@ def rate_notices(plan: WorkflowPlan, target: Target) -> list[Notice]:
 def speed_notices(plan: WorkflowPlan, target: Target) -> list[Notice]:
     """The speed of cores that were not measured."""
     found = [
-        notice_of(part.speed_on(target), target.instance)
+        transfer_notice(part.speed_on(target), target.instance)
         for part in plan.parts
         if part.observed is not None or part.job.ran_on is not None
     ]

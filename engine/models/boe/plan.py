@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from engine.batch import ClusterBatch
+from engine.caching import LruCache
 from engine.catalog import Catalog, InstanceType
 from engine.distinct import distinct_rows
 from engine.forecast import IntArray
-from engine.lazy import Recent
 from engine.machines.transfer import Speed, speed_of
 from engine.memory import default_overhead_gib
 from engine.models.boe.jobs import NodeRates, ObservedJob, catalog_rates
@@ -114,7 +114,9 @@ class WorkflowPlan:
     scheduler: str
     profile: str = "normal"
     printed: bool = False
-    _made: Recent[tuple[Activity, ...]] = field(default_factory=lambda: Recent(KEPT), repr=False)
+    _made: LruCache[tuple[Activity, ...]] = field(
+        default_factory=lambda: LruCache(KEPT), repr=False
+    )
 
     def activities(
         self, scale: float = 1.0, shuffle_partitions: int | None = None

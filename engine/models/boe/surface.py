@@ -120,7 +120,7 @@ def _interpolated(asked: AskedPlan, batch: ClusterBatch) -> FloatArray:
     if not fitting.any():
         return seconds
     logs = np.full(len(grid.slots), math.nan)
-    logs[fitting] = _logs(asked, batch, grid.taken(fitting))
+    logs[fitting] = _logs(asked, batch, grid.take(fitting))
     start = 0
     for rows, points in zip(spans, chosen, strict=True):
         own = logs[start : start + len(points)]
@@ -136,7 +136,7 @@ def _logs(asked: AskedPlan, batch: ClusterBatch, grid: Grid) -> FloatArray:
     logs = np.empty(len(grid.slots))
     makes, which = grid.makes()
     for make in range(makes):
-        alike = grid.taken(which == make)
+        alike = grid.take(which == make)
         each = max(LEAST_POINTS, POINTS // makes)
         logs[which == make] = _log_of_make(asked, batch, alike, each)
     return logs
@@ -241,7 +241,7 @@ class _Curve:
         found = np.empty(len(grid.slots))
         for start in range(0, len(found), _BLOCK):
             rows = slice(start, start + _BLOCK)
-            found[rows] = self._at(grid.taken(rows))
+            found[rows] = self._at(grid.take(rows))
         return found
 
     def _at(self, grid: Grid) -> FloatArray:

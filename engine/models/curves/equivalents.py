@@ -14,7 +14,7 @@ from engine.catalog import Catalog, InstanceType
 from engine.errors import BadInput
 from engine.forecast import FloatArray, IntArray
 from engine.machines.families import family_of, same_family
-from engine.machines.transfer import Speed, notice_of, speed_of
+from engine.machines.transfer import Speed, speed_of, transfer_notice
 from engine.models.curves.machines import MachineRuns, shape_of, vcpus_of
 from engine.notices import Notice
 
@@ -90,7 +90,7 @@ class Equivalents:
     notices: tuple[Notice | None, ...]
 
     @property
-    def slow_machines(self) -> FloatArray:
+    def machine_count(self) -> FloatArray:
         """(n,) number of machines regardless of the speed of their cores, for what does not
         depend on it."""
         return self.machines / self.speed
@@ -133,7 +133,7 @@ def equivalents(batch: ClusterBatch, measured: Sequence[MachineRuns]) -> Equival
         speed=np.where(is_member, 1.0, relative)[batch.type_index],
         log_scale=log_scale[batch.type_index],
         notices=tuple(
-            None if known else notice_of(speed, target)
+            None if known else transfer_notice(speed, target)
             for known, target, (_, speed) in zip(is_member, batch.types, pairs, strict=True)
         ),
     )

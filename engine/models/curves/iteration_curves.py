@@ -71,7 +71,7 @@ def _fits_by_count(fit_curve: FitCurve, runs: MachineRuns) -> dict[float, Fitted
     ascending."""
     fits = {}
     for count in _distinct_counts(runs.iterations):
-        same = runs.taken(np.abs(runs.iterations / count - 1.0) < SAME)
+        same = runs.take(np.abs(runs.iterations / count - 1.0) < SAME)
         if distinct_configurations(same) >= MINIMUM_CONFIGURATIONS:
             fits[count] = fit_curve(same)
     return fits

@@ -20,7 +20,7 @@ import numpy as np
 from engine.catalog import Catalog, InstanceType
 from engine.cluster import Cluster
 from engine.errors import ModelDoesNotFit
-from engine.forecast import BoolArray, FloatArray, IntArray, taken
+from engine.forecast import BoolArray, FloatArray, IntArray, take_rows
 from engine.machines.transfer import speed_of
 from engine.profile import Run
 from engine.runs.configurations import size_levels
@@ -68,8 +68,8 @@ class MachineRuns:
         rows = np.column_stack((self.machines, sizes, np.nan_to_num(self.iterations)))
         return np.unique(rows, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
 
-    def taken(self, mask: BoolArray) -> MachineRuns:
-        kept = taken(self, mask, "machines", "size", "iterations", "seconds")
+    def take(self, mask: BoolArray) -> MachineRuns:
+        kept = take_rows(self, mask, "machines", "size", "iterations", "seconds")
         return replace(kept, observed=())
 
 

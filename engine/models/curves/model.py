@@ -23,7 +23,7 @@ from engine.models.curves.fitted_curve import FittedCurve, TypeCurve
 from engine.models.curves.iteration_curves import curve_for_iterations
 from engine.models.curves.machines import MachineRuns, fittable_tables
 from engine.models.curves.measured_range import extrapolation_scale, range_notices
-from engine.models.workloads import SAME, completed, sharing_parameters
+from engine.models.workloads import SAME, sharing_parameters, with_defaults
 from engine.notices import Notice, in_order
 from engine.profile import Run
 from engine.units import format_count
@@ -151,8 +151,8 @@ class CurvesModel(FittedModel):
         return replace(self, validation=_validation_of(curves))
 
     def completed(self, workload: Workload) -> Workload:
-        """The workload with its open inputs filled in (see `workloads.completed`)."""
-        return completed(workload, self.profile)
+        """The workload with its open inputs filled in (see `workloads.with_defaults`)."""
+        return with_defaults(workload, self.profile)
 
     def curves(self, workload: Workload) -> tuple[TypeCurve, ...]:
         """The curves for a completed workload, fitted once per set of parameters.
@@ -206,7 +206,7 @@ class CurvesModel(FittedModel):
         curve = curves[int(at.family[0])]
         predicted = [
             curve.seconds(
-                at.slow_machines[index : index + 1],
+                at.machine_count[index : index + 1],
                 at.speed[index : index + 1],
                 size=run.workload.input_bytes,
                 iterations=run.workload.iterations,
@@ -296,7 +296,7 @@ class CurvesModel(FittedModel):
             rows = question.at.family == index
             machines = question.at.machines[rows]
             seconds[rows] = curve.seconds(
-                question.at.slow_machines[rows],
+                question.at.machine_count[rows],
                 question.at.speed[rows],
                 size=question.size,
                 iterations=question.workload.iterations,
@@ -319,7 +319,7 @@ class CurvesModel(FittedModel):
     def explain(self, batch: ClusterBatch, workload: Workload) -> Explanation:
         question = self._asked(batch, workload)
         phases = question.curves[int(question.at.family[0])].phases_at_speed(
-            question.at.slow_machines[:1],
+            question.at.machine_count[:1],
             question.at.speed[:1],
             size=question.size,
             iterations=question.workload.iterations,

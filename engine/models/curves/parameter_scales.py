@@ -93,7 +93,9 @@ def parameter_spread(doublings: FloatArray | float) -> FloatArray:
     return np.asarray(SPREAD_PER_PARAMETER * np.minimum(doublings, MOST_DOUBLINGS))
 
 
-def nearest(runs: Sequence[Run], wanted: Mapping[str, float]) -> tuple[dict[str, float], float]:
+def nearest_parameters(
+    runs: Sequence[Run], wanted: Mapping[str, float]
+) -> tuple[dict[str, float], float]:
     """The parameters among runs that are nearest to the wanted ones, and their distance in
     doublings over all parameters, at most `MOST_DOUBLINGS`; of equally near ones those of more
     runs.

@@ -69,7 +69,7 @@ class AveragedLaws:
         mean, variance, sides = np.empty(len(at)), np.empty(len(at)), np.empty((2, len(at)))
         for rows in _blocks(at):
             law_effects = effects[rows] @ self.effects
-            part = at.taken(rows)
+            part = at.take(rows)
             mean[rows], variance[rows], sides[:, rows] = _moments(self.laws, part, law_effects)
         return mean, variance, sides
 
@@ -86,7 +86,7 @@ class AveragedLaws:
                 iteration_counts if iteration_counts.shape[1] == 1 else iteration_counts[:, rows]
             )
             means[:, :, rows] = self.laws.mean_log_times(
-                at.taken(rows), law_effects, sizes, block_iterations
+                at.take(rows), law_effects, sizes, block_iterations
             )
         return means
 
@@ -185,10 +185,8 @@ def _representative_laws(laws: Laws, runs: Points) -> Laws:
     cliff an input meets are a slice."""
     far = Points(*(getattr(runs, entry.name).max(keepdims=True) for entry in fields(runs)))
     order = np.argsort(laws.log_times(replace(far, machines=FAR_MACHINES * far.machines))[0])
-    representatives = laws.taken(
-        order[systematic_resample(np.ones(len(laws)), ANSWERING_LAWS, 0.5)]
-    )
-    return representatives.taken(np.argsort(-representatives.threshold, kind="stable"))
+    representatives = laws.take(order[systematic_resample(np.ones(len(laws)), ANSWERING_LAWS, 0.5)])
+    return representatives.take(np.argsort(-representatives.threshold, kind="stable"))
 
 
 def _leave_one_out(

@@ -66,7 +66,7 @@ class Variances:
             within_laws, between_laws, np.concatenate([part.side_factors for part in parts], axis=1)
         )
 
-    def taken(self, indices: IntArray) -> Variances:
+    def take(self, indices: IntArray) -> Variances:
         return Variances(
             self.within_laws[:, indices], self.between_laws[indices], self.side_factors[:, indices]
         )

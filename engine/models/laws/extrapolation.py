@@ -24,7 +24,7 @@ class Extrapolation:
     machine_doublings: FloatArray
     largest_size: float
 
-    def taken(self, indices: IntArray) -> Extrapolation:
+    def take(self, indices: IntArray) -> Extrapolation:
         return Extrapolation(
             self.new_parameters[indices], self.machine_doublings[indices], self.largest_size
         )

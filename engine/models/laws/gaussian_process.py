@@ -232,7 +232,7 @@ def smooth_process(
     parts = KernelParts(
         runs.effects @ runs.effects.T, _wave_correlations(runs), runs.coordinates, lengths
     )
-    mode = NegativeLogPosterior(parts.taken(chosen), residuals[chosen]).maximum_a_posteriori()
+    mode = NegativeLogPosterior(parts.take(chosen), residuals[chosen]).maximum_a_posteriori()
     covariance = parts.covariance(mode)[0] + np.diag(mode.noise**2 * (1.0 / run_weights - 1.0))
     inverse = np.asarray(np.linalg.inv(covariance))
     return GaussianProcess(

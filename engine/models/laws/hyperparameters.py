@@ -66,7 +66,7 @@ class KernelParts:
     coordinates: FloatArray
     lengths: FloatArray
 
-    def taken(self, indices: IntArray) -> KernelParts:
+    def take(self, indices: IntArray) -> KernelParts:
         """The same for some of the runs."""
         both = np.ix_(indices, indices)
         waves = self.waves[:, indices][:, :, indices]

@@ -72,7 +72,7 @@ class Laws:
     def __len__(self) -> int:
         return int(self.parameters.shape[1])
 
-    def taken(self, indices: IntArray | slice) -> Laws:
+    def take(self, indices: IntArray | slice) -> Laws:
         if isinstance(indices, slice):
             return Laws(self.frame, self.parameters[:, indices])
         return Laws(self.frame, self.parameters.take(indices, axis=1))

@@ -22,7 +22,7 @@ from engine.models.laws.weighted_fits import WeightedFit
 from engine.profile import Run
 from engine.runs.configurations import SAME_SIZE, size_levels
 from engine.runs.run_noise import Noise
-from engine.runs.slow_runs import UnusualRun
+from engine.runs.slow_runs import SuspectedOutlier
 
 
 def with_shared_sizes(rows: Rows) -> Rows:
@@ -55,20 +55,20 @@ def unrepeated_runs(
     return tuple(None if repeated[index] else run_of[index] for index in range(len(repeated)))
 
 
-def unusual_runs(fits: Sequence[RunTimeFit], runs: Sequence[Run | None]) -> list[UnusualRun]:
+def unusual_runs(fits: Sequence[RunTimeFit], runs: Sequence[Run | None]) -> list[SuspectedOutlier]:
     """The outliers, each with the least weight that any of the fits gives it.
 
     Args:
         fits: that of all runs first, then those of some of them.
         runs: (r,) of each configuration of the first; None where there are several.
     """
-    unusual: dict[int, UnusualRun] = {}
+    unusual: dict[int, SuspectedOutlier] = {}
     for fit in fits:
         for index, configuration in enumerate(fits[0].indices_of(fit.rows).tolist()):
             run, run_weight = runs[configuration], float(fit.run_weights[index])
             least = unusual[configuration].count if configuration in unusual else 1.0
             if run is not None and fit.leave_one_out is not None and run_weight < least:
-                unusual[configuration] = UnusualRun(
+                unusual[configuration] = SuspectedOutlier(
                     run, math.exp(fit.leave_one_out.errors[index]), run_weight
                 )
     return [unusual[configuration] for configuration in sorted(unusual)]

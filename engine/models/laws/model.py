@@ -21,7 +21,7 @@ from engine.errors import ModelDoesNotFit
 from engine.forecast import BoolArray, FloatArray, Forecast, IntArray
 from engine.models.base import Explanation, FittedModel
 from engine.models.curves.machines import runs_by_type
-from engine.models.curves.parameter_scales import nearest
+from engine.models.curves.parameter_scales import nearest_parameters
 from engine.models.laws.candidate_models import pseudo_bma_weights
 from engine.models.laws.encoding import Rows, machine_types_of, rows_of
 from engine.models.laws.iterations import (
@@ -65,15 +65,21 @@ from engine.models.laws.weighted_fits import (
 from engine.models.log_notices import transferred_notice
 from engine.models.workloads import (
     SAME,
-    completed,
     incomplete_notices,
+    informative_runs,
     same_parameters,
-    telling_runs,
+    with_defaults,
 )
 from engine.notices import Notice, in_order
 from engine.profile import Profile, Run
 from engine.runs.run_noise import run_noise
-from engine.runs.slow_runs import UnusualRun, slow_notices, slow_runs, unusual_notices, without
+from engine.runs.slow_runs import (
+    SuspectedOutlier,
+    excluded_runs,
+    slow_notices,
+    unusual_notices,
+    without,
+)
 
 MOST_RUNS = 300
 """The most runs that are fitted together: those with the wanted parameters first."""
@@ -92,7 +98,7 @@ def fit_table(profile: Profile) -> TableModel:
         ModelDoesNotFit: when the runs do not tell on how many machines they ran.
     """
     model = TableModel("sparkplan", profile)
-    wanted = completed(profile.reference_workload, profile)
+    wanted = with_defaults(profile.reference_workload, profile)
     fitted = model.parameter_fit(wanted)
     validation = leave_one_out_record(fitted.fits, fitted.tables, fitted.configuration_index)
     notices = [*fit_notices(validation, fitted.tables), *incomplete_notices(profile.runs, wanted)]
@@ -116,9 +122,9 @@ class TableModel(FittedModel):
             self._fits[key] = self._fit(wanted)
         return self._fits[key]
 
-    def _fit(self, wanted: Workload, outliers: tuple[UnusualRun, ...] = ()) -> ParameterFit:
+    def _fit(self, wanted: Workload, outliers: tuple[SuspectedOutlier, ...] = ()) -> ParameterFit:
         informative = without(_informative_runs(self.profile.runs, wanted), outliers)
-        slow = slow_runs(informative)
+        slow = excluded_runs(informative)
         runs = without(informative, slow)
         tables = tuple(runs_by_type(_sample_runs(runs, wanted)))
         machine_types = tuple(machine_types_of(tables, _catalog(runs)))
@@ -138,7 +144,7 @@ class TableModel(FittedModel):
             np.mean(mixed_log_times(fits, fitted_rows, fitted_rows.type_index).scale ** 2, axis=0)
         )
         constant = {name: v for name, v in wanted.parameters.items() if name not in names}
-        nearest_values, doublings = nearest(runs, constant)
+        nearest_values, doublings = nearest_parameters(runs, constant)
         notices = (transferred_notice(runs, constant, nearest_values, doublings, what="runs"),)
         without_outliers = replace(
             self.profile, runs=without(self.profile.runs, [*slow, *outliers])
@@ -167,18 +173,18 @@ class TableModel(FittedModel):
         return self._joint_fits[key]
 
     def forecast(self, batch: ClusterBatch, workload: Workload) -> Forecast:
-        wanted = completed(workload, self.profile)
+        wanted = with_defaults(workload, self.profile)
         fitted = self.parameter_fit(wanted)
         rows, equivalents = fitted.rows(batch, wanted)
         mean, below, scale, dof = (np.full(len(batch), np.nan) for _ in range(4))
         between = np.full(len(batch), np.inf)
         known = np.flatnonzero(~np.isnan(rows.machines))
         if len(known):
-            distinct, sources, inverse = distinct_rows(rows.taken(known), equivalents.family[known])
+            distinct, sources, inverse = distinct_rows(rows.take(known), equivalents.family[known])
             predicted, gap = self._log_times(wanted, distinct, sources)
             between[known] = gap[inverse]
             narrowed = narrowed_where_measured(fitted.joint, fitted.noise, distinct, predicted)
-            log_times = narrowed.taken(inverse)
+            log_times = narrowed.take(inverse)
             mean[known], dof[known] = log_times.mean, log_times.dof
             below[known], scale[known] = log_times.scale
         added_scale = np.hypot(equivalents.log_scale, fitted.extrapolation_scale(rows, between))
@@ -210,30 +216,30 @@ class TableModel(FittedModel):
         return mixed._replace(mean=mean), gap
 
     def runs_used(self, workload: Workload) -> int:
-        return self.parameter_fit(completed(workload, self.profile)).runs
+        return self.parameter_fit(with_defaults(workload, self.profile)).runs
 
-    def unusual_runs(self, workload: Workload) -> list[UnusualRun]:
-        fitted = self.parameter_fit(completed(workload, self.profile))
+    def unusual_runs(self, workload: Workload) -> list[SuspectedOutlier]:
+        fitted = self.parameter_fit(with_defaults(workload, self.profile))
         fits = [weighted.fit for type_fits in fitted.fits for weighted in type_fits]
         return [
             *fitted.outliers,
             *unusual_runs(fits, unrepeated_runs(fitted.tables, fitted.configuration_index)),
         ]
 
-    def _unnamed_unusual_runs(self, wanted: Workload) -> list[UnusualRun]:
+    def _unnamed_unusual_runs(self, wanted: Workload) -> list[SuspectedOutlier]:
         """Unusual runs with a completed workload's parameters that `fit_notices`, which is about
         the largest run's parameters, does not name."""
         named = {id(one.run) for one in self.unusual_runs(self.profile.reference_workload)}
         return [one for one in self.unusual_runs(wanted) if id(one.run) not in named]
 
     def explain(self, batch: ClusterBatch, workload: Workload) -> Explanation:
-        wanted = completed(workload, self.profile)
+        wanted = with_defaults(workload, self.profile)
         fitted = self.parameter_fit(wanted)
         rows, equivalents = fitted.rows(batch, wanted)
         if np.isnan(rows.machines[0]):
             return Explanation()
         fit = heaviest_fit(fitted.fits[int(equivalents.family[0])])
-        candidates, counted = fit.candidates, fitted.as_counted_by(fit, rows.taken(slice(1)))
+        candidates, counted = fit.candidates, fitted.as_counted_by(fit, rows.take(slice(1)))
         parts = candidates.law.laws.phases(candidates.encoding.points(counted)).mean(axis=0)
         parts = np.where(parts < SMALLEST_PHASE, 0.0, parts)
         seconds = self.forecast(batch, workload).seconds[0] * parts / parts.sum()
@@ -241,7 +247,7 @@ class TableModel(FittedModel):
         return Explanation(phases={name: value for name, value in named if value > 0.0})
 
     def notices(self, batch: ClusterBatch, workload: Workload) -> tuple[Notice, ...]:
-        wanted = completed(workload, self.profile)
+        wanted = with_defaults(workload, self.profile)
         fitted = self.parameter_fit(wanted)
         rows, equivalents = fitted.rows(batch, wanted)
         type_fits = fitted.fits[int(equivalents.family[0])]
@@ -259,7 +265,7 @@ class TableModel(FittedModel):
         notices += range_warnings(float(rows.size[0]), fitted.tables, equivalents)
         if not np.isnan(rows.machines[0]):
             unit = fitted.tables[0].unit
-            counted = fitted.as_counted_by(fit, rows.taken(slice(1)))
+            counted = fitted.as_counted_by(fit, rows.take(slice(1)))
             notices += memory_notices(fit, counted, unit=unit, in_gib=fitted.in_gib)
         if wanted.shuffle_partitions is not None:
             text = "run times tell nothing of shuffle partitions: they change nothing here"
@@ -284,7 +290,7 @@ SAME_TIME = 1.01
 
 def _informative_runs(runs: Sequence[Run], wanted: Workload) -> list[Run]:
     """The runs that tell every input that the question depends on."""
-    informative = telling_runs(runs, wanted)
+    informative = informative_runs(runs, wanted)
     if not informative:
         names = [*wanted.parameters, *(["iterations"] if wanted.iterations is not None else [])]
         remedy = "say them in every run, or leave them out"
@@ -335,7 +341,7 @@ def _type_fits(
     rows: Rows, seconds: FloatArray, joint: RunTimeFit, of_type: BoolArray
 ) -> tuple[WeightedFit, ...]:
     """The fit of all runs, and one of the type's own runs if there are enough."""
-    picked = rows.taken(of_type)
+    picked = rows.take(of_type)
     if of_type.all() or len(np.unique(picked.configurations, axis=0)) < MINIMUM_ALONE:
         return (WeightedFit(joint, 1.0),)
     alone = fit_run_times(picked, seconds[of_type], joint.run_weights[joint.indices_of(picked)])

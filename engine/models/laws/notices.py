@@ -21,7 +21,7 @@ from engine.models.laws.run_times import RunTimeFit
 from engine.models.log_notices import THESE_PARAMETERS, TRANSFERRED_PARAMETERS
 from engine.models.workloads import in_words
 from engine.notices import Notice
-from engine.text.lists import in_a_row, listed
+from engine.text.lists import abbreviated_list, listed
 from engine.units import format_number, format_share
 
 FEW_RUNS, PRIOR_RUNS = 4, 10
@@ -133,7 +133,7 @@ def shape_notices(tables: Sequence[MachineRuns], catalog: Catalog | None) -> lis
     ]
     names = [kind.name for kind in unknown if kind]
     names += ["the runs without an instance type"] if None in unknown else []
-    these = in_a_row(names)
+    these = abbreviated_list(names)
     has = "has" if len(names) == 1 and None not in unknown else "have"
     return [
         Notice(

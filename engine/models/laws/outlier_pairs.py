@@ -17,10 +17,12 @@ from engine.models.laws.encoding import Encoding, Rows, at_least_as_hard
 from engine.models.laws.outlier_runs import outlier_posterior
 from engine.models.laws.sampling import Observations
 from engine.profile import Run
-from engine.runs.slow_runs import LEAST, UnusualRun
+from engine.runs.slow_runs import LEAST_FACTOR, SuspectedOutlier
 
 
-def slower_outliers(rows: Rows, seconds: FloatArray, runs: Sequence[Run]) -> tuple[UnusualRun, ...]:
+def slower_outliers(
+    rows: Rows, seconds: FloatArray, runs: Sequence[Run]
+) -> tuple[SuspectedOutlier, ...]:
     """The slower of each two runs of one configuration that is probably an outlier.
 
     Args:
@@ -39,7 +41,7 @@ def slower_outliers(rows: Rows, seconds: FloatArray, runs: Sequence[Run]) -> tup
     indices = np.sort(np.concatenate((np.flatnonzero(alone), faster, slower)))
     means = np.where(alone, (np.bincount(group, logs) / count)[group], logs)[indices]
     may_be_outlier = (alone & (count[group] == 1))[indices] | np.isin(indices, slower)
-    picked = rows.taken(indices)
+    picked = rows.take(indices)
     encoding = Encoding.of(picked)
     effects = encoding.inputs(picked).effects
     observations = Observations(encoding.points(picked), means - float(means.mean()), effects)
@@ -49,7 +51,7 @@ def slower_outliers(rows: Rows, seconds: FloatArray, runs: Sequence[Run]) -> tup
         return ()
     is_outlier = run_weights[np.searchsorted(indices, slower)] < 1.0
     return tuple(
-        UnusualRun(runs[late], math.exp(logs[late] - logs[early]), 0.0)
+        SuspectedOutlier(runs[late], math.exp(logs[late] - logs[early]), 0.0)
         for early, late in zip(
             faster[is_outlier].tolist(), slower[is_outlier].tolist(), strict=True
         )
@@ -63,5 +65,5 @@ def _disagreeing_pairs(
     order = np.lexsort((logs, group))
     first = np.concatenate(([0], np.cumsum(count)[:-1]))[count == 2]
     faster, slower = order[first], order[first + 1]
-    disagree = logs[slower] - logs[faster] >= math.log(LEAST)
+    disagree = logs[slower] - logs[faster] >= math.log(LEAST_FACTOR)
     return faster[disagree], slower[disagree]

@@ -28,9 +28,9 @@ from engine.models.laws.sampling import (
     normalised_weights,
     posterior,
 )
-from engine.runs.slow_runs import LEAST, MOST, ODDS, WENT_WRONG
+from engine.runs.slow_runs import LEAST_FACTOR, LEAST_ODDS, MOST_FACTOR, OUTLIER_PROBABILITY
 
-OUTLIER_THRESHOLD = ODDS / (1.0 + ODDS)
+OUTLIER_THRESHOLD = LEAST_ODDS / (1.0 + LEAST_ODDS)
 """A run is down-weighted if it is an outlier with more than this probability. Tables without
 such a run are fitted once."""
 
@@ -47,7 +47,9 @@ SUSPECTS = 6
 PASSES, WEIGHT_TOLERANCE = 4, 0.1
 """The most refits of the laws, and the change of a run weight that calls for another."""
 
-OUTLIER_LOG_FACTOR = math.log(WENT_WRONG / (1.0 - WENT_WRONG)) - math.log(math.log(MOST / LEAST))
+OUTLIER_LOG_FACTOR = math.log(OUTLIER_PROBABILITY / (1.0 - OUTLIER_PROBABILITY)) - math.log(
+    math.log(MOST_FACTOR / LEAST_FACTOR)
+)
 """Log prior odds that a run is an outlier, times the density of its log time then. Runs that were
 too fast are left alone: their data may just fit, beside a cliff."""
 
@@ -150,7 +152,7 @@ class _OutlierHypotheses:
         excess = np.where(may_be_outlier, self.errors, 0.0)
         excess[judged] = 0.0
         suspects = np.argsort(-excess)[:SUSPECTS]
-        suspects = suspects[excess[suspects] >= math.log(LEAST)]
+        suspects = suspects[excess[suspects] >= math.log(LEAST_FACTOR)]
         probabilities = np.zeros(len(may_be_outlier))
         if not len(suspects) and not len(judged):
             return probabilities
@@ -174,7 +176,7 @@ class _OutlierHypotheses:
         misfit = self.misfit - np.einsum("kd,kd->d", errors, self.weighted_residuals[indices])
         spread = NOISE_DOF * NOISE_SCALE**2 + np.maximum(misfit, 0.0)
         density = -0.5 * dof * np.log(spread) - self.draw_log_density
-        density[(errors < math.log(LEAST)).any(axis=0)] = -math.inf
+        density[(errors < math.log(LEAST_FACTOR)).any(axis=0)] = -math.inf
         largest = float(density.max())
         if largest == -math.inf:
             return largest

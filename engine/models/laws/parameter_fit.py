@@ -27,7 +27,7 @@ from engine.models.laws.run_times import RunTimeFit
 from engine.models.laws.weighted_fits import WeightedFit
 from engine.notices import Notice
 from engine.runs.run_noise import Noise
-from engine.runs.slow_runs import SlowRun, UnusualRun
+from engine.runs.slow_runs import ExcludedRun, SuspectedOutlier
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,8 +57,8 @@ class ParameterFit:
     runs_with_parameters: int
     runs: int
     configuration_index: IntArray
-    slow: tuple[SlowRun, ...]
-    outliers: tuple[UnusualRun, ...]
+    slow: tuple[ExcludedRun, ...]
+    outliers: tuple[SuspectedOutlier, ...]
     constant_doublings: float
     constant_notices: tuple[Notice, ...]
 
@@ -91,7 +91,7 @@ class ParameterFit:
         own_shape = self._in_own_shape(batch, at, measured)
         in_own_shape = own_shape[batch.type_index]
         families = self._family_indices(batch, at, measured, own_shape)
-        machines = np.where(in_own_shape, batch.nodes, at.slow_machines)
+        machines = np.where(in_own_shape, batch.nodes, at.machine_count)
         speeds = self._speeds(batch, families, measured)[batch.type_index]
         if self.in_gib:
             shapes = [target and shape_of(target, batch.catalog) for target in batch.types]
@@ -102,7 +102,7 @@ class ParameterFit:
         parameters = np.asarray([wanted.parameters[name] for name in self.names], dtype=float)
         rows = Rows(
             machines=machines,
-            cores=cores * (at.slow_machines / machines) * speeds,
+            cores=cores * (at.machine_count / machines) * speeds,
             memory=memory,
             size=np.full(n, 1.0 if size is None else size),
             iterations=np.full(n, wanted.iterations or 1.0),

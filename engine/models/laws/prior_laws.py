@@ -30,7 +30,7 @@ class PriorLaws(Laws):
     def shares(self) -> FloatArray:
         return self.unit_shares * self.frame.scales
 
-    def taken(self, indices: IntArray | slice) -> Laws:
+    def take(self, indices: IntArray | slice) -> Laws:
         if isinstance(indices, slice):
             return PriorLaws(self.frame, self.parameters[:, indices], self.unit_shares[indices])
         parameters = self.parameters.take(indices, axis=1)
@@ -47,7 +47,7 @@ def first_prior_laws(frame: ReferenceFrame, count: int, *, seed: int) -> PriorLa
 def prior_laws(frame: ReferenceFrame, count: int, *, seed: int) -> Laws:
     """The same with their shares at their scales, as plain `Laws`."""
     laws = first_prior_laws(frame, count, seed=seed)
-    return laws.taken(np.arange(len(laws)))
+    return laws.take(np.arange(len(laws)))
 
 
 @lru_cache(maxsize=2)

@@ -65,7 +65,7 @@ class ReferenceFrame:
     @classmethod
     def of(cls, runs: Points) -> ReferenceFrame:
         cores, sized = runs.machines * runs.cores, runs.with_size(float(runs.size.mean()))
-        fewest = sized.taken(cores <= (1.0 + SAME_CORES) * cores.min())
+        fewest = sized.take(cores <= (1.0 + SAME_CORES) * cores.min())
         per_input = runs.memory_per_input
         return cls(
             reference=reference_terms(fewest),

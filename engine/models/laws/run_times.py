@@ -51,7 +51,7 @@ class LogTimes(NamedTuple):
     scale: FloatArray
     dof: FloatArray
 
-    def taken(self, indices: IntArray) -> LogTimes:
+    def take(self, indices: IntArray) -> LogTimes:
         return LogTimes(*(part[..., indices] for part in self))
 
 
@@ -89,7 +89,7 @@ class RunTimeFit:
         Computed in blocks of rows, whose intermediate results stay in the CPU's cache.
         """
         starts = range(0, max(1, len(rows)), BLOCK_ROWS)
-        parts = [self._moments(rows.taken(slice(start, start + BLOCK_ROWS))) for start in starts]
+        parts = [self._moments(rows.take(slice(start, start + BLOCK_ROWS))) for start in starts]
         return LogTimes(*(np.concatenate(column, axis=-1) for column in zip(*parts, strict=True)))
 
     def _moments(self, rows: Rows) -> LogTimes:
@@ -103,10 +103,10 @@ class RunTimeFit:
             (extrapolation.machine_doublings > 0.0) & (rows.size > extrapolation.largest_size)
         )
         if both.size:
-            weights = extrapolation.taken(both).variance_weights(
+            weights = extrapolation.take(both).variance_weights(
                 rows.size[both], machines_first=True
             )
-            other, other_dof = self._scaled_variance(weights, means[:, both], variances.taken(both))
+            other, other_dof = self._scaled_variance(weights, means[:, both], variances.take(both))
             wider = other > variance[:, both]
             dof[:, both] = np.where(wider, other_dof, dof[:, both])
             variance[:, both] = np.where(wider, other, variance[:, both])
@@ -123,7 +123,7 @@ class RunTimeFit:
             at = np.flatnonzero(weight)
             if at.size:
                 validation = self.validation(question)
-                parts = variances.taken(at).on_sides(validation.weights, means[:, at])
+                parts = variances.take(at).on_sides(validation.weights, means[:, at])
                 scaled, validation_dof = validation.spread.moments(*parts)
                 variance[:, at] += weight[at] * scaled
                 dof[:, at] += weight[at] * validation_dof
@@ -151,8 +151,7 @@ class RunTimeFit:
         starts = range(0, len(rows), BLOCK_ROWS)
         parts = [np.empty((len(iterations), 0))]
         parts += [
-            self._means(rows.taken(slice(start, start + BLOCK_ROWS)), iterations)
-            for start in starts
+            self._means(rows.take(slice(start, start + BLOCK_ROWS)), iterations) for start in starts
         ]
         return np.concatenate(parts, axis=1)
 
@@ -291,9 +290,9 @@ class RunTimeFit:
 
     def _predict_fold(self, out: BoolArray) -> tuple[FloatArray, Variances]:
         """(c, k) error and variances of log time of k runs, predicted from the others."""
-        rows = self.rows.taken(~out)
+        rows = self.rows.take(~out)
         fitted, _ = CandidateModels.of(rows, self.log_seconds[~out], self.run_weights[~out])
-        _, means, variances = fitted.moments(self.rows.taken(out))
+        _, means, variances = fitted.moments(self.rows.take(out))
         return self.log_seconds[out] - means, variances
 
 
@@ -341,7 +340,7 @@ def fit_run_times(
         run_weights: (n,) as far as they are known; None for one.
     """
     first, log_seconds, repetitions, repetition_variance = _merge_repetitions(rows, np.log(seconds))
-    rows = rows.taken(first)
+    rows = rows.take(first)
     known_weights = np.ones(len(rows)) if run_weights is None else run_weights[first]
     candidates, posterior_weights = CandidateModels.of(
         rows, log_seconds, known_weights, may_be_outlier=repetitions == 1

@@ -182,8 +182,8 @@ class ScoredLaws:
     log_likelihood: FloatArray
     log_prior: FloatArray
 
-    def taken(self, indices: IntArray) -> ScoredLaws:
-        laws = self.laws.taken(indices)
+    def take(self, indices: IntArray) -> ScoredLaws:
+        laws = self.laws.take(indices)
         return ScoredLaws(laws, self.log_likelihood[indices], laws.log_prior)
 
 
@@ -200,8 +200,7 @@ class Likelihood:
         laws_per_block = max(1, TIMES_PER_BLOCK // len(self.observations))
         starts = range(0, len(laws), laws_per_block)
         return [
-            laws.taken(slice(at, at + laws_per_block)).log_times_from(self.features)
-            for at in starts
+            laws.take(slice(at, at + laws_per_block)).log_times_from(self.features) for at in starts
         ]
 
     def scored(self, laws: Laws, times: Sequence[FloatArray]) -> ScoredLaws:
@@ -218,7 +217,7 @@ class Likelihood:
             step = tempering_step(scored.log_likelihood, goal - power, EFFECTIVE_SHARE * size)
             power = goal if step == goal - power else power + step
             weights = normalised_weights(step * scored.log_likelihood)
-            scored = scored.taken(systematic_resample(weights, size, stream.offset()))
+            scored = scored.take(systematic_resample(weights, size, stream.offset()))
             for _ in range(MOVES_AT_GOAL if power == goal else MOVES):
                 scored = _metropolis_step(scored, self, power, stream.proposals())
         return scored

@@ -44,7 +44,7 @@ class Points:
     def __len__(self) -> int:
         return len(self.machines)
 
-    def taken(self, indices: IntArray | BoolArray | slice) -> Self:
+    def take(self, indices: IntArray | BoolArray | slice) -> Self:
         return type(self)(*(getattr(self, entry.name)[indices] for entry in fields(self)))
 
     def with_machines_times(self, factor: float) -> Points:

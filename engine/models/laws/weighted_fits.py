@@ -39,16 +39,16 @@ def mixed_log_times(
     joint = fits[0][0].fit
     uses_joint = np.asarray([type_fits[0].fit is joint for type_fits in significant])[sources]
     joint_index = np.cumsum(uses_joint) - 1
-    by_joint = joint.moments(rows.taken(uses_joint))
+    by_joint = joint.moments(rows.take(uses_joint))
     result = LogTimes(np.empty(len(rows)), np.empty((2, len(rows))), np.empty(len(rows)))
     for source in np.unique(sources):
         at = np.flatnonzero(sources == source)
         mixed = _mixture_moments(
             np.asarray([weighted.weight for weighted in significant[source]]),
             [
-                by_joint.taken(joint_index[at])
+                by_joint.take(joint_index[at])
                 if weighted.fit is joint
-                else weighted.fit.moments(rows.taken(at).in_own_cores)
+                else weighted.fit.moments(rows.take(at).in_own_cores)
                 for weighted in significant[source]
             ],
         )
@@ -72,7 +72,7 @@ def mixed_means(
         [[type_fits[0].fit is joint for type_fits in each] for each in significant], axis=0
     )
     by_all, by_joint = np.asarray(uses_joint)[sources], np.empty_like(result)
-    by_joint[:, by_all] = joint.means(rows.taken(by_all), iterations)
+    by_joint[:, by_all] = joint.means(rows.take(by_all), iterations)
     for number, each in enumerate(significant):
         for source in np.unique(sources):
             at = np.flatnonzero(sources == source)
@@ -80,7 +80,7 @@ def mixed_means(
                 if weighted.fit is joint:
                     mean = by_joint[number, at]
                 else:
-                    type_rows = rows.taken(at).in_own_cores
+                    type_rows = rows.take(at).in_own_cores
                     mean = weighted.fit.means(type_rows, iterations[number : number + 1])[0]
                 result[number, at] += weighted.weight * mean
             result[number, at] /= sum(weighted.weight for weighted in each[source])
@@ -106,4 +106,4 @@ def distinct_rows(rows: Rows, sources: IntArray) -> tuple[Rows, IntArray, IntArr
     """The distinct rows for each source, their sources, and the index of each row among them."""
     keys = np.column_stack((rows.configurations, sources))
     _, first, inverse = np.unique(keys, axis=0, return_index=True, return_inverse=True)
-    return rows.taken(first), sources[first], inverse.reshape(-1)
+    return rows.take(first), sources[first], inverse.reshape(-1)

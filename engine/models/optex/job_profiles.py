@@ -17,7 +17,7 @@ from engine.errors import ModelDoesNotFit
 from engine.fitting import fit_nonnegative
 from engine.forecast import FloatArray
 from engine.given_profiles import Operation, OptexProfile
-from engine.models.replay.unseen_tasks import as_if_whole, in_part_notice
+from engine.models.replay.censored_tasks import partial_stages_notice, with_all_tasks
 from engine.models.stages.job_phases import (
     Phases,
     UnitOperations,
@@ -101,7 +101,7 @@ def with_job_profiles(
     measurable = _measurable(runs)
     notices += _incomplete_log_notices(measurable)
     for run in measurable:
-        groups.setdefault(run.cluster.instance_name, []).append(as_if_whole(run))
+        groups.setdefault(run.cluster.instance_name, []).append(with_all_tasks(run))
     known = {job.instance_type for job in profile.optex}
     jobs = []
     for name, group in groups.items():
@@ -122,7 +122,7 @@ def with_job_profiles(
 def _incomplete_log_notices(runs: Sequence[Run]) -> list[Notice]:
     """Notices about runs whose end was not seen, where a job profile is measured on them."""
     found = [notice for run in runs for notice in run.notices if notice.code == "incomplete-log"]
-    return [*found, *filter(None, [in_part_notice(runs)])]
+    return [*found, *filter(None, [partial_stages_notice(runs)])]
 
 
 def _kept_profile_notice(name: str | None) -> Notice:

@@ -32,7 +32,7 @@ from engine.models.optex.representatives import (
     several_representatives_notice,
     target_runs,
 )
-from engine.models.workloads import completed
+from engine.models.workloads import with_defaults
 from engine.notices import Notice, in_order
 from engine.profile import Profile
 from engine.units import SECONDS_PER_HOUR
@@ -329,8 +329,8 @@ class OptexFitted(CurvesModel):
         counted = any(run.workload.iterations for run in self.profile.runs)
         iterative = any(job.iterative for job in self.profile.optex)
         if counted or not iterative or workload.iterations is None:
-            return completed(workload, self.profile)
-        rest = completed(replace(workload, iterations=None), self.profile)
+            return with_defaults(workload, self.profile)
+        rest = with_defaults(replace(workload, iterations=None), self.profile)
         return replace(rest, iterations=workload.iterations)
 
     def notices(self, batch: ClusterBatch, workload: Workload) -> tuple[Notice, ...]:

@@ -16,7 +16,7 @@ from engine.batch import ClusterBatch
 from engine.cluster import Workload
 from engine.errors import BadInput
 from engine.forecast import FloatArray, Forecast, IntArray
-from engine.machines.transfer import notice_of, speed_of
+from engine.machines.transfer import speed_of, transfer_notice
 from engine.models.base import Explanation, FittedModel, LeaveOneOut, Model, StageForecast
 from engine.models.curves.measured_range import span_of
 from engine.models.log_notices import chosen_notice
@@ -24,14 +24,14 @@ from engine.models.peridot.equations import Parameters
 from engine.models.peridot.references import References, find_references
 from engine.models.peridot.spread import PUBLISHED_SPREAD, Doubt, prior_spread
 from engine.models.stages.disturbance import held_up_notices, with_disturbance
-from engine.models.stages.one_machine import law_doubt, one_machine_notice
+from engine.models.stages.one_machine import one_machine_notice, shared_cores_scale
 from engine.models.stages.pauses import pause_notice
 from engine.models.workloads import (
-    completed,
-    left_aside,
     logs_of,
     same_parameters,
     sharing_parameters,
+    unused_logs_notices,
+    with_defaults,
 )
 from engine.notices import Notice, in_order
 from engine.profile import Profile, Run, completed_runs
@@ -104,7 +104,7 @@ class PeridotFitted(FittedModel):
         seconds = self.parameters.seconds(size, batch.slots, relative)
         own = self.doubt.factor * self._prior(size, batch.slots, seconds)
         runs, useful = self.references.every_run, self._useful_slots(size)
-        crowded = law_doubt(runs, batch, seconds, useful_slots=useful)
+        crowded = shared_cores_scale(runs, batch, seconds, useful_slots=useful)
         return Forecast.of(seconds, np.sqrt(own**2 + unsure**2 + crowded**2), self.doubt.dof)
 
     def runs_used(self, workload: Workload) -> int:
@@ -175,7 +175,7 @@ class PeridotFitted(FittedModel):
                 f"peridot knows nothing of iterations: the references ran {ran}",
                 remedy="leave them out, or use --model sparkplan",
             )
-        wanted = completed(workload, self.profile)
+        wanted = with_defaults(workload, self.profile)
         for name, value in wanted.parameters.items():
             if not same_parameters(reference.parameters, {name: value}):
                 raise BadInput(
@@ -237,7 +237,7 @@ class PeridotFitted(FittedModel):
     def notices(self, batch: ClusterBatch, workload: Workload) -> tuple[Notice, ...]:
         references, size = self.references, self._size(workload)
         found = [
-            notice_of(speed_of(target, references.instance, batch.catalog), target)
+            transfer_notice(speed_of(target, references.instance, batch.catalog), target)
             for target in batch.types
         ]
         known = batch.slots[batch.slots >= 1.0]
@@ -298,7 +298,7 @@ def _fit_notices(
     chosen = chosen_notice(logs, references.workload.parameters, len(references))
     found = [*(notice for run in references.runs for notice in run.notices), chosen]
     if len(completed_runs(references.runs)) == len(references):
-        found += left_aside(sharing_parameters(logs, references.workload.parameters))
+        found += unused_logs_notices(sharing_parameters(logs, references.workload.parameters))
     found += references.notices
     said = (
         *held_up_notices(references.runs),

@@ -13,7 +13,7 @@ from engine.cluster import Workload
 from engine.errors import ModelDoesNotFit
 from engine.forecast import BoolArray, FloatArray, IntArray
 from engine.models.stages.data_shape import family
-from engine.models.stages.groups import StageGroup, matched, stage_groups
+from engine.models.stages.stage_groups import StageGroup, matched_groups, stage_groups
 from engine.models.workloads import logs_of, sharing_parameters
 from engine.notices import Notice
 from engine.profile import Profile, Run, completed_runs
@@ -183,7 +183,7 @@ def _no_pair(
 
 def _side_by_side(runs: tuple[Run, ...], elsewhere: tuple[Run, ...]) -> References:
     found = [stage_groups(run) for run in runs]
-    places = matched(found)
+    places = matched_groups(found)
     _check_matching(runs, found, places)
     columns = [
         [found[row][place] for place in chosen]

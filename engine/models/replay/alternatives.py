@@ -23,21 +23,25 @@ from engine.forecast import FloatArray
 from engine.models.replay.broadcasts import records_of
 from engine.models.replay.replayed_run import Replay
 from engine.models.replay.times import REACHED, Times
-from engine.models.stages.cutting.data_flow import TREES
-from engine.models.stages.cutting.partitions import Growth
-from engine.models.stages.durations.task_times import StageShape
-from engine.models.stages.fetched_rows import time_on_rows
-from engine.models.stages.linked_stages import linked
+from engine.models.stages.durations.task_times import StageModel
+from engine.models.stages.fetched_rows import rows_shares
+from engine.models.stages.linked_stages import relinked
 from engine.models.stages.paired_inputs import pairs_power
+from engine.models.stages.partitioning.data_flow import TREE_AGGREGATIONS
+from engine.models.stages.partitioning.partitions import Growth
 
 
 def alternatives_of(replay: Replay) -> tuple[Replay, ...]:
     """The replays of a log, each under one alternative hypothesis that its stages leave open."""
-    stay = _changed(replay, lambda shape: shape.may_stay, partial(replace, growth=Growth.WORK))
-    files = _changed(replay, lambda shape: shape.may_be_files, _as_files)
-    both = _changed(replay, lambda shape: shape.pairs_open, _both_grow)
+    stay = _changed(
+        replay, lambda shape: shape.may_keep_split_count, partial(replace, growth=Growth.WORK)
+    )
+    files = _changed(replay, lambda shape: shape.may_be_whole_files, _as_files)
+    both = _changed(replay, lambda shape: shape.pairing_uncertain, _both_grow)
     one = _changed(
-        replay, lambda shape: shape.pairs_open, partial(replace, pairs_share=1.0, pairs_power=1.0)
+        replay,
+        lambda shape: shape.pairing_uncertain,
+        partial(replace, pairs_share=1.0, pairs_power=1.0),
     )
     multiplied = _changed(
         replay,
@@ -55,31 +59,33 @@ def other_cuts(replay: Replay) -> tuple[Replay, ...]:
     all executors were registered, as those with splits for fewer cores than the log's may have
     been, are split for as few cores on any cluster; files whose size no plan reports are as small
     or as large as they may be."""
-    early = _changed(replay, lambda shape: shape.early_cores is not None, _cut_early)
+    early = _changed(replay, lambda shape: shape.planning_cores is not None, _cut_early)
     small, large = (
-        _changed(replay, lambda shape: shape.files_open, partial(_of_files, place))
+        _changed(replay, lambda shape: shape.file_sizes_uncertain, partial(_of_files, place))
         for place in (0, 1)
     )
     return tuple(other for other in (early, small, large) if other is not None)
 
 
-def _both_grow(shape: StageShape) -> StageShape:
+def _both_grow(shape: StageModel) -> StageModel:
     return replace(shape, pairs_share=1.0, pairs_power=pairs_power(shape.stage))
 
 
-def _as_files(shape: StageShape) -> StageShape:
+def _as_files(shape: StageModel) -> StageModel:
     return replace(shape, law=replace(shape.law, partitions=1.0))
 
 
-def groups_open(shape: StageShape) -> bool:
+def groups_open(shape: StageModel) -> bool:
     """Whether a stage whose groups seem to be fixed may still read more with a larger input: the
     groups are inferred from the tasks of one log, and a larger input may be one of more shops, not
     of more days. Tree aggregations have as many aggregates as tasks, whatever the input."""
-    of_a_tree = bool(shape.stage.operations) and TREES.issuperset(shape.stage.operations)
+    of_a_tree = bool(shape.stage.operations) and TREE_AGGREGATIONS.issuperset(
+        shape.stage.operations
+    )
     return shape.growing is not None and shape.law.cut is None and not of_a_tree
 
 
-def multiplied_share(replay: Replay, shape: StageShape) -> float:
+def multiplied_share(replay: Replay, shape: StageModel) -> float:
     """The share of a join's output rows in excess of the rows of both its inputs.
 
     Keys repeat on both sides then, and with no more keys the output grows like pairs, with the
@@ -95,19 +101,19 @@ def multiplied_share(replay: Replay, shape: StageShape) -> float:
     return max(0.0, 1.0 - read / output) if streamed > 0.0 and output > 0.0 else 0.0
 
 
-def _cut_early(shape: StageShape) -> StageShape:
-    rule = replace(shape.partitioning, scanned_for=shape.early_cores)
+def _cut_early(shape: StageModel) -> StageModel:
+    rule = replace(shape.partitioning, min_scan_partitions=shape.planning_cores)
     return replace(shape, partitioning=rule)
 
 
-def _of_files(place: int, shape: StageShape) -> StageShape:
+def _of_files(place: int, shape: StageModel) -> StageModel:
     return replace(shape, unplanned=shape.unplanned and shape.unplanned.others[place])
 
 
 def _other_driver(replay: Replay) -> tuple[Replay, ...]:
     """The replays with the low and the high end of the interval of the driver time that goes to
     fetched rows, where no other log shows how that grows."""
-    shares = time_on_rows(replay.run, replay.graph, replay.shapes)
+    shares = rows_shares(replay.run, replay.graph, replay.shapes)
     if not shares or replay.driver_growth:
         return ()
     low, high = ({p: getattr(s, end) for p, s in shares.items()} for end in ("low", "high"))
@@ -116,15 +122,15 @@ def _other_driver(replay: Replay) -> tuple[Replay, ...]:
 
 def _changed(
     replay: Replay,
-    is_open: Callable[[StageShape], bool],
-    other: Callable[[StageShape], StageShape],
+    is_open: Callable[[StageModel], bool],
+    other: Callable[[StageModel], StageModel],
 ) -> Replay | None:
     """The replay with its open stages changed, and with them the stages that have the same
     partitions; None where no stage is open."""
     if not any(map(is_open, replay.shapes)):
         return None
     shapes = [other(shape) if is_open(shape) else shape for shape in replay.shapes]
-    return replace(replay, shapes=tuple(linked(shapes))).fresh()
+    return replace(replay, shapes=tuple(relinked(shapes))).fresh()
 
 
 def reaching(assumed: Times, others: Sequence[Times]) -> FloatArray:

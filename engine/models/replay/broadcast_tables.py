@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from engine.models.stages.durations.task_times import StageShape
+from engine.models.stages.durations.task_times import StageModel
 from engine.stage_run import StageRun, total_of
 
 MADE = "BroadcastExchange"
@@ -54,9 +54,9 @@ class Table:
         shuffled: whether both sides of its joins were shuffled before one was broadcast.
     """
 
-    made: StageShape
+    made: StageModel
     size: TableSize
-    source: StageShape
+    source: StageModel
     shuffled: bool
 
     @property
@@ -75,7 +75,7 @@ class Table:
         return 1.0 - SORTED_SHARE if self.planned and small else 1.0
 
 
-def tables(shapes: Sequence[StageShape], limit: float) -> list[Table]:
+def tables(shapes: Sequence[StageModel], limit: float) -> list[Table]:
     """Those that the stages of a log broadcast, but for what is beyond a limit already: that was
     asked for by a hint, or cut down by a filter. Without adaptive execution only who joins a table
     tells that it is broadcast."""
@@ -90,7 +90,7 @@ def tables(shapes: Sequence[StageShape], limit: float) -> list[Table]:
 
 
 def _table(
-    shape: StageShape, joiners: Sequence[StageRun], by_id: Mapping[int, StageShape], limit: float
+    shape: StageModel, joiners: Sequence[StageRun], by_id: Mapping[int, StageModel], limit: float
 ) -> Table:
     source = _scan_below(shape, by_id) if _is_planned(shape.stage, joiners) else None
     counted = None if source else _shuffled_bytes(shape.stage, joiners)
@@ -108,7 +108,7 @@ def _is_planned(stage: StageRun, joiners: Sequence[StageRun]) -> bool:
     return own and bool(joiners) and not any(total_of(s.shuffle_read_bytes) for s in joiners)
 
 
-def _scan_below(shape: StageShape, by_id: Mapping[int, StageShape]) -> StageShape | None:
+def _scan_below(shape: StageModel, by_id: Mapping[int, StageModel]) -> StageModel | None:
     """The scan of files that the rows of a stage come from, however often they were shuffled on the
     way; None where they come from others too. Of a join Spark takes the product of both sides: what
     comes of one was asked for by a hint, or its sides are tiny."""

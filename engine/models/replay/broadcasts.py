@@ -22,8 +22,8 @@ from engine.forecast import FloatArray
 from engine.models.replay.broadcast_tables import Table, tables
 from engine.models.replay.replayed_run import Replay
 from engine.models.replay.times import Times
-from engine.models.stages.cutting.partitions import configured_number
-from engine.models.stages.durations.task_times import StageShape
+from engine.models.stages.durations.task_times import StageModel
+from engine.models.stages.partitioning.partitions import configured_number
 from engine.notices import Notice
 from engine.runs.stage_labels import numbered_label
 from engine.stage_run import StageRun, total_of
@@ -72,7 +72,7 @@ class OutgrownBroadcast:
     growth: float
     share: float
     probable: bool
-    joined: tuple[tuple[StageShape, float | None], ...]
+    joined: tuple[tuple[StageModel, float | None], ...]
     partitions: int
     stretch: float
 
@@ -85,7 +85,7 @@ class OutgrownBroadcast:
         return added
 
     def _added(
-        self, shape: StageShape, met: float | None, ratio: float, slots: FloatArray
+        self, shape: StageModel, met: float | None, ratio: float, slots: FloatArray
     ) -> FloatArray:
         """(n,) seconds that one join adds, with the number of coalesced shuffle partitions that
         adaptive execution makes of its size."""
@@ -151,11 +151,11 @@ def outgrown(
 
 
 def _joined_with(
-    shapes: Sequence[StageShape], table: int
-) -> tuple[tuple[StageShape, float | None], ...]:
+    shapes: Sequence[StageModel], table: int
+) -> tuple[tuple[StageModel, float | None], ...]:
     """The stages that join their rows with the table of stage id `table`, once per join, and the
     number of their rows that reached the join (None where unknown)."""
-    joined: list[tuple[StageShape, float | None]] = []
+    joined: list[tuple[StageModel, float | None]] = []
     for shape in shapes:
         stage = shape.stage
         met = stage.joined_records or (None,) * len(stage.joined_broadcasts)
@@ -208,7 +208,7 @@ def most_shared(replay: Replay, ratio: float, shuffle_partitions: int | None) ->
     return max((one.partitions for one in found if one.joined), default=0)
 
 
-def convertible_joins(replay: Replay, ratio: float) -> list[StageShape]:
+def convertible_joins(replay: Replay, ratio: float) -> list[StageModel]:
     """The sort-merge join stages that adaptive execution may convert to broadcast joins at `ratio`
     times the input: one side, larger in the log, shrinks below the threshold."""
     most = _conversion_threshold(replay)
@@ -223,7 +223,7 @@ def _conversion_threshold(replay: Replay) -> int | None:
     return _limit(config, ADAPTIVE_THRESHOLD if ADAPTIVE_THRESHOLD in config else THRESHOLD)
 
 
-def _convertible_bytes(shape: StageShape, ratio: float, most: float) -> list[float]:
+def _convertible_bytes(shape: StageModel, ratio: float, most: float) -> list[float]:
     """Sizes in the log of a stage's merged tables that shrink below the threshold `most`."""
     return [size for size in shape.stage.merged_bytes if size > most >= size * shape.data(ratio)]
 

@@ -13,10 +13,10 @@ import numpy as np
 
 from engine.forecast import FloatArray, IntArray
 from engine.models.stages.application_graph import ApplicationGraph, ran_alone
-from engine.models.stages.cutting.partitions import Scaled
-from engine.models.stages.durations.launch_order import LONGEST_FIRST, turned
-from engine.models.stages.durations.task_times import StageShape
+from engine.models.stages.durations.launch_order import LONGEST_FIRST, rotated
+from engine.models.stages.durations.task_times import StageModel
 from engine.models.stages.locality import Locality
+from engine.models.stages.partitioning.partitions import ScaledStage
 from engine.models.stages.slots_over_time import (
     came_and_went,
     end_of_tasks,
@@ -24,8 +24,8 @@ from engine.models.stages.slots_over_time import (
     stage_slots,
 )
 from engine.profile import Run
-from engine.runs.unused_slots import unused_met
-from engine.scheduling.launch_orders import ORDERS, TURNED_TASKS, LaunchOrder, luck_of
+from engine.runs.unused_slots import tasks_on_unused_slots
+from engine.scheduling.launch_orders import MOST_SHIFTED_TASKS, ORDERS, LaunchOrder, order_z_score
 from engine.scheduling.waves import Tasks
 from engine.stage_run import StageRun
 
@@ -48,7 +48,7 @@ class Calibration(NamedTuple):
 
 
 def calibrated(
-    run: Run, graph: ApplicationGraph, shapes: Sequence[StageShape], *, executor_slots: int
+    run: Run, graph: ApplicationGraph, shapes: Sequence[StageModel], *, executor_slots: int
 ) -> Calibration:
     """Calibrates launch order and dispatch delay on the stages of a run that ran alone.
 
@@ -59,7 +59,7 @@ def calibrated(
     idle, rotation, waste = np.zeros((3, len(shapes)))
     vain = seconds_in_vain(run.stages)
     alone, tasks = ran_alone(run.stages), [shape.stage.tasks for shape in shapes]
-    met = unused_met(
+    met = tasks_on_unused_slots(
         starts,
         tasks,
         slots,
@@ -72,12 +72,14 @@ def calibrated(
             cold, in_vain = int(met[place]), float(vain[place])
             fitted = _fitted(run, shape, float(starts[place]), cold=cold, vain_seconds=in_vain)
             idle[place], rotation[place], waste[place] = fitted
-    orders = known_orders(shapes, dispatch_seconds=idle, rotation=rotation, unused_met=met)
+    orders = known_orders(
+        shapes, dispatch_seconds=idle, rotation=rotation, tasks_on_unused_slots=met
+    )
     return Calibration(idle, rotation, waste, orders)
 
 
 def _fitted(
-    run: Run, shape: StageShape, start: float, *, cold: int, vain_seconds: float
+    run: Run, shape: StageModel, start: float, *, cold: int, vain_seconds: float
 ) -> tuple[float, float, float]:
     """Idle time per task, turn of the launch order and work done in vain (as far as it
     lengthened the stage) that come closest to a stage's time.
@@ -92,15 +94,15 @@ def _fitted(
     observed = stage.completed_seconds - start
     had = stage_slots(run.slot_steps, start, stage.completed_seconds, run.cluster.slots or 0)
     lanes = max(1, len(had.added_seconds) // stage.task_cpus)
-    alike = Scaled(stage.tasks, 1.0)
+    alike = ScaledStage(stage.tasks, 1.0)
     best, best_turn, taken = math.inf, 0.0, np.empty(0)
     # Where a replay takes the one order of so many tasks, half of the turns tell enough of it.
-    turns = TURNS if stage.tasks <= TURNED_TASKS else TURNS[::2]
+    turns = TURNS if stage.tasks <= MOST_SHIFTED_TASKS else TURNS[::2]
     turns = turns if stage.tasks > lanes else turns[:1]
     tasks = shape.tasks(alike, dispatch_seconds=0.0, rotation=0.0)
     warm, first = tasks.seconds, tasks.cold_seconds
     for turn in turns:
-        met = Tasks(turned(warm, turn), None if first is None else turned(first, turn))
+        met = Tasks(rotated(warm, turn), None if first is None else rotated(first, turn))
         order = met.on(cold)
         ended = end_of_tasks(order, had, stage.task_cpus)
         if abs(ended - observed) < abs(best - observed):
@@ -131,11 +133,11 @@ def seconds_in_vain(stages: Sequence[StageRun]) -> FloatArray:
 
 
 def known_orders(
-    shapes: Sequence[StageShape],
+    shapes: Sequence[StageModel],
     *,
     dispatch_seconds: FloatArray,
     rotation: FloatArray,
-    unused_met: IntArray,
+    tasks_on_unused_slots: IntArray,
 ) -> tuple[LaunchOrder, ...]:
     """(s,) the orders of the stages of a log on the slots that they had.
 
@@ -143,22 +145,22 @@ def known_orders(
         dispatch_seconds, rotation: (s,) as in `Replay`.
         unused_met: (s,) their tasks on slots that never ran one.
     """
-    columns = zip(shapes, dispatch_seconds, rotation, unused_met, strict=True)
+    columns = zip(shapes, dispatch_seconds, rotation, tasks_on_unused_slots, strict=True)
     return tuple(
         _order(shape, float(idle), float(turn), int(met)) for shape, idle, turn, met in columns
     )
 
 
-def _order(shape: StageShape, idle: float, turn: float, met: int) -> LaunchOrder:
+def _order(shape: StageModel, idle: float, turn: float, met: int) -> LaunchOrder:
     """That of a stage whose tasks are turned so far on its own slots."""
     by = 0.0 if turn == LONGEST_FIRST else turn
-    if shape.stage.tasks > TURNED_TASKS:
+    if shape.stage.tasks > MOST_SHIFTED_TASKS:
         return LaunchOrder(by)
     return LaunchOrder(by, partial(_luck, shape, idle=idle, rotation=turn, met=met, turn=by))
 
 
-def _luck(shape: StageShape, *, idle: float, rotation: float, met: int, turn: float) -> float:
-    alike = Scaled(shape.stage.tasks, 1.0)
+def _luck(shape: StageModel, *, idle: float, rotation: float, met: int, turn: float) -> float:
+    alike = ScaledStage(shape.stage.tasks, 1.0)
     tasks = shape.tasks(alike, dispatch_seconds=idle, rotation=rotation)
     lanes = max(1, shape.ran_on // shape.stage.task_cpus)
-    return luck_of(tasks, lanes, unused=met, turn=turn)
+    return order_z_score(tasks, lanes, unused=met, turn=turn)

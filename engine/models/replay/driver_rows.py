@@ -4,8 +4,8 @@ job which fetches too many."""
 from __future__ import annotations
 
 from engine.models.replay.replayed_run import Replay
-from engine.models.stages.cutting.partitions import configured_number
 from engine.models.stages.fetched_rows import rows_by_stage, sends_more
+from engine.models.stages.partitioning.partitions import configured_number
 from engine.notices import Notice
 from engine.runs.stage_labels import numbered_label
 from engine.units import GIB, format_bytes, format_seconds, format_share

@@ -16,8 +16,8 @@ import numpy as np
 from engine.batch import ClusterBatch
 from engine.forecast import FloatArray
 from engine.machines.hardware_threads import (
-    counted_notice,
-    seconds_of_busy,
+    density_factor_notice,
+    relative_time_at_load,
     tasks_per_vcpu,
     threads_per_core,
 )
@@ -97,7 +97,7 @@ class FilledNodes:
         by_score = speed_of(target, self.run.cluster.instance, batch.catalog).relative
         times = by_score / float(self.speeds(batch)[0][0])
         slots = float(batch.slots[0] / batch.nodes[0])
-        return counted_notice(self.run, target, slots_per_node=slots, times=times)
+        return density_factor_notice(self.run, target, slots_per_node=slots, times=times)
 
     def _lasting(self, after: FloatArray, threads: FloatArray) -> tuple[FloatArray, FloatArray]:
         """(n,) log of how many times as long tasks last on nodes with `after` tasks per vCPU as on
@@ -115,9 +115,9 @@ class FilledNodes:
         return np.where(lasting > 0.0, IDLE, 1.0) * lasting, unsure
 
     def _seconds(self, tasks: FloatArray, threads: FloatArray) -> FloatArray:
-        """`seconds_of_busy` with so many tasks per vCPU."""
+        """`relative_time_at_load` with so many tasks per vCPU."""
         busy = np.minimum(1.0, np.round(tasks, _DIGITS) * self._computing[0])
-        return seconds_of_busy(busy, threads.astype(float))
+        return relative_time_at_load(busy, threads.astype(float))
 
 
 def _computing_share(stage: StageRun) -> float | None:

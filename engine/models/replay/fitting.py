@@ -8,18 +8,22 @@ from dataclasses import replace
 import numpy as np
 
 from engine.errors import ModelDoesNotFit
-from engine.models.log_notices import corrections
+from engine.models.log_notices import damped_bias
+from engine.models.replay.censored_tasks import (
+    as_far_as_seen,
+    unseen_log_scale,
+    with_tasks_under_way,
+)
 from engine.models.replay.log_pairs import LogPairs
 from engine.models.replay.memory.cliffs_of_logs import cliffs_of
 from engine.models.replay.memory.spilling import spilling_stages
 from engine.models.replay.model import ReplayModel
 from engine.models.replay.notices import fit_notices, waste_spread
-from engine.models.replay.priors import NOISE, PRIOR_DOF, at_least
+from engine.models.replay.priors import LOG_NOISE, PRIOR_DOF, with_least_scale
 from engine.models.replay.replayed_run import Replay
-from engine.models.replay.unseen_tasks import as_far_as_seen, unseen_spread, with_tasks_under_way
-from engine.models.replay.which_runs import replayable, representatives
+from engine.models.replay.run_selection import replayable_runs, representative_runs
 from engine.models.stages.disturbance import disturbance_spread, machine_spread
-from engine.models.workloads import left_aside, logs_of
+from engine.models.workloads import logs_of, unused_logs_notices
 from engine.profile import Profile
 from engine.runs.configurations import repetition_spread
 
@@ -31,8 +35,8 @@ def fit_replays(profile: Profile) -> ReplayModel:
         ModelDoesNotFit: when no run tells both its stages and its slots.
     """
     logs = logs_of(profile.runs)
-    runs = replayable(logs)
-    chosen = representatives(runs)
+    runs = replayable_runs(logs)
+    chosen = representative_runs(runs)
     if not chosen:
         raise ModelDoesNotFit(
             "no run tells both its stages and how many tasks it ran at once",
@@ -40,15 +44,15 @@ def fit_replays(profile: Profile) -> ReplayModel:
         )
     replays = tuple(Replay.of(with_tasks_under_way(run)) for run in chosen)
     log_errors = np.asarray([_log_error(replay) for replay in replays])
-    bias = corrections(log_errors)
+    bias = damped_bias(log_errors)
     cliffs = cliffs_of(replays)
     pairs = LogPairs.of(replays, cliffs, bias)
     trained = pairs.trained(np.ones(len(replays), dtype=bool))
     disturbance = disturbance_spread(chosen)
-    expected = math.hypot(NOISE, float(np.max(np.abs(log_errors))) / 2.0, disturbance)
+    expected = math.hypot(LOG_NOISE, float(np.max(np.abs(log_errors))) / 2.0, disturbance)
     left_out = pairs.left_out(expected)
     least = max(disturbance, repetition_spread(runs))
-    log_scale, dof = at_least(least, left_out.factor * expected, PRIOR_DOF)
+    log_scale, dof = with_least_scale(least, left_out.factor * expected, PRIOR_DOF)
     return ReplayModel(
         "sparkplan",
         profile,
@@ -60,11 +64,11 @@ def fit_replays(profile: Profile) -> ReplayModel:
         spilling=tuple(spilling_stages(replay) for replay in trained.values()),
         bias=bias,
         covariance=pairs.covariance(),
-        log_scale=math.hypot(log_scale, waste_spread(replays), max(map(unseen_spread, chosen))),
+        log_scale=math.hypot(log_scale, waste_spread(replays), max(map(unseen_log_scale, chosen))),
         factor=left_out.factor,
         dof=dof,
         machine_scale=machine_spread(chosen),
-        fit_notices=(*left_aside(logs), *fit_notices(replays, log_errors)),
+        fit_notices=(*unused_logs_notices(logs), *fit_notices(replays, log_errors)),
         validation=left_out.validation,
     )
 

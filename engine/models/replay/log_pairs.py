@@ -18,21 +18,21 @@ import numpy as np
 from engine.forecast import BoolArray, FloatArray, IntArray
 from engine.models.base import LeaveOneOut
 from engine.models.replay.broadcasts import other_plan
+from engine.models.replay.censored_tasks import seen_in_part
 from engine.models.replay.memory.cliffs_of_logs import incomparable_readers
 from engine.models.replay.memory.memory_cliff import MemoryCliff
 from engine.models.replay.outcome import Replayed
 from engine.models.replay.priors import (
     ERROR_PER_DOUBLING_INPUT,
     ERROR_PER_DOUBLING_SLOTS,
-    NOISE,
+    LOG_NOISE,
     NOISE_SECONDS,
-    ratio_of,
+    size_ratio,
     sure_share,
 )
 from engine.models.replay.replayed_run import Replay
 from engine.models.replay.stage_laws import PairFit, pair_fit, with_laws
 from engine.models.replay.times import REACHED, Times
-from engine.models.replay.unseen_tasks import seen_in_part
 from engine.models.stages.one_machine import (
     SharedCores,
     crowding,
@@ -110,7 +110,7 @@ class LogPairs:
         r = len(replays)
         doublings = np.zeros((r, r, 2))
         for i, j in permutations(range(r), 2):
-            ratio = ratio_of(replays[j].run.workload, replays[i].run)
+            ratio = size_ratio(replays[j].run.workload, replays[i].run)
             slots = replays[j].slots / replays[i].slots
             doublings[i, j] = math.log2(slots), math.log2(ratio)
         fits = tuple(
@@ -184,7 +184,7 @@ class LogPairs:
         runs = [self.replays[i].run for i in np.flatnonzero(training)]
         cores = SharedCores.of(runs)
         for i, replay in self.trained(training).items():
-            ratio = ratio_of(left_out.run.workload, replay.run)
+            ratio = size_ratio(left_out.run.workload, replay.run)
             speed, speed_scale = replay.nodes.speed_on(left_out.run)
             outcome = replay.replayed(left_out.slots, ratio=ratio, speed=speed)
             driver_share = outcome.driver_seconds / outcome.seconds
@@ -196,7 +196,9 @@ class LogPairs:
             scales.append(math.hypot(speed_scale, cores.doubt(crowded), REACHED * open_plan))
         repeated = times_run(self.groups[training])
         log_scales, far = np.asarray(scales), self.doublings[training, j]
-        weights = weights_of(far[:, None, :], log_scales[:, None], repeated=repeated)[:, 0]
+        weights = inverse_variance_weights(far[:, None, :], log_scales[:, None], repeated=repeated)[
+            :, 0
+        ]
         seconds = math.exp(float(weights @ np.asarray(log_seconds)))
         mean_away = weights @ np.asarray(away)
         variance = observed_scale**2 + float(mean_away @ self.covariance(training) @ mean_away)
@@ -214,7 +216,7 @@ def _other_plan(
     return float(plan.factor[0]), float(plan.open[0])
 
 
-def weights_of(
+def inverse_variance_weights(
     doublings: FloatArray, doubts: FloatArray | None = None, *, repeated: IntArray | None = None
 ) -> FloatArray:
     """(r, n) inverse-variance weights of r logs for n targets; they add up to 1 over the logs.
@@ -235,5 +237,5 @@ def weights_of(
         away = away + doubts**2
     if repeated is not None:
         away = away * repeated[:, None]
-    weights = 1.0 / (NOISE**2 + away)
+    weights = 1.0 / (LOG_NOISE**2 + away)
     return np.asarray(weights / weights.sum(axis=0))

@@ -1,6 +1,6 @@
 """Cache of the mean times of logs on a grid of clusters, for the next step of a slider.
 
-A prediction for one input depends on a path of inputs (`held_answers.py`), most of which the last
+A prediction for one input depends on a path of inputs (`monotone_times.py`), most of which the last
 step had as well: their times on half a million clusters need not be computed once more.
 """
 
@@ -10,8 +10,8 @@ from collections.abc import Callable, Hashable
 from typing import Any, NamedTuple
 
 from engine.batch import ClusterBatch
+from engine.caching import LruCache
 from engine.forecast import FloatArray
-from engine.lazy import Recent
 
 FEWEST_CLUSTERS = 2_048
 """Smaller batches are not cached: single clusters come in between, and are quick to compute."""
@@ -41,7 +41,7 @@ class MeanTimesCache:
     process starts empty."""
 
     def __init__(self) -> None:
-        self._by_grid: tuple[tuple[ClusterBatch, Recent[MeanTimes]], ...] = ()
+        self._by_grid: tuple[tuple[ClusterBatch, LruCache[MeanTimes]], ...] = ()
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), ()
@@ -52,8 +52,8 @@ class MeanTimesCache:
         """The mean times of a workload on a batch, computed where they are not cached."""
         if len(batch) < FEWEST_CLUSTERS:
             return compute()
-        same = [entry for entry in self._by_grid if entry[0].same_as(batch)]
-        grid = same[0] if same else (batch, Recent[MeanTimes](CACHED_WORKLOADS))
+        same = [entry for entry in self._by_grid if entry[0].equals(batch)]
+        grid = same[0] if same else (batch, LruCache[MeanTimes](CACHED_WORKLOADS))
         others = tuple(entry for entry in self._by_grid if entry is not grid)
         self._by_grid = (grid, *others)[:CACHED_GRIDS]
         return grid[1].get(workload_key, compute)

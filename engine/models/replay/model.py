@@ -11,16 +11,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
 from engine.batch import ClusterBatch
+from engine.caching import LruCache
 from engine.catalog import Catalog, InstanceType
 from engine.cluster import Workload
 from engine.forecast import FloatArray, Forecast, IntArray
-from engine.lazy import Recent
-from engine.machines.transfer import notice_of, speed_of
+from engine.machines.transfer import speed_of, transfer_notice
 from engine.models.base import Explanation, FittedModel
 from engine.models.log_notices import range_notices
 from engine.models.replay.alternatives import alternatives_of, other_cuts, reaching
@@ -32,8 +32,7 @@ from engine.models.replay.broadcasts import (
     other_plan,
 )
 from engine.models.replay.driver_rows import result_notice, rows_notice
-from engine.models.replay.held_answers import monotone_with_memory
-from engine.models.replay.log_answers import LogForecasts, doublings
+from engine.models.replay.log_forecasts import LogForecasts, log2_distances
 from engine.models.replay.mean_times_cache import MeanTimes, MeanTimesCache
 from engine.models.replay.memory.cliffs_of_logs import saturated_caches
 from engine.models.replay.memory.memory_cliff import MemoryCliff
@@ -43,6 +42,7 @@ from engine.models.replay.memory.memory_report import (
     spill_notices,
 )
 from engine.models.replay.memory.spilling import SpillingStage, TaskMemory, spill_seconds
+from engine.models.replay.monotone_times import monotone_with_memory
 from engine.models.replay.notices import (
     groups_notice,
     iteration_notices,
@@ -51,7 +51,7 @@ from engine.models.replay.notices import (
     small_tables_notice,
 )
 from engine.models.replay.outcome import Replayed
-from engine.models.replay.priors import NOISE, NOISE_SECONDS, PRIOR_DOF, ratio_of, sure_share
+from engine.models.replay.priors import LOG_NOISE, NOISE_SECONDS, PRIOR_DOF, size_ratio, sure_share
 from engine.models.replay.replayed_run import Replay
 from engine.models.replay.report import (
     Useful,
@@ -69,9 +69,9 @@ from engine.models.replay.times import (
     inputs_to,
     steps_to,
 )
-from engine.models.stages.one_machine import SharedCores, of_batch, one_machine_notice
+from engine.models.stages.one_machine import SharedCores, crowding_of_batch, one_machine_notice
 from engine.models.stages.pauses import long_pauses
-from engine.models.workloads import completed
+from engine.models.workloads import with_defaults
 from engine.notices import Notice, in_order
 from engine.runs.configurations import configurations, times_run
 
@@ -97,19 +97,19 @@ class ReplayModel(FittedModel):
     spilling: tuple[tuple[SpillingStage, ...], ...]
     bias: FloatArray
     covariance: FloatArray
-    log_scale: float = NOISE
+    log_scale: float = LOG_NOISE
     factor: float = 1.0
     dof: float = PRIOR_DOF
     machine_scale: float = 0.0
-    _times: Recent[ReplayTimes] = field(default_factory=lambda: Recent(KEPT_TIMES), repr=False)
+    _times: LruCache[ReplayTimes] = field(default_factory=lambda: LruCache(KEPT_TIMES), repr=False)
     _mean_times: MeanTimesCache = field(default_factory=MeanTimesCache, repr=False)
-    _explained: Recent[Replayed] = field(default_factory=lambda: Recent(1), repr=False)
+    _explained: LruCache[Replayed] = field(default_factory=lambda: LruCache(1), repr=False)
 
     def forecast(self, batch: ClusterBatch, workload: Workload) -> Forecast:
-        wanted = completed(workload, self.profile)
+        wanted = with_defaults(workload, self.profile)
         roomy = saturated_caches(self.cliffs, batch, self._path_workloads(wanted))
         own, like = batch.alike(self._most_useful(wanted), roomy)
-        return self._forecast(batch.taken(own), wanted).taken(like)
+        return self._forecast(batch.take(own), wanted).take(like)
 
     def runs_used(self, workload: Workload) -> int:
         return len(self.replays)
@@ -141,13 +141,13 @@ class ReplayModel(FittedModel):
         slots, log_seconds, memory, away, error_shares = batch.slots, [], [], [], []
         log_scales, least_scales = [], []
         for index, replay in enumerate(self.replays):
-            ratio, partitions = ratio_of(wanted, replay.run), wanted.shuffle_partitions
+            ratio, partitions = size_ratio(wanted, replay.run), wanted.shuffle_partitions
             replayed = self._replayed(replay, wanted)
             relative, speed_scale = replay.nodes.speeds(batch)
             times = replayed.at(slots, relative)
-            away.append(doublings(replayed.slots_in_doubt(slots) / replay.slots, ratio))
+            away.append(log2_distances(replayed.slots_in_doubt(slots) / replay.slots, ratio))
             task_share = 1.0 - times.driver_seconds / times.seconds
-            crowded = task_share * of_batch(batch, away[-1][:, 0])
+            crowded = task_share * crowding_of_batch(batch, away[-1][:, 0])
             scale = np.hypot(speed_scale, self._shared_cores.doubt(crowded))
             requested = doubt_of_asked(replayed, times, slots, relative, replay.slots)
             log_scales.append(np.hypot(scale, requested))
@@ -198,7 +198,7 @@ class ReplayModel(FittedModel):
             max(replay.most_useful_slots(step, partitions), most_shared(replay, step, partitions))
             for replay in self.replays
             for at in self._path_workloads(wanted)
-            for step in steps_to(ratio_of(at, replay.run))[0]
+            for step in steps_to(size_ratio(at, replay.run))[0]
         )
         return float(max(*useful, *(replay.slots for replay in self.replays)))
 
@@ -232,7 +232,7 @@ class ReplayModel(FittedModel):
         change a replay's time."""
         cliff, spilling = self.cliffs[place], self.spilling[place]
         run, shuffle_partitions = self.replays[place].run, wanted.shuffle_partitions
-        ratio, added = ratio_of(wanted, run), np.zeros(len(batch))
+        ratio, added = size_ratio(wanted, run), np.zeros(len(batch))
         hit_factor = np.ones(len(batch))
         if cliff is not None:
             share = cliff.fitting_share(batch, ratio, shuffle_partitions)
@@ -249,7 +249,7 @@ class ReplayModel(FittedModel):
 
     def _replayed(self, replay: Replay, wanted: Workload) -> ReplayTimes | BetweenInputs:
         """The times of a replay for an input, cached; interpolated between two replayed inputs."""
-        steps, share = steps_to(ratio_of(wanted, replay.run))
+        steps, share = steps_to(size_ratio(wanted, replay.run))
         times: ReplayTimes | None = None
         for ratio in steps:
             before, times = times, self._step(replay, ratio, wanted.shuffle_partitions, times)
@@ -268,7 +268,7 @@ class ReplayModel(FittedModel):
         """The log nearest to the question in doublings; of equally near ones the longest."""
 
         def distance(replay: Replay) -> tuple[float, float]:
-            ratio = ratio_of(wanted, replay.run)
+            ratio = size_ratio(wanted, replay.run)
             away = abs(math.log2(slots / replay.slots)) + abs(math.log2(ratio))
             return away, -replay.run.seconds
 
@@ -282,7 +282,7 @@ class ReplayModel(FittedModel):
             return None
         slots = int(batch.slots[0])
         replay = self._nearest(slots, wanted)
-        ratio, shuffle_partitions = ratio_of(wanted, replay.run), wanted.shuffle_partitions
+        ratio, shuffle_partitions = (size_ratio(wanted, replay.run), wanted.shuffle_partitions)
         busy = min(slots, replay.most_useful_slots(ratio, shuffle_partitions))
         speed = float(replay.nodes.speeds(batch)[0][0])
         found = self._explained.get(
@@ -294,7 +294,7 @@ class ReplayModel(FittedModel):
         return replay, found, slots
 
     def explain(self, batch: ClusterBatch, workload: Workload) -> Explanation:
-        at = self._replay_at(batch, completed(workload, self.profile))
+        at = self._replay_at(batch, with_defaults(workload, self.profile))
         if at is None:
             return Explanation()
         replay, found, slots = at
@@ -302,34 +302,30 @@ class ReplayModel(FittedModel):
         cliff = self.cliffs[self.replays.index(replay)]
         again = 0.0
         if cliff is not None:
-            wanted = completed(workload, self.profile)
-            share = not_fitting_share(
-                cliff, batch, ratio_of(wanted, replay.run), found.seconds, wanted.shuffle_partitions
-            )
+            wanted = with_defaults(workload, self.profile)
+            ratio, partitions = size_ratio(wanted, replay.run), wanted.shuffle_partitions
+            share = not_fitting_share(cliff, batch, ratio, found.seconds, partitions)
             again = seconds * share
         return explanation(replay, found, slots=slots, seconds=seconds, again_seconds=again)
 
     def notices(self, batch: ClusterBatch, workload: Workload) -> tuple[Notice, ...]:
-        wanted = completed(workload, self.profile)
+        wanted = with_defaults(workload, self.profile)
         notices: list[Notice | None] = [self._speed_notice(t, batch.catalog) for t in batch.types]
         notices += self._range_notices(batch.slots, wanted)
         notices.append(one_machine_notice([replay.run for replay in self.replays], batch))
         at = self._replay_at(batch, wanted) if len(batch) == 1 else None
         if at is not None:
             replay, found, slots = at
-            notices.append(
+            ratio, partitions = size_ratio(wanted, replay.run), wanted.shuffle_partitions
+            useful = partial(self._useful_slots, replay, wanted, slots)
+            notices += [
                 too_few_tasks(
-                    replay,
-                    found,
-                    slots=slots,
-                    useful=lambda most: self._useful_slots(replay, wanted, slots, most),
-                    shuffle_partitions=wanted.shuffle_partitions,
-                )
-            )
-            notices += skewed_stages(replay, found, slots=slots)
+                    replay, found, slots=slots, useful=useful, shuffle_partitions=partitions
+                ),
+                *skewed_stages(replay, found, slots=slots),
+            ]
             notices += self._memory_notices(self.replays.index(replay), batch, wanted)
             notices += iteration_notices(replay, wanted)
-            ratio, partitions = ratio_of(wanted, replay.run), wanted.shuffle_partitions
             notices += [result_notice(replay, ratio), rows_notice(replay, ratio, found.seconds)]
             notices += self._broadcast_notices(replay, batch, wanted, slots)
             notices.append(scan_notice(replay, ratio, slots, partitions))
@@ -339,7 +335,7 @@ class ReplayModel(FittedModel):
     def _broadcast_notices(
         self, replay: Replay, batch: ClusterBatch, wanted: Workload, slots: float
     ) -> list[Notice | None]:
-        ratio, partitions = ratio_of(wanted, replay.run), wanted.shuffle_partitions
+        ratio, partitions = size_ratio(wanted, replay.run), wanted.shuffle_partitions
         speed = float(replay.nodes.speeds(batch)[0][0])
         return [
             say(replay, ratio, slots, speed=speed, shuffle_partitions=partitions)
@@ -348,7 +344,7 @@ class ReplayModel(FittedModel):
 
     def _memory_notices(self, place: int, batch: ClusterBatch, wanted: Workload) -> list[Notice]:
         run, cliff = self.replays[place].run, self.cliffs[place]
-        ratio = ratio_of(wanted, run)
+        ratio = size_ratio(wanted, run)
         offered, shuffle_partitions = TaskMemory.of(run, batch), wanted.shuffle_partitions
         notices = spill_notices(self.spilling[place], offered, ratio, shuffle_partitions)
         return notices + (cache_notices(cliff, batch, ratio, shuffle_partitions) if cliff else [])
@@ -357,7 +353,7 @@ class ReplayModel(FittedModel):
         slots = float(batch.slots[0])
         if not slots >= 1.0:
             return None
-        nearest = self._nearest(slots, completed(workload, self.profile))
+        nearest = self._nearest(slots, with_defaults(workload, self.profile))
         said = nearest.nodes.notice(batch)
         if said is None or len({replay.nodes.before for replay in self.replays}) == 1:
             return said
@@ -372,7 +368,8 @@ class ReplayModel(FittedModel):
     def _speed_notice(self, target: InstanceType | None, catalog: Catalog | None) -> Notice | None:
         """The warning of the log whose machines say most about the target's."""
         speeds = [speed_of(target, r.run.cluster.instance, catalog) for r in self.replays]
-        return notice_of(min(speeds, key=lambda speed: (speed.log_scale, speed.relative)), target)
+        speed = min(speeds, key=lambda speed: (speed.log_scale, speed.relative))
+        return transfer_notice(speed, target)
 
     def _useful_slots(self, replay: Replay, wanted: Workload, slots: int, most: int) -> Useful:
         """`useful_slots` of a replay, and no fewer than hold one task of each stage."""
@@ -386,7 +383,7 @@ class ReplayModel(FittedModel):
 
     def _range_notices(self, slots: FloatArray, wanted: Workload) -> list[Notice | None]:
         observed = np.asarray([float(replay.slots) for replay in self.replays])
-        ratios = np.asarray([ratio_of(wanted, replay.run) for replay in self.replays])
+        ratios = np.asarray([size_ratio(wanted, replay.run) for replay in self.replays])
         return range_notices(slots, observed, ratios)
 
 

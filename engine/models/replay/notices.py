@@ -11,13 +11,13 @@ import numpy as np
 
 from engine.cluster import Workload
 from engine.forecast import FloatArray
-from engine.models.log_notices import misses_itself, single_run
+from engine.models.log_notices import self_error_notice, single_run_notice
 from engine.models.replay.alternatives import groups_open
+from engine.models.replay.censored_tasks import partial_stages_notice
 from engine.models.replay.memory.memory_report import unstored_notice
 from engine.models.replay.replayed_run import Replay
-from engine.models.replay.unseen_tasks import in_part_notice
 from engine.models.stages.disturbance import held_up_notices
-from engine.models.stages.durations.task_times import StageShape
+from engine.models.stages.durations.task_times import StageModel
 from engine.models.stages.pauses import pause_notice
 from engine.models.stages.slots_over_time import missing_seconds
 from engine.notices import Notice, in_order
@@ -120,14 +120,14 @@ def fit_notices(replays: Sequence[Replay], own: FloatArray) -> tuple[Notice, ...
         own: (r,) log of observed over replayed time of each.
     """
     runs = [replay.run for replay in replays]
-    found = [*(notice for run in runs for notice in run.notices), single_run(runs)]
+    found = [*(notice for run in runs for notice in run.notices), single_run_notice(runs)]
     lost = max(map(_lost_share, replays))
     if lost > LOST_WORTH_SAYING:
         found.append(_lost_work(lost, max(replays, key=_lost_share).run))
     remedy = "add a log of a whole run with a fixed number of executors"
-    found.append(misses_itself(own, what="the replay of a log is", remedy=remedy))
+    found.append(self_error_notice(own, what="the replay of a log is", remedy=remedy))
     found += map(_slow_start, replays)
-    found += [in_part_notice(runs), *held_up_notices(runs), pause_notice(runs)]
+    found += [partial_stages_notice(runs), *held_up_notices(runs), pause_notice(runs)]
     return in_order([*found, unstored_notice(runs)])
 
 
@@ -184,7 +184,8 @@ def scan_notice(
     open_ones = [
         shape
         for shape in replay.shapes
-        if shape.files_open and shape.stage.task_seconds.total >= SCAN_WORTH_SAYING * in_all
+        if shape.file_sizes_uncertain
+        and shape.stage.task_seconds.total >= SCAN_WORTH_SAYING * in_all
     ]
     for shape in sorted(open_ones, key=lambda shape: -shape.stage.task_seconds.total):
         files = shape.unplanned
@@ -273,6 +274,6 @@ def small_tables_notice(replay: Replay, ratio: float) -> Notice | None:
     )
 
 
-def _growth(shape: StageShape, ratio: float) -> str:
+def _growth(shape: StageModel, ratio: float) -> str:
     """How many times as much a stage reads at `ratio` times the input."""
     return format_number(shape.read_growth(ratio), figures=2)

@@ -15,7 +15,7 @@ from engine.profile import Run
 PRIOR_DOF = 8.0
 """Degrees of freedom of the priors: they are no better known than from about ten logs."""
 
-NOISE = 0.05
+LOG_NOISE = 0.05
 """Prior: standard deviation of log time between two runs of the same job (notes of published
 repetitions: 2 to 4 %), and of what a replay gets wrong where it was observed."""
 
@@ -29,7 +29,7 @@ ERROR_PER_DOUBLING_INPUT = 0.10
 (docs/models/sparkplan_rules_logs.md). They and `NOISE_SECONDS` are set by how many runs of
 benchmarks/logs.py lie outside their intervals."""
 
-COUNTS_FOR_SPREAD = 4
+MIN_CONFIGURATIONS_FOR_SPREAD = 4
 """Number of configurations of logs from which on leave-one-out errors alone give the interval, in
 models that have no prior of them."""
 
@@ -52,13 +52,13 @@ def sure_share(driver_share: Share) -> Share:
     return DRIVER_SHARE_SURE + (1.0 - DRIVER_SHARE_SURE) * (1.0 - driver_share)
 
 
-def ratio_of(wanted: Workload, run: Run) -> float:
+def size_ratio(wanted: Workload, run: Run) -> float:
     """`input_ratio`, exactly 1 for the same input."""
     ratio = input_ratio(wanted, run)
     return 1.0 if abs(ratio - 1.0) < SAME_INPUT else ratio
 
 
-def at_least(least: float, log_scale: float, dof: float) -> tuple[float, float]:
+def with_least_scale(least: float, log_scale: float, dof: float) -> tuple[float, float]:
     """Scale and degrees of freedom, widened to the scale `least` of the noise that the logs show:
     logs of one hour meet the same machine, and agree better than the next run will. The added
     variance has no more degrees of freedom than a prior."""

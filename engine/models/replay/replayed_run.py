@@ -20,20 +20,19 @@ from engine.models.replay.calibration import calibrated
 from engine.models.replay.filled_nodes import FilledNodes
 from engine.models.replay.outcome import Replayed
 from engine.models.stages.application_graph import ApplicationGraph, graph_of
-from engine.models.stages.cutting.partitions import whole_tasks
 from engine.models.stages.durations.contention import contention_growth, slowdown_of
-from engine.models.stages.durations.launching import launch_seconds, launching_seconds
-from engine.models.stages.durations.task_times import StageShape
+from engine.models.stages.durations.launch_rate import driver_launch_seconds, launch_seconds
+from engine.models.stages.durations.task_times import StageModel
 from engine.models.stages.durations.warm_up import Slowdown
-from engine.models.stages.fetched_rows import growing_share, time_on_rows
-from engine.models.stages.kept_inputs import KeptInputs
-from engine.models.stages.linked_stages import linked
+from engine.models.stages.fetched_rows import growing_share, rows_shares
+from engine.models.stages.linked_stages import relinked
 from engine.models.stages.locality import Locality
 from engine.models.stages.one_machine import executor_slots_of, of_local_master, waiting_law
 from engine.models.stages.partition_counts import CountedStages, PartitionCounts
+from engine.models.stages.partitioning.partitions import whole_tasks
 from engine.models.stages.pauses import idle_seconds
-from engine.models.stages.prepared import PreparedStages
-from engine.models.stages.shapes import shapes_of
+from engine.models.stages.replay_cache import ReplayCache
+from engine.models.stages.scaled_stages import ScaledStages
 from engine.models.stages.slots_over_time import (
     Slots,
     arrivals,
@@ -41,10 +40,11 @@ from engine.models.stages.slots_over_time import (
     first_arrivals,
     written_again,
 )
-from engine.models.stages.table import StageTable
+from engine.models.stages.stage_models import stage_models
+from engine.models.stages.stage_table import StageTable
 from engine.profile import Run
 from engine.scheduling.launch_orders import LaunchOrder
-from engine.scheduling.stages import Node, Schedule, covered_seconds, schedule
+from engine.scheduling.stages import Schedule, ScheduledNode, covered_seconds, schedule
 from engine.scheduling.waves import ClosedForm, Tasks
 
 MOST_SLOTS = 1_000_000
@@ -71,7 +71,7 @@ class Replay:
     run: Run
     slots: int
     graph: ApplicationGraph
-    shapes: tuple[StageShape, ...]
+    shapes: tuple[StageModel, ...]
     dispatch_seconds: FloatArray
     rotation: FloatArray
     contention_growth: FloatArray
@@ -79,18 +79,18 @@ class Replay:
     orders: tuple[LaunchOrder, ...] = ()
     on_rows: Mapping[int, float] = field(default_factory=dict)
     driver_growth: float = 0.0
-    _kept: KeptInputs = field(default_factory=KeptInputs, repr=False)
+    _kept: ReplayCache = field(default_factory=ReplayCache, repr=False)
 
     @classmethod
     def of(cls, run: Run) -> Replay:
         """The replay of a run with stages on a known number of slots."""
         if not run.stages or not run.cluster.slots:
             raise ValueError("a replay needs stages and slots")
-        shapes = shapes_of(run, run.cluster.slots)
+        shapes = stage_models(run, run.cluster.slots)
         if of_local_master(run):
-            shapes = linked(replace(one, law=waiting_law(one.stage)) for one in shapes)
+            shapes = relinked(replace(one, law=waiting_law(one.stage)) for one in shapes)
         graph = graph_of(run)
-        on_rows = time_on_rows(run, graph, shapes)
+        on_rows = rows_shares(run, graph, shapes)
         learnt = calibrated(run, graph, shapes, executor_slots=executor_slots_of(run))
         return cls(
             run=run,
@@ -145,7 +145,7 @@ class Replay:
 
     def _work_on(
         self, slots: int | None, ratio: float, speed: float, shuffle_partitions: int | None
-    ) -> tuple[list[Node], list[Tasks], tuple[int, ...]]:
+    ) -> tuple[list[ScheduledNode], list[Tasks], tuple[int, ...]]:
         """The graph's nodes with their tasks, those of each stage, and how many these are: on so
         many slots, or (None) on those that each had."""
         lasting = speed / (1.0 + self.waste)
@@ -168,15 +168,15 @@ class Replay:
             node = self.graph.stage_nodes[place]
             at = nodes[node]
             tasks = Tasks(np.empty(0)) if place in spared else tasks
-            launching = launching_seconds(self.launch_seconds, len(tasks), shape.ran_on)
+            launching = driver_launch_seconds(self.launch_seconds, len(tasks), shape.ran_on)
             known = near[place], self.orders[place]
-            nodes[node] = Node(
+            nodes[node] = ScheduledNode(
                 at.after, at.delay_seconds, at.priority, tasks, at.cpus, launching, *known
             )
             placed.append(tasks)
         return nodes, placed, counts
 
-    def _nodes(self, ratio: float) -> list[Node]:
+    def _nodes(self, ratio: float) -> list[ScheduledNode]:
         """The graph's nodes with the driver's time for `ratio` times the input."""
         nodes = list(self.graph.nodes)
         for place in self.growing_gaps if ratio != 1.0 else ():
@@ -210,7 +210,7 @@ class Replay:
 
     @cached_property
     def launch_seconds(self) -> float:
-        """What the driver takes for the launch of a task (`stages/durations/launching.py`)."""
+        """What the driver takes for the launch of a task (`stages/durations/launch_rate.py`)."""
         return launch_seconds(self.run)
 
     @cached_property
@@ -242,7 +242,7 @@ class Replay:
 
     def fresh(self) -> Replay:
         """A copy with an empty cache, for changed stages."""
-        return replace(self, _kept=KeptInputs())
+        return replace(self, _kept=ReplayCache())
 
     def _outcome(
         self, found: Schedule, tasks: tuple[int, ...], slots: int, placed: list[Tasks]
@@ -250,12 +250,12 @@ class Replay:
         places = np.asarray(self.graph.stage_nodes)
         start, end = found.start[places], found.end[places]
         driver = found.seconds - covered_seconds(start, end)
-        on_unused = found.unused_met[places]
+        on_unused = found.tasks_on_unused_slots[places]
         return Replayed(found.seconds, driver, start, end, tasks, slots, tuple(placed), on_unused)
 
     def _on(
         self, slots: int | None, ratio: float, shuffle_partitions: int | None, speed: FloatArray
-    ) -> tuple[PreparedStages, dict[int, tuple[Slowdown, ClosedForm]]]:
+    ) -> tuple[ScaledStages, dict[int, tuple[Slowdown, ClosedForm]]]:
         """The stages, those whose number of tasks the cluster decides cut for so many slots; and by
         place slowdown and closed form at (s,) speeds, where there are enough stages."""
         stages = self._prepared(ratio, shuffle_partitions)
@@ -266,7 +266,7 @@ class Replay:
             return stages, stages.closed_forms(slots, speed)
         places = np.asarray(list(others))
         wanted = np.asarray(list(others.values()))
-        changed = PreparedStages.of(self._table, ratio, wanted, places, self._cores(slots))
+        changed = ScaledStages.of(self._table, ratio, wanted, places, self._cores(slots))
         known = stages.closed_forms(slots, speed, without=frozenset(others))
         known = {place: form for place, form in known.items() if place not in others}
         known.update(changed.closed_forms(slots, speed, in_log=stages.in_log))
@@ -281,13 +281,11 @@ class Replay:
             contention_growth=self.contention_growth,
         )
 
-    def _prepared(self, ratio: float, shuffle_partitions: int | None) -> PreparedStages:
+    def _prepared(self, ratio: float, shuffle_partitions: int | None) -> ScaledStages:
         """The stages on the run's own slots."""
 
-        def made() -> PreparedStages:
-            return PreparedStages.of(
-                self._table, ratio, self._counts(ratio, shuffle_partitions).own
-            )
+        def made() -> ScaledStages:
+            return ScaledStages.of(self._table, ratio, self._counts(ratio, shuffle_partitions).own)
 
         return self._kept.stages.get((ratio, shuffle_partitions), made)
 
@@ -339,7 +337,7 @@ class Replay:
         that number, where no other log says that it did not. By their share of the work, where all
         else is as fast as it can be."""
         work = np.asarray([shape.stage.tasks * shape.mean_seconds for shape in self.shapes])
-        by_chance = np.asarray([shape.by_chance for shape in self.shapes], dtype=bool)
+        by_chance = np.asarray([shape.per_core_by_coincidence for shape in self.shapes], dtype=bool)
         share = float(work[by_chance].sum() / (work.sum() or 1.0))
         if not share:
             return np.zeros(len(slots))

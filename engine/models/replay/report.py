@@ -13,8 +13,8 @@ from engine.models.base import Explanation, StageForecast
 from engine.models.replay.outcome import Replayed
 from engine.models.replay.replayed_run import Replay
 from engine.models.stages.disturbance import computes_elsewhere
-from engine.models.stages.shapes import first_tasks, uneven_data, warm_and_cold
 from engine.models.stages.slots_over_time import waited_seconds
+from engine.models.stages.stage_models import first_task_seconds, skew_factor, warm_and_cold
 from engine.notices import Notice
 from engine.runs.stage_labels import numbered_label, stage_label
 from engine.stage_run import StageRun, total_of
@@ -199,7 +199,7 @@ def skew_of(stage: StageRun) -> float:
         return longest / mean if mean else 1.0
     warm, mean, cold = warm_and_cold(stage)
     found = float(warm.max()) / mean if mean else 1.0
-    firsts = first_tasks(stage) if len(cold) else cold
+    firsts = first_task_seconds(stage) if len(cold) else cold
     if len(firsts) > 1:
         first = float(firsts.max())
         found = max(found, first * (len(firsts) - 1) / max(float(firsts.sum()) - first, SHORTEST))
@@ -319,7 +319,7 @@ def skewed_stages(replay: Replay, found: Replayed, *, slots: int) -> list[Notice
                 "skewed-stage",
                 f"{numbered_label(stage)} waits for one task that takes "
                 f"{skew_of(stage):.0f} times the mean",
-                SPLIT if SKEW_OF_DATA * uneven_data(stage) >= skew_of(stage) else LOOK,
+                SPLIT if SKEW_OF_DATA * skew_factor(stage) >= skew_of(stage) else LOOK,
                 subject=numbered_label(stage),
                 severity=skew_of(stage),
             )

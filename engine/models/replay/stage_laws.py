@@ -1,7 +1,8 @@
 """Growth laws of stages fitted to several logs: of their work, their partitions, the driver's time.
 
-Each stage of a log is compared with its counterpart in every other log (`stages/match.py`), which
-shows how far the prior of a single log (`task_times.py` and `warm_up.py` in `stages/durations`) is
+Each stage of a log is compared with its counterpart in every other log
+(`stages/stage_matching.py`), which shows how far the prior of a single log (`task_times.py` and
+`warm_up.py` in `stages/durations`) is
 off. Two parameters are fitted per stage by a hierarchical model with a common mean over the stages
 of a run: the share of its work that does not grow with the input (or the power by which it grows
 faster), and the growth of task time per doubling of concurrent tasks. Both are posterior means on a
@@ -22,15 +23,15 @@ from engine.models.replay.priors import (
     ERROR_PER_DOUBLING_SLOTS,
     POWER_SPREAD,
     SIZE_NOISE,
-    ratio_of,
+    size_ratio,
 )
 from engine.models.replay.replayed_run import Replay
-from engine.models.stages.cutting.partitions import Scaled
-from engine.models.stages.durations.task_times import StageShape
-from engine.models.stages.durations.warm_up import Cut, combined_each, warmed, work_of_slots
-from engine.models.stages.linked_stages import linked
-from engine.models.stages.match import matches
+from engine.models.stages.durations.task_times import StageModel
+from engine.models.stages.durations.warm_up import ScaledTasks, combined_each, warmed, work_of_slots
+from engine.models.stages.linked_stages import relinked
+from engine.models.stages.partitioning.partitions import ScaledStage
 from engine.models.stages.stage_law import StageLaw
+from engine.models.stages.stage_matching import stage_counterparts
 from engine.stage_run import StageRun
 
 WORK = np.linspace(-1.0, 1.0, 33)
@@ -95,14 +96,14 @@ def pair_fit(one: Replay, other: Replay, *, unlike: Collection[int] = ()) -> Pai
         unlike: indices of stages of `one` that did different work in `other` (read a cache that had
             not fitted).
     """
-    stages, ratio = len(one.shapes), ratio_of(other.run.workload, one.run)
+    stages, ratio = len(one.shapes), size_ratio(other.run.workload, one.run)
     likelihood = np.zeros((stages, len(WORK), len(SLOTS)), dtype=np.float32)
     partitions, cut, data = np.full((3, stages), np.nan)
     by_cores = np.zeros(stages, dtype=bool)
     if _machine(one) != _machine(other):
         return PairFit(likelihood, partitions, cut, data, by_cores, (0.0, 0.0))
     apart, (speed, _) = abs(math.log(ratio)) > LOG_RATIO, one.nodes.speed_on(other.run)
-    for place, match in enumerate(matches(one.run, other.run)):
+    for place, match in enumerate(stage_counterparts(one.run, other.run)):
         if match is None or place in unlike:
             continue
         shape, seen = one.shapes[place], other.shapes[match]
@@ -119,13 +120,13 @@ def pair_fit(one: Replay, other: Replay, *, unlike: Collection[int] = ()) -> Pai
     return PairFit(likelihood, partitions, cut, data, by_cores, driver)
 
 
-def _as_ruled(shape: StageShape, tasks: int, slots: int, ratio: float) -> bool:
+def _as_ruled(shape: StageModel, tasks: int, slots: int, ratio: float) -> bool:
     """Whether Spark's partitioning rules predict so many tasks; then they extrapolate better to
     other inputs and clusters than any power of the input."""
     return abs(shape.scaled(ratio, None, slots).tasks - tasks) <= max(1.0, AS_RULED * tasks)
 
 
-def _data_power(shape: StageShape, other: StageRun, slots: int, ratio: float) -> float:
+def _data_power(shape: StageModel, other: StageRun, slots: int, ratio: float) -> float:
     """Power of the input with which the bytes grow that a stage reads on its own cluster, by ridge
     regression (least squares with a prior) towards the power that its own log predicts; NaN where
     either log reads none.
@@ -150,7 +151,7 @@ def _machine(replay: Replay) -> str | None:
 
 
 def _likelihood(
-    one: Replay, place: int, seen: StageShape, slots: int, ratio: float, speed: float
+    one: Replay, place: int, seen: StageModel, slots: int, ratio: float, speed: float
 ) -> NDArray[np.float32]:
     """(work, slots) log-likelihood of the stage's law at each grid point, given its task time in
     another log on slots of a relative `speed` (slots of denser nodes are slower)."""
@@ -161,7 +162,7 @@ def _likelihood(
     if min(own, found, shape.mean_seconds) <= 0.0:
         return np.zeros((len(WORK), len(SLOTS)), dtype=np.float32)
     work = np.asarray([StageLaw(law).total(ratio, base) for law in WORK]) * stage.tasks / count
-    cut = shape.scaled(ratio, None).tasks if shape.counts_slots else count
+    cut = shape.scaled(ratio, None).tasks if shape.depends_on_cluster else count
     expected = typical_seconds(one, place, work, tasks=count, slots=slots, cut=cut)
     doublings = math.log2(shape.at_once(slots, count) / shape.at_once(shape.ran_on))
     grown = np.log(expected * count / (shape.mean_seconds * stage.tasks))
@@ -205,9 +206,9 @@ def typical_seconds(
     return np.asarray(seconds * warm)
 
 
-def _alike(shape: StageShape, tasks: int) -> Cut:
+def _alike(shape: StageModel, tasks: int) -> ScaledTasks:
     """So many tasks of a stage, each with the observed mean work."""
-    scaled = Scaled(tasks, 1.0)
+    scaled = ScaledStage(tasks, 1.0)
     return scaled, shape.tasks(scaled, dispatch_seconds=0.0, rotation=0.0)
 
 
@@ -238,7 +239,7 @@ def with_laws(replay: Replay, weighted_pairs: Sequence[tuple[PairFit, float]]) -
         _law(likelihood[place] + stage_prior, powers[place], cuts[place], data[place])
         for place in range(len(replay.shapes))
     ]
-    shapes = linked(
+    shapes = relinked(
         replace(shape, law=replace(law, by_cores=bool(follows)))
         for shape, law, follows in zip(replay.shapes, laws, by_cores, strict=True)
     )

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from engine.fitting import spread_of
+from engine.fitting import left_out_spread
 from engine.forecast import BoolArray, FloatArray, IntArray
 from engine.models.base import LeaveOneOut
-from engine.models.replay.log_pairs import weights_of
-from engine.models.replay.priors import COUNTS_FOR_SPREAD, NOISE
+from engine.models.replay.log_pairs import inverse_variance_weights
+from engine.models.replay.priors import LOG_NOISE, MIN_CONFIGURATIONS_FOR_SPREAD
 from engine.runs.configurations import pairs_between, times_run
 
 WRONG_PER_DOUBLING_SLOTS = 0.10
@@ -44,7 +44,7 @@ class Corrections:
                 (logs - 1) pairs, which hold logs - 1 independent ones.
         """
         prior = np.diag([WRONG_PER_DOUBLING_SLOTS**-2.0, WRONG_PER_DOUBLING_INPUT**-2.0])
-        weighed = (shares / (logs * 2.0 * NOISE**2))[:, None] * doublings
+        weighed = (shares / (logs * 2.0 * LOG_NOISE**2))[:, None] * doublings
         covariance = np.linalg.inv(prior + weighed.T @ doublings)
         mean = covariance @ (weighed.T @ errors)
         return cls(np.asarray(mean, dtype=float), np.asarray(covariance, dtype=float))
@@ -91,10 +91,12 @@ class RunPairs:
             learnt = self.corrections(kept)
             logs = self.predicted[kept, j] + self.doublings[kept, j] @ learnt.mean
             repeated = times_run(self.groups[kept])
-            weights = weights_of(self.doublings[kept, j][:, None, :], repeated=repeated)[:, 0]
+            weights = inverse_variance_weights(
+                self.doublings[kept, j][:, None, :], repeated=repeated
+            )[:, 0]
             predicted.append(math.exp(float(weights @ logs)))
         validation = LeaveOneOut(tuple(predicted), tuple(self.seconds.tolist()))
-        if count < COUNTS_FOR_SPREAD:
+        if count < MIN_CONFIGURATIONS_FOR_SPREAD:
             return validation, math.nan, math.inf
-        spread = spread_of(np.asarray(predicted), self.seconds, terms=1, groups=self.groups)
+        spread = left_out_spread(np.asarray(predicted), self.seconds, terms=1, groups=self.groups)
         return validation, spread.log_scale, spread.dof

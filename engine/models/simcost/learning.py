@@ -12,9 +12,9 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from engine.caching import LruCache
 from engine.forecast import FloatArray
 from engine.given_profiles import ResourceProfile
-from engine.lazy import Recent
 from engine.models.replay.report import exclusive_seconds
 from engine.models.simcost import costs
 from engine.models.simcost.costs import Rates
@@ -27,10 +27,10 @@ from engine.models.simcost.rates import (
     vcores_per_node,
 )
 from engine.models.simcost.stages import Clusters, Stages, mean_task_seconds
-from engine.models.stages.durations.task_times import StageShape
-from engine.models.stages.kept_inputs import KEPT_INPUTS
+from engine.models.stages.durations.task_times import StageModel
+from engine.models.stages.replay_cache import KEPT_INPUTS
 from engine.models.stages.set_up import SET_UP_SECONDS, SET_UP_SHARE
-from engine.models.stages.shapes import shapes_of
+from engine.models.stages.stage_models import stage_models
 from engine.profile import Run
 from engine.stage_run import StageRun, total_of
 
@@ -55,12 +55,12 @@ class RunCosts:
     slots: int
     slots_per_node: float
     rates: Rates
-    pools: tuple[tuple[StageShape, ...], ...]
+    pools: tuple[tuple[StageModel, ...], ...]
     observed: Stages
     overhead_seconds: float
     faster: float = 0.0
-    _inputs: Recent[tuple[Stages, float]] = field(
-        default_factory=lambda: Recent(KEPT_INPUTS), repr=False
+    _inputs: LruCache[tuple[Stages, float]] = field(
+        default_factory=lambda: LruCache(KEPT_INPUTS), repr=False
     )
 
     @classmethod
@@ -76,7 +76,7 @@ class RunCosts:
         start = np.asarray([stage.submitted_seconds for stage in run.stages])
         end = np.asarray([stage.completed_seconds for stage in run.stages])
         own = exclusive_seconds(start, np.maximum(start, end))
-        shapes = shapes_of(run, slots)
+        shapes = stage_models(run, slots)
         places = pooled(run.stages)
         learner = _Learner(slots, per_node, rates)
         learnt = [
@@ -191,7 +191,7 @@ class RunCosts:
         return found
 
 
-def grown(shape: StageShape, ratio: float, shuffle_partitions: int | None) -> tuple[float, float]:
+def grown(shape: StageModel, ratio: float, shuffle_partitions: int | None) -> tuple[float, float]:
     """Partitions of a stage with `ratio` times the input, and its data relative to the observed.
 
     The last partition may be a partial one: a rounded number would make tasks smaller, and a wave
@@ -209,7 +209,7 @@ class _Learner:
     slots_per_node: float
     rates: Rates
 
-    def pool(self, shapes: Sequence[StageShape], seconds: float) -> tuple[Stages, bool]:
+    def pool(self, shapes: Sequence[StageModel], seconds: float) -> tuple[Stages, bool]:
         """The costs of one pool that took `seconds`, and whether it moved its data faster than the
         rates allow: then as much of it was in memory already."""
         stages = [shape.stage for shape in shapes]

@@ -19,17 +19,26 @@ import numpy as np
 from engine.batch import ClusterBatch
 from engine.cluster import Workload
 from engine.forecast import FloatArray, Forecast, IntArray
-from engine.machines.transfer import notice_of, speed_of
+from engine.machines.transfer import speed_of, transfer_notice
 from engine.models.assured_memory import AssuredMemory
 from engine.models.base import Explanation, FittedModel, Model
 from engine.models.log_notices import chosen_notice, range_notices
-from engine.models.logs_by_parameters import ByParameters
-from engine.models.replay.held_answers import held_mean
-from engine.models.replay.log_answers import doublings
-from engine.models.replay.log_pairs import weights_of
-from engine.models.replay.priors import NOISE, PRIOR_DOF, at_least, ratio_of
-from engine.models.replay.unseen_tasks import as_if_whole, in_part_notice, unseen_spread
-from engine.models.replay.which_runs import replayable, representatives
+from engine.models.logs_by_parameters import ModelByParameters
+from engine.models.replay.censored_tasks import (
+    partial_stages_notice,
+    unseen_log_scale,
+    with_all_tasks,
+)
+from engine.models.replay.log_forecasts import log2_distances
+from engine.models.replay.log_pairs import inverse_variance_weights
+from engine.models.replay.monotone_times import monotone_mean
+from engine.models.replay.priors import (
+    LOG_NOISE,
+    PRIOR_DOF,
+    size_ratio,
+    with_least_scale,
+)
+from engine.models.replay.run_selection import replayable_runs, representative_runs
 from engine.models.simcost import costs, report
 from engine.models.simcost.corrections import Corrections, RunPairs
 from engine.models.simcost.curve import fitted_curve
@@ -41,8 +50,8 @@ from engine.models.simcost.sampling import CONFIDENCE, Estimate, estimate, train
 from engine.models.simcost.search import optima
 from engine.models.simcost.stages import Clusters, Stages, predicted_seconds, transformed
 from engine.models.stages.disturbance import with_disturbance
-from engine.models.stages.one_machine import law_doubt, one_machine_notice
-from engine.models.workloads import completed, left_aside, logs_of, sharing_parameters
+from engine.models.stages.one_machine import one_machine_notice, shared_cores_scale
+from engine.models.workloads import logs_of, sharing_parameters, unused_logs_notices, with_defaults
 from engine.notices import Notice, in_order
 from engine.profile import Profile, Run
 from engine.runs.configurations import configurations, repetition_spread, times_run
@@ -62,7 +71,7 @@ class Simcost(Model):
             return fitted_curve(self.name, profile)
         fit_of = partial(_fit_parameters, profile, logs)
         if any(run.workload.parameters for run in profile.runs):
-            return ByParameters.of(self.name, profile, fit_of)
+            return ModelByParameters.of(self.name, profile, fit_of)
         return fit_of({})
 
 
@@ -75,21 +84,21 @@ def _fit_parameters(
         ModelDoesNotFit: when no log has them.
     """
     sharing = sharing_parameters(logs, wanted)
-    runs = replayable(sharing)
-    chosen_runs = representatives(runs)
-    learnt = tuple(RunCosts.of(as_if_whole(run), profile.resources) for run in chosen_runs)
+    runs = replayable_runs(sharing)
+    chosen_runs = representative_runs(runs)
+    learnt = tuple(RunCosts.of(with_all_tasks(run), profile.resources) for run in chosen_runs)
     pairs = _pairs(learnt)
     validation, log_scale, dof = pairs.left_out()
     tested = not math.isnan(log_scale)
     if not tested:
         drawn = [simulated(run) for run in learnt]
         sampling = max(found.deviation / found.mean for found in drawn)
-        log_scale, dof = math.hypot(NOISE, sampling), PRIOR_DOF
+        log_scale, dof = math.hypot(LOG_NOISE, sampling), PRIOR_DOF
     disturbed = with_disturbance(log_scale, [run.run for run in learnt], tested=tested)
-    log_scale, dof = at_least(max(disturbed, repetition_spread(runs)), log_scale, dof)
-    log_scale = math.hypot(log_scale, max(map(unseen_spread, chosen_runs)))
+    log_scale, dof = with_least_scale(max(disturbed, repetition_spread(runs)), log_scale, dof)
+    log_scale = math.hypot(log_scale, max(map(unseen_log_scale, chosen_runs)))
     chosen = chosen_notice(logs, wanted, len(sharing))
-    said = [chosen, in_part_notice(chosen_runs), *left_aside(sharing)]
+    said = [chosen, partial_stages_notice(chosen_runs), *unused_logs_notices(sharing)]
     return SimcostModel(
         Simcost.name,
         profile,
@@ -118,12 +127,12 @@ class SimcostModel(FittedModel):
     dof: float
 
     def forecast(self, batch: ClusterBatch, workload: Workload) -> Forecast:
-        wanted = completed(workload, self.profile)
+        wanted = with_defaults(workload, self.profile)
         mean, variance = self._averaged(batch, wanted)
         useful, runs = max(run.most_useful_slots for run in self.learnt), self._runs
-        mean = held_mean(mean, lambda other: self._averaged(batch, other)[0], runs, wanted)
+        mean = monotone_mean(mean, lambda other: self._averaged(batch, other)[0], runs, wanted)
         seconds = np.exp(mean)
-        crowded = law_doubt(runs, batch, seconds, useful_slots=useful)
+        crowded = shared_cores_scale(runs, batch, seconds, useful_slots=useful)
         log_scale = np.sqrt(self.log_scale**2 + variance + crowded**2)
         return Forecast.of(seconds, np.where(np.isfinite(seconds), log_scale, np.nan), self.dof)
 
@@ -133,12 +142,14 @@ class SimcostModel(FittedModel):
         logs, far, doubts = [], [], []
         for run in self.learnt:
             seconds, doubt = self._of_run(run, batch, wanted)
-            ratio = ratio_of(wanted, run.run)
+            ratio = size_ratio(wanted, run.run)
             busy = np.minimum(batch.slots, max(run.most_useful_slots, run.slots))
-            far.append(doublings(busy / run.slots, ratio))
+            far.append(log2_distances(busy / run.slots, ratio))
             logs.append(np.log(seconds) + far[-1] @ self.corrections.mean)
             doubts.append(doubt)
-        weights = weights_of(np.asarray(far), np.asarray(doubts), repeated=self._repeated)
+        weights = inverse_variance_weights(
+            np.asarray(far), np.asarray(doubts), repeated=self._repeated
+        )
         mean = np.einsum("rn,rn->n", weights, np.asarray(logs))
         away = np.einsum("rn,rnk->nk", weights, np.asarray(far))
         variance = np.einsum("nj,jk,nk->n", away, self.corrections.covariance, away)
@@ -166,7 +177,7 @@ class SimcostModel(FittedModel):
         at = clusters_of(run, batch)
         rows = np.column_stack((at.vcores, at.vcores_per_node, batch.type_index))
         _, distinct_rows, place = np.unique(rows, axis=0, return_index=True, return_inverse=True)
-        few = at.taken(distinct_rows)
+        few = at.take(distinct_rows)
         seconds = predicted_seconds(stages, few, overhead_seconds=overhead)
         return seconds[place.reshape(-1)], doubt
 
@@ -175,12 +186,12 @@ class SimcostModel(FittedModel):
 
         def distance(run: RunCosts) -> float:
             slots = abs(math.log2(float(batch.slots[0]) / run.slots))
-            return slots + abs(math.log2(ratio_of(wanted, run.run)))
+            return slots + abs(math.log2(size_ratio(wanted, run.run)))
 
         return min(self.learnt, key=distance)
 
     def explain(self, batch: ClusterBatch, workload: Workload) -> Explanation:
-        wanted = completed(workload, self.profile)
+        wanted = with_defaults(workload, self.profile)
         if not batch.slots[0] >= 1.0:
             return Explanation()
         run = self._nearest(batch, wanted)
@@ -203,7 +214,7 @@ class SimcostModel(FittedModel):
             found["throughput_bytes_per_second"] = float(
                 costs.throughput(data_bytes=wanted.input_bytes, seconds=seconds)
             )
-        found |= run.sizes(ratio_of(wanted, run.run))
+        found |= run.sizes(size_ratio(wanted, run.run))
         vcores = float(batch.vcores[0])
         memory = self._memory_gib(batch, wanted)
         own = costs.resource_time(seconds=seconds, vcores=vcores, memory_gib=memory)
@@ -265,13 +276,13 @@ class SimcostModel(FittedModel):
     def assured_memory(self, workload: Workload) -> AssuredMemory | None:
         """4.2.1: by elbows where runs tried several memory sizes, else by what the log cached, else
         by the peak of its tasks."""
-        wanted = completed(workload, self.profile)
+        wanted = with_defaults(workload, self.profile)
         runs = sharing_parameters(self.profile.runs, wanted.parameters)
         by_runs = assured_by_runs(runs, input_bytes=wanted.input_bytes)
         if by_runs is not None:
             return by_runs
-        run = min(self.learnt, key=lambda run: abs(math.log2(ratio_of(wanted, run.run))))
-        ratio = ratio_of(wanted, run.run)
+        run = min(self.learnt, key=lambda run: abs(math.log2(size_ratio(wanted, run.run))))
+        ratio = size_ratio(wanted, run.run)
         in_bytes = self.profile.input_unit == "bytes"
         sample = run.run.workload.input_bytes if in_bytes else None
         if run.run.cached_bytes:
@@ -280,16 +291,18 @@ class SimcostModel(FittedModel):
         return None if peak is None else assured_by_peak(peak, sample_bytes=sample)
 
     def notices(self, batch: ClusterBatch, workload: Workload) -> tuple[Notice, ...]:
-        wanted = completed(workload, self.profile)
+        wanted = with_defaults(workload, self.profile)
         places = range(len(batch.types))
         found: list[Notice | None] = [self._speed_notice(batch, place) for place in places]
-        ratios = np.asarray([ratio_of(wanted, run.run) for run in self.learnt])
+        ratios = np.asarray([size_ratio(wanted, run.run) for run in self.learnt])
         slots = np.asarray([float(run.slots) for run in self.learnt])
         found += range_notices(batch.slots, slots, ratios)
         found.append(one_machine_notice(self._runs, batch, law=Simcost.name))
         if len(batch) == 1 and batch.slots[0] >= 1.0:
             run = self._nearest(batch, wanted)
-            found.append(report.idle_notice(run, float(batch.slots[0]), ratio_of(wanted, run.run)))
+            found.append(
+                report.idle_notice(run, float(batch.slots[0]), size_ratio(wanted, run.run))
+            )
             if len(self.learnt) > 1:
                 found.append(report.samples_notice(self._samples(batch, wanted)))
         return in_order(found)
@@ -297,13 +310,13 @@ class SimcostModel(FittedModel):
     def _speed_notice(self, batch: ClusterBatch, place: int) -> Notice | None:
         target = batch.types[place]
         speeds = [speed_of(target, r.run.cluster.instance, batch.catalog) for r in self.learnt]
-        return notice_of(min(speeds, key=lambda speed: speed.log_scale), target)
+        return transfer_notice(min(speeds, key=lambda speed: speed.log_scale), target)
 
 
 def _stages_of(run: RunCosts, wanted: Workload) -> tuple[Stages, float]:
     """The (merged) stages of a run and O_J, for the wanted workload."""
     return run.at(
-        ratio=ratio_of(wanted, run.run),
+        ratio=size_ratio(wanted, run.run),
         shuffle_partitions=wanted.shuffle_partitions,
         iterations=wanted.iterations,
     )
@@ -337,7 +350,7 @@ def _pairs(learnt: Sequence[RunCosts]) -> RunPairs:
     predicted, away = np.zeros((r, r)), np.zeros((r, r, 2))
     for i, source in enumerate(learnt):
         for j, target in enumerate(learnt):
-            ratio = ratio_of(target.run.workload, source.run)
+            ratio = size_ratio(target.run.workload, source.run)
             stages, overhead = source.at(
                 ratio=ratio, shuffle_partitions=None, iterations=target.run.workload.iterations
             )

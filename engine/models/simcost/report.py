@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from engine.forecast import FloatArray
-from engine.models.log_notices import single_run
+from engine.models.log_notices import single_run_notice
 from engine.models.simcost.learning import RunCosts
 from engine.models.simcost.rates import FROM_LOG, NOTHING_SEEN
 from engine.models.simcost.sampling import CONFIDENCE, EPSILON, Estimate, is_enough, rounds_needed
@@ -69,7 +69,7 @@ def bottleneck(found: Mapping[str, float]) -> str | None:
 def fit_notices(learnt: Sequence[RunCosts]) -> tuple[Notice, ...]:
     """What is to be said of the evidence itself."""
     runs = [run.run for run in learnt]
-    found = [*(notice for run in runs for notice in run.notices), single_run(runs)]
+    found = [*(notice for run in runs for notice in run.notices), single_run_notice(runs)]
     for run in learnt:
         found += rate_notices(run)
     return in_order([*found, *held_up_notices(runs), pause_notice(runs)])

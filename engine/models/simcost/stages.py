@@ -118,7 +118,7 @@ class Clusters:
     rates: FloatArray
     shared: bool
 
-    def taken(self, rows: IntArray) -> Clusters:
+    def take(self, rows: IntArray) -> Clusters:
         vcores, per_node = self.vcores[rows], self.vcores_per_node[rows]
         return Clusters(vcores, per_node, self.speed[rows], self.rates[rows], self.shared)
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from engine.models.stages.slots_over_time import first_executor_seconds
 from engine.profile import JobRun, Run
-from engine.scheduling.stages import Node
+from engine.scheduling.stages import ScheduledNode
 from engine.stage_run import StageRun
 
 SIMULTANEOUS_SECONDS = 0.0015
@@ -36,7 +36,7 @@ class ApplicationGraph:
         observed_start: when each node became ready in the run, in seconds.
     """
 
-    nodes: tuple[Node, ...]
+    nodes: tuple[ScheduledNode, ...]
     stage_nodes: tuple[int, ...]
     observed_start: tuple[float, ...]
 
@@ -66,7 +66,7 @@ class _Builder:
 
     def __init__(self, run: Run) -> None:
         self.run = run
-        self.nodes: list[Node] = []
+        self.nodes: list[ScheduledNode] = []
         self.starts: list[float] = []
         self.ends: list[float] = []
         self.sinks: set[int] = set()
@@ -106,7 +106,7 @@ class _Builder:
         its index."""
         base = max((self.ends[index] for index in after), default=0.0)
         delay = max(0.0, at - base)
-        self.nodes.append(Node(tuple(sorted(after)), delay, priority, cpus=cpus))
+        self.nodes.append(ScheduledNode(tuple(sorted(after)), delay, priority, cpus=cpus))
         self.starts.append(max(at, base))
         self.ends.append(end)
         self.sinks -= set(after)

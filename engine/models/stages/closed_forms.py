@@ -14,7 +14,7 @@ import numpy as np
 from engine.forecast import FloatArray, IntArray
 from engine.models.stages.durations.warm_up import WarmUps, combined_each, warmed
 from engine.models.stages.outlines import Outlines
-from engine.models.stages.table import Cuts, StageTable
+from engine.models.stages.stage_table import ScaledBatch, StageTable
 from engine.scheduling.waves import EXPECTED_MAXIMUM, IN_STEP, NO_SPREAD, ClosedForm
 
 FEWEST_STAGES = 12
@@ -66,7 +66,9 @@ class StageBatch:
     warm_ups: WarmUps
 
     @classmethod
-    def of(cls, table: StageTable, stages: IntArray, cuts: Cuts, outlines: Outlines) -> StageBatch:
+    def of(
+        cls, table: StageTable, stages: IntArray, cuts: ScaledBatch, outlines: Outlines
+    ) -> StageBatch:
         """The closed form of the stages at `stages` of a log, at one input."""
         times, counts = outlines.ordered, outlines.counts
         typical = table.mean_seconds[stages] * cuts.work
@@ -95,7 +97,7 @@ class StageBatch:
             longest_first=table.longest_first[stages],
             points=points,
             beyond=beyond,
-            warm_ups=table.warm_ups.taken(stages),
+            warm_ups=table.warm_ups.take(stages),
         )
 
     def slowdowns(self, slots: int, in_log: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -19,7 +19,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from engine.models.stages.match import matches
+from engine.models.stages.stage_matching import stage_counterparts
 from engine.notices import Notice
 from engine.profile import Run, completed_runs
 from engine.runs.stage_labels import numbered_label
@@ -111,7 +111,7 @@ def difference(now: Run, then: Run) -> Difference | None:
     least, least_then = (_least_seconds(run) for run in (now, then))
     counted = not any(map(_inferred, (now, then)))
     found: list[Difference] = []
-    for stage, place in zip(now.stages, matches(now, then), strict=True):
+    for stage, place in zip(now.stages, stage_counterparts(now, then), strict=True):
         if place is None or stage.recomputed:
             continue
         other = then.stages[place]

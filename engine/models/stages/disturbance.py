@@ -55,7 +55,7 @@ BEYOND_LOADING = 2.0
 (docs/models/sparkplan_rules_logs.md): waiting beyond that is the tasks' own."""
 
 
-def stretch_of(run: Run) -> float | None:
+def disturbance_factor(run: Run) -> float | None:
     """Factor by which other programs stretched the time of tasks; up to `CALM` is normal. None if
     the log does not tell.
 
@@ -111,7 +111,7 @@ def loading_stretch(run: Run) -> float | None:
 def disturbance_spread(runs: Sequence[Run]) -> float:
     """Standard deviation of log time due to disturbances of the runs behind a prediction, of their
     machines and of the network between them; 0 for calm runs, and if no log tells."""
-    network = [fetching(run) for run in runs if run.stages]
+    network = [fetch_wait_log(run) for run in runs if run.stages]
     mean = sum(network) / len(network) if network else 0.0
     return math.hypot(machine_spread(runs), UNIFORM_SCALE * mean)
 
@@ -119,12 +119,12 @@ def disturbance_spread(runs: Sequence[Run]) -> float:
 def machine_spread(runs: Sequence[Run]) -> float:
     """The part of `disturbance_spread` due to other programs on the machines, for time in which
     anything works."""
-    known = [stretch for run in runs if (stretch := stretch_of(run)) is not None]
+    known = [stretch for run in runs if (stretch := disturbance_factor(run)) is not None]
     machines = [max(0.0, math.log(stretch / CALM)) for stretch in known]
     return UNIFORM_SCALE * sum(machines) / len(machines) if machines else 0.0
 
 
-def fetching(run: Run) -> float:
+def fetch_wait_log(run: Run) -> float:
     """Log of the factor by which waiting for blocks of a shuffle lengthened a run.
 
     It depends on others on the network: a stage of one query waited 24 s per task in one run, and
@@ -147,11 +147,11 @@ def with_disturbance(spread: float, runs: Sequence[Run], *, tested: bool) -> flo
 
 def busy_notice(runs: Sequence[Run]) -> Notice | None:
     """The warning that a machine was busy, if the stretch of a run is at least `WORTH_SAYING`."""
-    worst = max(runs, key=lambda run: stretch_of(run) or 1.0, default=None)
-    if worst is None or (stretch_of(worst) or 1.0) < WORTH_SAYING:
+    worst = max(runs, key=lambda run: disturbance_factor(run) or 1.0, default=None)
+    if worst is None or (disturbance_factor(worst) or 1.0) < WORTH_SAYING:
         return None
     computing, loading = computing_stretch(worst), loading_stretch(worst)
-    if computing is not None and computing == stretch_of(worst):
+    if computing is not None and computing == disturbance_factor(worst):
         what = (
             f"tasks took at least {computing:.1f} times the CPU time that they used, in the stages "
             "that do nine tenths of the computing"
@@ -178,8 +178,8 @@ WORTH_SAYING = 2.0
 
 def network_notice(runs: Sequence[Run]) -> Notice | None:
     """The warning that a run waited long for blocks of shuffles."""
-    worst = max((run for run in runs if run.stages), key=fetching, default=None)
-    if worst is None or (times := math.exp(fetching(worst))) < WORTH_SAYING_FETCHING:
+    worst = max((run for run in runs if run.stages), key=fetch_wait_log, default=None)
+    if worst is None or (times := math.exp(fetch_wait_log(worst))) < WORTH_SAYING_FETCHING:
         return None
     return Notice(
         "waits-for-shuffles",

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from engine.models.stages.application_graph import ApplicationGraph
-from engine.models.stages.cutting.partitions import Growth
-from engine.models.stages.durations.task_times import StageShape
+from engine.models.stages.durations.task_times import StageModel
+from engine.models.stages.partitioning.partitions import Growth
 from engine.models.stages.pauses import idle_seconds
 from engine.models.stages.set_up import (
     BYTES_PER_SECOND,
@@ -50,7 +50,7 @@ FIRST_IN_ORDER = "TakeOrderedAndProject"
 
 
 @dataclass(frozen=True, slots=True)
-class OnRows:
+class RowsShare:
     """Share of the driver time before a job that went to fetched rows: its posterior mean, and the
     ends of its 90 % interval."""
 
@@ -59,9 +59,9 @@ class OnRows:
     high: float
 
 
-def time_on_rows(
-    run: Run, graph: ApplicationGraph, shapes: Sequence[StageShape]
-) -> Mapping[int, OnRows]:
+def rows_shares(
+    run: Run, graph: ApplicationGraph, shapes: Sequence[StageModel]
+) -> Mapping[int, RowsShare]:
     """By index of a node of the run's graph, the share of the driver time before it that goes to
     rows fetched by its predecessors (`rows_by_stage`). Nodes of a negligible share are left out."""
     rows, stage_nodes, shares = rows_by_stage(shapes), set(graph.stage_nodes), {}
@@ -81,7 +81,7 @@ def time_on_rows(
         mean = float(density @ SHARES)
         if mean >= LEAST_SHARE:
             low, high = np.interp((0.05, 0.95), np.cumsum(density), SHARES)
-            shares[index] = OnRows(mean, float(low), float(high))
+            shares[index] = RowsShare(mean, float(low), float(high))
     return shares
 
 
@@ -101,7 +101,7 @@ def growing_share(on_rows: float, *, of_all: float, more: float) -> float:
     return on_rows + (1.0 - on_rows) * min(1.0, more / (1.0 - of_all))
 
 
-def rows_by_stage(shapes: Sequence[StageShape]) -> Mapping[int, float]:
+def rows_by_stage(shapes: Sequence[StageModel]) -> Mapping[int, float]:
     """By stage id the bytes of rows that it sent to the program, for stages that send more with
     more data (`sends_more`). Tables that are broadcast do not count."""
     broadcast = {maker for shape in shapes for maker in shape.stage.joined_broadcasts}
@@ -115,7 +115,7 @@ def rows_by_stage(shapes: Sequence[StageShape]) -> Mapping[int, float]:
     }
 
 
-def sends_more(shape: StageShape) -> bool:
+def sends_more(shape: StageModel) -> bool:
     """Whether what a stage sends to the driver grows with the input. Rows that the program makes,
     the first few rows, and values that tasks have aggregated do not."""
     stage = shape.stage

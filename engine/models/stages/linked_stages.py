@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from engine.models.stages.cutting.partitioned_stage import PartitionedStage
-from engine.models.stages.durations.task_times import StageShape
+from engine.models.stages.durations.task_times import StageModel
+from engine.models.stages.partitioning.partitioned_stage import PartitionedStage
 
 
-def linked(shapes: Iterable[StageShape]) -> list[StageShape]:
+def relinked(shapes: Iterable[StageModel]) -> list[StageModel]:
     """The stages in their order, each referring to the current version of the earlier stages on
     which its partitions depend (`follows`, `part_of`, `written_by`, `input_stages`). So what was
     fitted to one stage counts for those that take over its partitions."""
-    by_id, found = dict[int, StageShape](), list[StageShape]()
+    by_id, found = dict[int, StageModel](), list[StageModel]()
     for shape in shapes:
         renewed = _renewed(shape, by_id)
         by_id[shape.stage.stage_id] = renewed
@@ -21,7 +21,7 @@ def linked(shapes: Iterable[StageShape]) -> list[StageShape]:
     return found
 
 
-def _renewed(shape: StageShape, by_id: dict[int, StageShape]) -> StageShape:
+def _renewed(shape: StageModel, by_id: dict[int, StageModel]) -> StageModel:
     """A stage with renewed references to `by_id`; the same object if none of these changed.
 
     A shuffled input, as a stage of its own, has the id of this stage and is not in `by_id`.

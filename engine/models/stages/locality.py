@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from engine.models.stages.cutting.stage_growth import BESIDE
+from engine.models.stages.partitioning.stage_growth import BESIDE
 from engine.profile import Run
 from engine.stage_run import StageRun, total_of
 

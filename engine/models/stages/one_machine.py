@@ -9,7 +9,7 @@ JVMs, which load and compile the same code again on those cores: there more slot
 none. This applies to further executors only: nodes, and named types, are other machines.
 
 The published laws give each slot a core of its own. They stay as published, and their intervals are
-widened by the possible error (`law_doubt`).
+widened by the possible error (`shared_cores_scale`).
 
 A log does not say either what its tasks waited for: compilers and the start of the driver, which
 take a fixed time, or disks and other programs, which more data meets in proportion. Half of the
@@ -131,12 +131,12 @@ def crowding(slots_doublings: FloatArray) -> FloatArray:
     return np.clip(slots_doublings, -MOST_DOUBLINGS, MOST_DOUBLINGS)
 
 
-def of_batch(batch: ClusterBatch, slots_doublings: FloatArray) -> FloatArray:
+def crowding_of_batch(batch: ClusterBatch, slots_doublings: FloatArray) -> FloatArray:
     """(n,) `crowding` of the clusters that are given in executors; 0 for those given in nodes."""
     return np.where(np.isnan(batch.nodes), crowding(slots_doublings), 0.0)
 
 
-def law_doubt(
+def shared_cores_scale(
     runs: Sequence[Run],
     batch: ClusterBatch,
     seconds: FloatArray,
@@ -157,7 +157,7 @@ def law_doubt(
     driver = sum(driver_seconds(run) for run in runs) / len(runs)
     share = np.clip(1.0 - driver / seconds, 0.0, 1.0)
     doubt = math.hypot(CONTENTION, CONTENTION_SPREAD) * most_contention(runs)
-    return np.asarray(doubt * share * np.abs(of_batch(batch, np.log2(busy / slots))))
+    return np.asarray(doubt * share * np.abs(crowding_of_batch(batch, np.log2(busy / slots))))
 
 
 def one_machine_notice(runs: Sequence[Run], batch: ClusterBatch, *, law: str = "") -> Notice | None:

@@ -17,7 +17,7 @@ from engine.models.stages.durations.launch_order import last_launched
 from engine.models.stages.durations.quantile_sums import QuantileSums
 from engine.models.stages.durations.task_times import PLACED_TASKS
 from engine.models.stages.set_up import SET_UP_SECONDS
-from engine.models.stages.table import BASE, Cuts, StageTable
+from engine.models.stages.stage_table import BASE, ScaledBatch, StageTable
 from engine.scheduling.waves import BODY, EVERY_TASK, TAIL_STEPS
 
 FEW_TASKS = 32
@@ -43,7 +43,7 @@ class Outlines:
     total: FloatArray
 
 
-def groups(stages: IntArray, cuts: Cuts) -> list[tuple[IntArray, IntArray]]:
+def groups(stages: IntArray, cuts: ScaledBatch) -> list[tuple[IntArray, IntArray]]:
     """Groups of stages of similar size that are computed together.
 
     Returns:
@@ -54,7 +54,7 @@ def groups(stages: IntArray, cuts: Cuts) -> list[tuple[IntArray, IntArray]]:
     return [(rows, stages[rows]) for rows in by_size if rows.size]
 
 
-def outlines(table: StageTable, stages: IntArray, cuts: Cuts) -> Outlines:
+def outlines(table: StageTable, stages: IntArray, cuts: ScaledBatch) -> Outlines:
     """The outlines of the stages of one group."""
     tasks = cuts.tasks[0]
     if tasks > PLACED_TASKS:
@@ -64,7 +64,7 @@ def outlines(table: StageTable, stages: IntArray, cuts: Cuts) -> Outlines:
     return _with_drawn(table, result, stages, cuts, np.flatnonzero(table.hot[stages]))
 
 
-def _outlined(table: StageTable, stages: IntArray, cuts: Cuts) -> Outlines:
+def _outlined(table: StageTable, stages: IntArray, cuts: ScaledBatch) -> Outlines:
     """Outlines of stages of more than `PLACED_TASKS` tasks, as `drawn_outline` and
     `StageShape.tasks`."""
     n, (at, counts, end) = cuts.tasks[:, None], _grid(cuts.tasks)
@@ -83,7 +83,7 @@ def _outlined(table: StageTable, stages: IntArray, cuts: Cuts) -> Outlines:
     return Outlines(ordered, counts, np.einsum("ij,ij->i", ordered, counts))
 
 
-def _ranked(table: StageTable, stages: IntArray, cuts: Cuts) -> Outlines:
+def _ranked(table: StageTable, stages: IntArray, cuts: ScaledBatch) -> Outlines:
     """Outlines of stages of up to `EVERY_TASK` tasks, with every task, as `drawn` and
     `StageShape.tasks`."""
     n, points = cuts.tasks[:, None], table.points[stages][:, None]
@@ -119,7 +119,7 @@ def _ranked(table: StageTable, stages: IntArray, cuts: Cuts) -> Outlines:
     )
 
 
-def _summed(table: StageTable, stages: IntArray, cuts: Cuts) -> Outlines:
+def _summed(table: StageTable, stages: IntArray, cuts: ScaledBatch) -> Outlines:
     """Outlines of stages between the two sizes, as `drawn`, `StageShape.tasks` and `outline`: some
     task times are computed, and the sum of all in closed form. Stages in which two tasks are out of
     order are computed one by one."""
@@ -167,7 +167,7 @@ class _SomeDrawn:
     factor: FloatArray
 
     @classmethod
-    def of(cls, table: StageTable, stages: IntArray, cuts: Cuts) -> _SomeDrawn:
+    def of(cls, table: StageTable, stages: IntArray, cuts: ScaledBatch) -> _SomeDrawn:
         """The task times of the stages of a group."""
         n, points = cuts.tasks, np.maximum(table.points[stages], 2)
         tail = n - np.floor(n - n / (points - 1.0) - 0.5) > 2.0
@@ -190,7 +190,7 @@ class _SomeDrawn:
         return self.factor * self.sums.sum_to(some) + beyond
 
 
-def _total(table: StageTable, stages: IntArray, cuts: Cuts, drawn: _SomeDrawn) -> FloatArray:
+def _total(table: StageTable, stages: IntArray, cuts: ScaledBatch, drawn: _SomeDrawn) -> FloatArray:
     """(m,) sum of the times of all tasks if each had a whole partition."""
     overhead, share = table.overhead[stages], table.set_up_share[stages]
     half = drawn.sum_up_to(overhead), drawn.sum_up_to(overhead + SET_UP_SECONDS / share)
@@ -200,10 +200,10 @@ def _total(table: StageTable, stages: IntArray, cuts: Cuts, drawn: _SomeDrawn) -
 
 
 def _with_drawn(
-    table: StageTable, result: Outlines, stages: IntArray, cuts: Cuts, rows: IntArray
+    table: StageTable, result: Outlines, stages: IntArray, cuts: ScaledBatch, rows: IntArray
 ) -> Outlines:
     """The outlines with some rows replaced by those of tasks computed one by one."""
-    each = cuts.taken(rows).each()
+    each = cuts.take(rows).each()
     for row, index, scaled in zip(rows.tolist(), stages[rows].tolist(), each, strict=True):
         tasks = table.drawn(index, scaled)
         times, number = tasks.outlined
@@ -214,7 +214,10 @@ def _with_drawn(
 
 
 def _last_tasks(
-    table: StageTable, stages: IntArray, cuts: Cuts, times: Callable[[FloatArray], FloatArray]
+    table: StageTable,
+    stages: IntArray,
+    cuts: ScaledBatch,
+    times: Callable[[FloatArray], FloatArray],
 ) -> tuple[FloatArray, FloatArray]:
     """(m, 1) rank and (m, 1) time of the task that is launched last and has a partial partition;
     rank 0 for stages without one."""
@@ -225,7 +228,7 @@ def _last_tasks(
     return rank, table.stretched(stages, times(rank), (cuts.work * cuts.last)[:, None])
 
 
-def _work_by_rank(table: StageTable, stages: IntArray, cuts: Cuts, ranks: int) -> FloatArray:
+def _work_by_rank(table: StageTable, stages: IntArray, cuts: ScaledBatch, ranks: int) -> FloatArray:
     """(m, 1) or (m, ranks) relative work of each task; less for a last one that is partial."""
     partial = np.flatnonzero(cuts.last < 1.0)
     if not partial.size:

@@ -14,15 +14,15 @@ from typing import Any, TypeVar
 import numpy as np
 
 from engine.forecast import FloatArray, IntArray
-from engine.models.stages.cutting.combined_inputs import CombinedPartitions
-from engine.models.stages.cutting.partitions import (
+from engine.models.stages.durations.task_times import StageModel
+from engine.models.stages.partitioning.combined_inputs import CombinedPartitions
+from engine.models.stages.partitioning.partitions import (
     LEAST_CORES,
     PartitionRule,
     RuleByReadGrowth,
     ScalingPartitionRule,
 )
-from engine.models.stages.cutting.written_files import WrittenSplits
-from engine.models.stages.durations.task_times import StageShape
+from engine.models.stages.partitioning.written_files import WrittenSplits
 
 Rule = TypeVar("Rule", bound=PartitionRule)
 
@@ -66,7 +66,7 @@ class CountedStages:
     """The partitions of a run's stages as a function of the input, for one configured number of
     shuffle partitions (None for the log's)."""
 
-    shapes: Sequence[StageShape]
+    shapes: Sequence[StageModel]
     slots: int
     shuffle_partitions: int | None
 
@@ -80,7 +80,7 @@ class CountedStages:
             own[index] = count.own
             if count.rule is not None:
                 others.append((index, count.rule))
-        counting = [(at, rule) for at, rule in self._ruled if self.shapes[at[0]].counts_slots]
+        counting = [(at, rule) for at, rule in self._ruled if self.shapes[at[0]].depends_on_cluster]
         ruled = [*counting, *by_kind(others)]
         per_slot, planned_on = self._cores_per_slot, self._planned_on
         return PartitionCounts(own, self.slots, ratio, ruled, per_slot, planned_on)
@@ -110,7 +110,7 @@ class CountedStages:
                 [
                     (index, rule)
                     for index, rule in enumerate(self._rules)
-                    if rule is not None and self.shapes[index].counts_slots == counts
+                    if rule is not None and self.shapes[index].depends_on_cluster == counts
                 ]
             )
         return result

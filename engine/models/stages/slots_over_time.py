@@ -17,7 +17,7 @@ import numpy as np
 from engine.forecast import FloatArray
 from engine.profile import Run
 from engine.scheduling.list_scheduling import list_schedule_fast
-from engine.scheduling.stages import Node, schedule
+from engine.scheduling.stages import ScheduledNode, schedule
 from engine.scheduling.waves import Tasks, waves
 
 NEGLIGIBLE = 0.002
@@ -79,7 +79,7 @@ def end_of_tasks(seconds: FloatArray, slots: Slots, task_cpus: int) -> float:
     """When the last of (n,) tasks ends that hold `task_cpus` slots each, by list scheduling."""
     lanes = slots.added_seconds
     if slots.removed:
-        node = Node((), 0.0, 0, Tasks(seconds), cpus=task_cpus)
+        node = ScheduledNode((), 0.0, 0, Tasks(seconds), cpus=task_cpus)
         return schedule([node], len(lanes), added_seconds=lanes, removed=slots.removed).seconds
     together = lanes[task_cpus - 1 :: task_cpus] if len(lanes) >= task_cpus else lanes[-1:]
     return list_schedule_fast(seconds, together, 0.0)[2]

@@ -13,7 +13,7 @@ from pathlib import Path
 from engine.errors import BadInput
 from engine.notices import Notice
 from engine.sources.formats.table_rows import NO_VALUE, Row, as_number
-from engine.text.lists import in_a_row
+from engine.text.lists import abbreviated_list
 from engine.units import format_count
 
 _COLUMN = re.compile(
@@ -116,8 +116,8 @@ class Outcomes:
                 Notice(
                     "unknown-outcome",
                     f"{self._column_names} of {name} does not say whether {len(unknown)} of "
-                    f"{format_count(total, 'run')} succeeded ({in_a_row([*words])}; first: line "
-                    f"{unknown[0].line}): counted as if "
+                    f"{format_count(total, 'run')} succeeded ({abbreviated_list([*words])}; first: "
+                    f"line {unknown[0].line}): counted as if "
                     f"{'it' if len(unknown) == 1 else 'they'} did",
                     "write success or failed there, or leave out what failed",
                 )
@@ -131,7 +131,7 @@ class Outcomes:
     @property
     def _column_names(self) -> str:
         """The outcome columns, as named in the file."""
-        return in_a_row([self.rows[0].written[name] for name in self.columns])
+        return abbreviated_list([self.rows[0].written[name] for name in self.columns])
 
     def _reasons(self) -> str:
         counts = {outcome: self.ended.count(outcome) for outcome in (FAILED, KILLED, NOT_ENDED)}
@@ -139,7 +139,7 @@ class Outcomes:
             outcome: outcome.replace("was", "were") if n > 1 else outcome
             for outcome, n in counts.items()
         }
-        return in_a_row([f"{n} {texts[outcome]}" for outcome, n in counts.items() if n])
+        return abbreviated_list([f"{n} {texts[outcome]}" for outcome, n in counts.items() if n])
 
 
 def _is_word(cell: str) -> bool:

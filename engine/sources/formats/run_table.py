@@ -33,7 +33,7 @@ from engine.sources.formats.table_rows import (
     rows_of,
 )
 from engine.sources.source_contents import SourceContents
-from engine.text.lists import in_a_row, listed
+from engine.text.lists import abbreviated_list, listed
 from engine.units import has_size_unit, parse_bytes, parse_seconds, parse_usd
 
 
@@ -60,7 +60,7 @@ def unlike_runs(head: bytes, where: str) -> BadInput | None:
         CONTENT[name] for name in REQUIRED if column_or_synonym(columns, name) is None
     ]
     needs = (
-        [f"it needs {in_a_row(missing_contents)}: rename the columns that hold these"]
+        [f"it needs {abbreviated_list(missing_contents)}: rename the columns that hold these"]
         if missing_contents
         else []
     )
@@ -149,8 +149,8 @@ def _unique_column_notices(names: Sequence[str], source: str) -> Notice:
     predicate = "is taken as a parameter" if len(names) == 1 else "are taken as parameters"
     return Notice(
         "parameter-of-each-run",
-        f"each run of {Path(source).name} has its own {in_a_row(names)}, which {predicate} of the "
-        "job: an answer is for those of the largest run",
+        f"each run of {Path(source).name} has its own {abbreviated_list(names)}, which {predicate} "
+        "of the job: an answer is for those of the largest run",
         "leave out what is no input of the job, such as its cost or the number of the run",
     )
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from engine.profile import MOST_TASK_CPUS, told_task_cpus
+from engine.profile import MOST_TASK_CPUS, configured_task_cpus
 from engine.sources.logs.events import ResourceProfileAdded
 from engine.sources.logs.task_rows import DESERIALIZE, RUN, Rows
 from engine.sources.logs.whole_numbers import whole_number
@@ -17,7 +17,7 @@ def task_cpus_of(profile: ResourceProfileAdded | None, properties: Mapping[str, 
     asked = profile.task.get("cpus") if profile else None
     if asked is not None and 1 <= asked.amount <= MOST_TASK_CPUS:
         return int(asked.amount)
-    return told_task_cpus(properties)
+    return configured_task_cpus(properties)
 
 
 def multiplies_run_time_by_cpus(version: str | None) -> bool:

@@ -11,7 +11,7 @@ from synthetic import DAY, TableModel, catalog_of, model, offer, profile_on
 
 from engine.batch import ClusterBatch
 from engine.catalog import Billing, Catalog, Price
-from engine.choosing.differences import takes_longer
+from engine.choosing.difference_texts import takes_longer
 from engine.choosing.interruptions import HOURS_PER_MONTH
 from engine.choosing.limits import Limits
 from engine.choosing.recommendation import Recommendation

@@ -6,7 +6,7 @@ import pytest
 from synthetic import TableModel, model, profile_on
 
 from engine.batch import ClusterBatch
-from engine.choosing.differences import missed_by
+from engine.choosing.difference_texts import missed_by
 from engine.choosing.owned import recommend_owned
 from engine.choosing.recommendation import Recommendation
 from engine.cluster import Workload

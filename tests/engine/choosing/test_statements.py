@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from engine.choosing.differences import in_runs
+from engine.choosing.difference_texts import in_runs
 from engine.choosing.recommendation import Choice, Goal, Recommendation
 from engine.choosing.statements import notices_of, statement
 from engine.cluster import Workload

@@ -10,7 +10,7 @@ import pytest
 from engine import fit
 from engine.catalog import Catalog
 from engine.catalog_files.reader import load_catalog
-from engine.choosing.rented import cost_of
+from engine.choosing.cluster_costs import cost_of
 from engine.cluster import Cluster, Workload
 from engine.errors import BadInput, BudgetTooSmall, UnknownName
 from engine.experiments.designed_runs import designed

@@ -14,7 +14,7 @@ from engine.choosing.surface import Surface
 from engine.cluster import Cluster, Workload
 from engine.errors import BadInput
 from engine.experiments.advice import advise
-from engine.experiments.belief import Belief, Points, believe, misfit
+from engine.experiments.belief import Belief, Points, belief_at, misfit
 from engine.experiments.knowledge_gradient import Decision, gains, is_opening, variance_reduction
 from engine.forecast import FloatArray
 from engine.profile import Profile, Run
@@ -54,7 +54,7 @@ def profile_of(places: list[int]) -> Profile:
 
 def belief_after(places: list[int]) -> Belief:
     profile = profile_of(places)
-    return believe(fit(profile), Points.of(PLACES, [WORK] * len(PLACES), profile))
+    return belief_at(fit(profile), Points.of(PLACES, [WORK] * len(PLACES), profile))
 
 
 def rates() -> FloatArray:
@@ -97,7 +97,7 @@ def test_a_memory_cliff_of_one_type_is_believed_of_the_others(made: tuple[int, .
         return shared * (4.0 if instance.memory_gib * nodes < 200.0 else 1.0)
 
     profile = Profile("made", tuple(Run(cliff(PLACES[at]), PLACES[at], WORK) for at in made))
-    belief = believe(fit(profile), Points.of(PLACES, [WORK] * len(PLACES), profile))
+    belief = belief_at(fit(profile), Points.of(PLACES, [WORK] * len(PLACES), profile))
     truth = np.log([cliff(place) for place in PLACES])
     error = np.delete(np.abs(belief.mean - truth), made)
     assert error.mean() < (0.17 if made[0] == 0 else 0.27)
@@ -120,7 +120,7 @@ def test_what_was_measured_beside_a_cliff_is_believed_as_measured(
         return true_seconds(where) * (factor if memory < edge else 1.0)
 
     profile = Profile("made", tuple(Run(cliff(place), place, WORK) for place in places))
-    belief = believe(fit(profile), Points.of(places, [WORK] * len(places), profile))
+    belief = belief_at(fit(profile), Points.of(places, [WORK] * len(places), profile))
     truth = np.log([cliff(place) for place in places])
     assert np.abs(belief.mean - truth).max() < 0.06
     assert (belief.deviation < 0.09).all()
@@ -160,7 +160,7 @@ def law(mean: FloatArray, covariance: FloatArray, noise: float = RUN_NOISE) -> B
 
 def doubled(belief: Belief) -> Belief:
     """The belief over the compositions followed by the same places as possible runs."""
-    return belief.taken(np.tile(np.arange(len(belief.mean)), 2))
+    return belief.take(np.tile(np.arange(len(belief.mean)), 2))
 
 
 def test_the_gain_agrees_with_simulated_outcomes() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import engine
-from engine.experiments.belief import Points, believe
+from engine.experiments.belief import Points, belief_at
 from engine.experiments.narrowing import MISFIT, narrowed
 from engine.experiments.plans import Experiment
 from engine.runs.run_noise import run_noise
@@ -45,7 +45,7 @@ def test_precisions_of_the_fit_and_of_the_belief_add(fitted):
     found = narrowed(fitted, cluster=cluster(), runs=runs())
     middle = math.sqrt(found.low * found.high)
     rows = np.array([[term(n, f) for term in TERMS_OF] for n, f in PLANNED])
-    belief = believe(
+    belief = belief_at(
         fitted, Points.of([cluster()], [fitted.profile.reference_workload], fitted.profile)
     )
     noise = belief.noise[0]

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from synthetic import catalog_of, offer, profile_on
 
 import engine
-from engine.batch import ClusterBatch, complete
+from engine.batch import ClusterBatch, with_shape_and_layout
 from engine.catalog import InstanceType, MemoryRule
 from engine.choosing.candidates import select_candidates
 from engine.cluster import LEAST_HEAP_GIB, BesideHeap, Cluster, Layout, Workload
@@ -25,10 +25,16 @@ from engine.exports import EXPORTS, Export, render
 from engine.machines.beside_heap import (
     CODE,
     planned_beside,
-    planned_notices,
+    planned_beside_notices,
     with_overhead_per_core,
 )
-from engine.memory import beside_of, default_overhead_gib, heap_gib, layout_of, usable_memory_gib
+from engine.memory import (
+    default_overhead_gib,
+    heap_gib,
+    layout_of,
+    planned_beside_heap,
+    usable_memory_gib,
+)
 from engine.notices import Notice
 from engine.profile import Profile, Run
 from engine.sources.formats.profile_file import parse
@@ -140,11 +146,11 @@ def test_runs_that_do_not_say_their_cores_or_heap_tell_nothing() -> None:
 def test_the_users_word_takes_the_place_of_the_logs() -> None:
     said = replace(run_with(BesideHeap(3.0)), notices=(Notice(CODE, "", ""),))
     profile = Profile("p", (said,))
-    assert [notice.code for notice in planned_notices(profile)] == [CODE]
+    assert [notice.code for notice in planned_beside_notices(profile)] == [CODE]
     for gib, planned in ((2.0, BesideHeap(2.0)), (0.0, None)):
         asked = with_overhead_per_core(profile, gib)
         assert planned_beside(asked) == planned
-        assert planned_notices(asked) == []
+        assert planned_beside_notices(asked) == []
         assert asked.runs[0].notices == ()
 
 
@@ -201,12 +207,12 @@ def test_the_users_word_shares_out_the_container_of_a_measured_type_anew() -> No
     """10 GiB, 1 GiB of default overhead and 3 GiB for Python."""
     one = Cluster.of_nodes(instance_type="r", nodes=1, catalog=CATALOG)
     asked = with_overhead_per_core(measured(BesideHeap(None, 3.0)), 1.5)
-    laid = complete(one, asked)
+    laid = with_shape_and_layout(one, asked)
     assert (laid.executors, laid.executor_memory_gib, laid.beside) == (2, 8.0, BesideHeap(6.0))
-    plain = complete(one, with_overhead_per_core(measured(BesideHeap(None, 3.0)), 0.0))
+    plain = with_shape_and_layout(one, with_overhead_per_core(measured(BesideHeap(None, 3.0)), 0.0))
     assert plain.executor_memory_gib == pytest.approx(14.0 / 1.1)
     assert plain.beside is None
-    most = complete(one, with_overhead_per_core(measured(None), 4.0))
+    most = with_shape_and_layout(one, with_overhead_per_core(measured(None), 4.0))
     assert (most.executors, most.beside) == (1, BesideHeap(16.0))
 
 
@@ -295,7 +301,7 @@ def test_what_is_exported_is_no_more_than_the_container(
     heap = heap_gib(container, per_core.times(cores))
     if heap < LEAST_HEAP_GIB:
         return
-    layout = Layout(1, cores, heap, beside_of(heap, per_core.times(cores)))
+    layout = Layout(1, cores, heap, planned_beside_heap(heap, per_core.times(cores)))
     found = mib_of(
         settings_in("spark-defaults", render(handover(layout=layout), to="spark-defaults"))
     )

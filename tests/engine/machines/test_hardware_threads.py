@@ -13,8 +13,8 @@ from engine.choosing.candidates import select_candidates
 from engine.cluster import Cluster, NodeGroup, Workload
 from engine.machines.hardware_threads import (
     SECOND_THREAD,
-    fuller_notice,
-    seconds_of_busy,
+    denser_nodes_notice,
+    relative_time_at_load,
     tasks_per_vcpu,
     threads_per_core,
     with_filled_nodes,
@@ -49,7 +49,7 @@ def test_tasks_per_vcpu_are_known_of_named_nodes_alone() -> None:
 def test_a_fuller_node_is_said_with_how_much_longer_tasks_may_take(
     before: int, now: int, times: str
 ) -> None:
-    notice = fuller_notice(run(before), SIXTEEN, slots_per_node=now)
+    notice = denser_nodes_notice(run(before), SIXTEEN, slots_per_node=now)
     assert notice.code == "fuller-nodes"
     assert (
         f"m.8 had {before} tasks at once on 8 vCPUs (2 to a core), each m.16 gets {now} on 16 vCPUs"
@@ -60,12 +60,12 @@ def test_a_fuller_node_is_said_with_how_much_longer_tasks_may_take(
 
 @pytest.mark.parametrize(("before", "now"), [(8, 16), (7, 16), (4, 8), (2, 8), (8, 8)])
 def test_nodes_as_full_or_with_a_core_to_each_task_are_as_measured(before: int, now: int) -> None:
-    assert fuller_notice(run(before), SIXTEEN, slots_per_node=now) is None
+    assert denser_nodes_notice(run(before), SIXTEEN, slots_per_node=now) is None
 
 
 @pytest.mark.parametrize("cores", [{"arch": "arm64"}, {"threads_per_core": 1}])
 def test_vcpus_that_are_cores_may_be_filled(cores: dict[str, Any]) -> None:
-    assert fuller_notice(run(4, replace(EIGHT, **cores)), SIXTEEN, slots_per_node=16) is None
+    assert denser_nodes_notice(run(4, replace(EIGHT, **cores)), SIXTEEN, slots_per_node=16) is None
 
 
 def test_threads_of_a_core_are_told_or_follow_from_the_architecture() -> None:
@@ -78,9 +78,9 @@ def test_a_second_thread_adds_its_part_to_what_a_core_does() -> None:
     busy = np.asarray([0.0, 0.25, 0.5, 0.75, 1.0])
     alone = (1.0 + SECOND_THREAD) / 2.0
     expected = [alone, alone, alone, 1.5 / (1.0 + SECOND_THREAD / 2.0) * alone, 1.0]
-    assert seconds_of_busy(busy, np.full(5, 2.0)) == pytest.approx(expected)
-    assert seconds_of_busy(busy, np.ones(5)) == pytest.approx(1.0)
-    more = seconds_of_busy(np.linspace(0.0, 1.0, 50), np.full(50, 8.0))
+    assert relative_time_at_load(busy, np.full(5, 2.0)) == pytest.approx(expected)
+    assert relative_time_at_load(busy, np.ones(5)) == pytest.approx(1.0)
+    more = relative_time_at_load(np.linspace(0.0, 1.0, 50), np.full(50, 8.0))
     assert (np.diff(more) >= 0.0).all()
     assert more[-1] == pytest.approx(1.0)
 

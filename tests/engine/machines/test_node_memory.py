@@ -13,7 +13,12 @@ import engine
 from engine import load_catalog
 from engine.catalog import InstanceType, MemoryRule
 from engine.cluster import BesideHeap, Layout
-from engine.machines.node_memory import CODE, crowded_notice, executors_memory_gib, yarn_memory_gib
+from engine.machines.node_memory import (
+    CODE,
+    executors_memory_gib,
+    memory_overcommit_notice,
+    yarn_memory_gib,
+)
 from engine.machines.platforms import PLATFORMS, on_platform
 from engine.memory import layout_of, usable_memory_gib
 
@@ -108,7 +113,7 @@ def test_layouts_of_our_own_fit(vcpus: int, gib: float, platform: str, beside: B
     if layout is None:
         return
     rule = catalog.memory_rule
-    assert crowded_notice(node, layout, catalog) is None
+    assert memory_overcommit_notice(node, layout, catalog) is None
     if rule.on_yarn:
         handed = yarn_memory_gib(node, rule, layout)
         assert handed <= usable_memory_gib(node, rule) * (1.0 + 1e-9)

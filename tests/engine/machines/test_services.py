@@ -7,7 +7,7 @@ import pytest
 import engine
 from engine.catalog_files.reader import load_catalog
 from engine.machines.platforms import on_platform
-from engine.machines.services import most_worker_types, refusals, spot_nodes
+from engine.machines.services import most_worker_types, service_refusals, spot_nodes
 
 CODE = "cluster-not-started"
 NAMED = ["n2-standard-4", "n2d-standard-4"]
@@ -27,24 +27,24 @@ def test_services_of_one_worker_type_start_no_mix() -> None:
     for name, service in (("gcp", "Dataproc"), ("azure", "Databricks")):
         catalog = load_catalog(name)
         assert most_worker_types(catalog) == 1
-        (notice,) = refusals(catalog, mix)
+        (notice,) = service_refusals(catalog, mix)
         said = f"{service} runs workers of one type: it starts no mix of 2 types"
         assert notice.text == said + (" without flexible VMs" if name == "gcp" else "")
         assert "--platform" in notice.remedy
-        assert not list(refusals(catalog, {"a": 3}))
+        assert not list(service_refusals(catalog, {"a": 3}))
         anywhere = on_platform(catalog, "kubernetes")
         assert most_worker_types(anywhere) is None
-        assert not list(refusals(anywhere, mix))
+        assert not list(service_refusals(anywhere, mix))
     aws = load_catalog("aws")
     assert most_worker_types(aws) is None
-    assert not list(refusals(aws, {"a": 1}))
+    assert not list(service_refusals(aws, {"a": 1}))
 
 
 def test_dataproc_starts_two_workers_on_demand_and_spot_nodes_beside_them() -> None:
     gcp = load_catalog("gcp")
     for workers, spot in ((1, 0), (2, 0), (3, 1), (9, 7)):
         assert spot_nodes(gcp, workers) == spot
-        refused = told(refusals(gcp, {"a": workers}))
+        refused = told(service_refusals(gcp, {"a": workers}))
         assert refused == ["Dataproc starts no cluster of fewer than 2 workers"] * (workers < 2)
     for other in (on_platform(gcp, "kubernetes"), load_catalog("azure"), load_catalog("aws")):
         assert spot_nodes(other, 3) == 3

@@ -15,9 +15,9 @@ from engine.machines.transfer import (
     SPREAD_TRANSFERRED,
     SPREAD_UNKNOWN_SOURCE,
     Speed,
-    notice_of,
-    source_of,
+    measured_instance_type,
     speed_of,
+    transfer_notice,
 )
 from engine.profile import Profile
 
@@ -76,7 +76,7 @@ def test_a_size_of_the_family_has_the_same_cores(scores: tuple[float | None, flo
     speed = speed_of(other, one, CATALOG)
     assert speed == Speed(1.0, SPREAD_OF_SIZES, "transferred-speed", "m5.xlarge")
     assert 0.0 < SPREAD_OF_SIZES < SPREAD_TRANSFERRED
-    assert notice_of(speed, other).text == (
+    assert transfer_notice(speed, other).text == (
         "m5.4xlarge was not measured: its vCPUs are taken to be as fast as those of m5.xlarge, "
         "another size of its family"
     )
@@ -91,7 +91,7 @@ def test_types_without_a_benchmark_compare_without_a_catalog() -> None:
 def test_a_target_without_a_score_is_as_fast_per_vcpu_and_says_so() -> None:
     target = CATALOG.offer("unscored").instance
     speed = speed_of(target, FAST, CATALOG)
-    notice = notice_of(speed, target)
+    notice = transfer_notice(speed, target)
     assert speed.relative == 1.0
     assert notice.code == "no-cpu-score"
     assert notice.text.startswith("no CPU score compares unscored with the measured type")
@@ -139,7 +139,7 @@ def test_an_unknown_source_is_the_median_of_the_scored_types() -> None:
     speed = speed_of(FAST, None, CATALOG)
     assert (speed.relative, speed.code) == (1.2, "unknown-source-type")
     assert speed.log_scale == SPREAD_UNKNOWN_SOURCE
-    notice = notice_of(speed, FAST)
+    notice = transfer_notice(speed, FAST)
     assert "the catalog's median speed per vCPU is assumed" in notice.text
     assert speed_of(FAST, None, None) == Speed(1.0, SPREAD_NO_SCORE, "unknown-source-type")
 
@@ -148,7 +148,7 @@ def test_an_unknown_source_and_a_target_without_a_score() -> None:
     unscored = CATALOG.offer("unscored").instance
     speed = speed_of(unscored, None, CATALOG)
     assert speed == Speed(1.0, SPREAD_NO_SCORE, "unknown-source-type")
-    notice = notice_of(speed, unscored)
+    notice = transfer_notice(speed, unscored)
     assert "unscored has no CPU score: every vCPU is taken" in notice.text
 
 
@@ -161,10 +161,10 @@ def test_a_median_is_of_the_targets_own_benchmark() -> None:
 
 
 def test_a_transferred_speed_is_said() -> None:
-    notice = notice_of(speed_of(FAST, CATALOG.offer("slow").instance, CATALOG), FAST)
+    notice = transfer_notice(speed_of(FAST, CATALOG.offer("slow").instance, CATALOG), FAST)
     assert notice.code == "transferred-speed"
     assert "fast was not measured: 1.50 times the measured speed per core" in notice.text
-    assert notice_of(Speed(1.0), FAST) is None
+    assert transfer_notice(Speed(1.0), FAST) is None
 
 
 def test_of_runs_on_several_types_the_largest_says_where_a_job_ran() -> None:
@@ -174,19 +174,19 @@ def test_of_runs_on_several_types_the_largest_says_where_a_job_ran() -> None:
         for run in profile_on(CATALOG.offer(name).instance).runs
     )
     for runs in ((small, large), (large, small)):
-        found = source_of(Profile("job", runs), CATALOG)
+        found = measured_instance_type(Profile("job", runs), CATALOG)
         assert found.name == "fast"
     abroad = replace(large, cluster=profile_on(elsewhere(30.0, "coremark")).runs[0].cluster)
-    found = source_of(Profile("job", (small, abroad)), CATALOG)
+    found = measured_instance_type(Profile("job", (small, abroad)), CATALOG)
     assert found.name == "elsewhere"
 
 
 def test_where_a_job_ran_is_what_its_largest_run_or_its_job_profiles_say() -> None:
-    on_fast = source_of(profile_on(FAST), CATALOG)
+    on_fast = measured_instance_type(profile_on(FAST), CATALOG)
     assert on_fast.name == "fast"
-    assert source_of(profile_on(None), CATALOG) is None
+    assert measured_instance_type(profile_on(None), CATALOG) is None
     named = tuple(OptexProfile(name, 1.0, 1.0) for name in ("m1.large", "slow", "fast"))
-    known = source_of(Profile("job", (), optex=named), CATALOG)
+    known = measured_instance_type(Profile("job", (), optex=named), CATALOG)
     assert known.name == "slow"
-    assert source_of(Profile("job", (), optex=named[:1]), CATALOG) is None
-    assert source_of(Profile("job", ()), CATALOG) is None
+    assert measured_instance_type(Profile("job", (), optex=named[:1]), CATALOG) is None
+    assert measured_instance_type(Profile("job", ()), CATALOG) is None

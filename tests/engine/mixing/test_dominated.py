@@ -23,7 +23,7 @@ MOST = 6
 def with_twins(rows: IntArray) -> MixLaw:
     """Three types, repeated."""
     law = random_law(np.random.default_rng(5), 3, MOST)
-    return replace(law, log_scale=np.full((3, MOST), 0.1)).taken(rows)
+    return replace(law, log_scale=np.full((3, MOST), 0.1)).take(rows)
 
 
 def a_market(rates: list[float]) -> Market:
@@ -40,7 +40,7 @@ def test_no_composition_is_better_where_types_are_the_same(kind: str) -> None:
     rng = np.random.default_rng(ord(kind[0]))
     left_out = mixes_won = 0
     for _ in range(CASES):
-        law = random_law(rng, 3, MOST).taken(np.asarray([0, 1, 0, 2, 1]))
+        law = random_law(rng, 3, MOST).take(np.asarray([0, 1, 0, 2, 1]))
         market, goal = random_market(rng, law, MOST), goal_for(kind, rng, law, MOST)
         found = searched(law, market, goal, MOST, 2)
         left_out += int(dominated(law, market, goal, np.isfinite(market.rates)).sum())

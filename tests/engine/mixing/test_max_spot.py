@@ -33,7 +33,7 @@ def rented_both_ways(rng: np.random.Generator, k: int, m: int):
     free = np.zeros(len(base), dtype=np.int64) if owned is None else owned
     beside, alone = int(10 * most) % 3, free if most == 1.0 else None
     share = SpotShare(base, is_spot, most, beside, alone)
-    both = replace(market.taken(base), rates=rates, owned=owned, share=share)
+    both = replace(market.take(base), rates=rates, owned=owned, share=share)
     return law.with_spot(rows, rng.uniform(0.0, 3.0, len(rows))), both
 
 

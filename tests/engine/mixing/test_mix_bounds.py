@@ -322,7 +322,7 @@ def test_as_many_nodes_fit_as_keep_the_bound_below_the_target() -> None:
         wanted = np.zeros((3, len(windows)), dtype=np.int64)
         for row, place in product(range(3), range(len(windows))):
             for nodes in range(1, int(tree.market.most[row]) + 1):
-                part = windows.root.taken(np.asarray([place]))
+                part = windows.root.take(np.asarray([place]))
                 whole = windows.with_one(part, np.asarray([row]), np.asarray([nodes]))
                 if not windows.lower_bound(whole, tree.target)[0] < tree.target:
                     break

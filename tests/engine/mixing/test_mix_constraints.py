@@ -71,7 +71,7 @@ def on_spot_too(rng: np.random.Generator, law: MixLaw, market: Market) -> tuple[
     k = len(law.slots)
     rows = np.flatnonzero(rng.random(k) < 0.8)
     base, is_spot = np.append(np.arange(k), rows), np.arange(k + len(rows)) >= k
-    both = market.taken(base)
+    both = market.take(base)
     owned = None if both.owned is None else np.where(is_spot, 0, both.owned)
     rates = np.where(is_spot, both.rates * rng.uniform(0.3, 0.9), both.rates)
     most = float(rng.choice([0.0, 0.25, 0.5, 0.8, 1.0]))

@@ -260,7 +260,7 @@ def test_a_mix_is_as_unsure_as_the_least_sure_of_its_types() -> None:
     assert found.dof.tolist() == [20.0, 9.0, 4.0]
     assert found.symmetric
     sided = replace(law, scale_below=np.repeat([[0.05], [0.02], [0.5]], 8, axis=1))
-    found = sided.taken(np.arange(3)).forecast(rows, counts)
+    found = sided.take(np.arange(3)).forecast(rows, counts)
     assert found.log_scale.tolist() == [0.3, 0.2, 0.1]
     assert found.scale_below.tolist() == [0.5, 0.5, 0.05]
 

@@ -12,7 +12,7 @@ import engine
 from engine.choosing.choices import ChoiceBuilder
 from engine.cluster import BesideHeap, Layout
 from engine.cost import Cost, billed_seconds
-from engine.memory import beside_heap_gib, beside_of
+from engine.memory import beside_heap_gib, planned_beside_heap
 from engine.mixing.shown_mix import common_shape, total_cost
 from engine.optimiser import recommend
 
@@ -175,7 +175,7 @@ def test_a_type_with_executors_of_its_own_is_named_with_what_that_costs_at_most(
 def test_executors_of_a_mix_fit_the_containers_of_all_its_types(
     shapes: list[tuple[float, BesideHeap | None]],
 ) -> None:
-    layouts = [Layout(1, 4, heap, beside_of(heap, beside)) for heap, beside in shapes]
+    layouts = [Layout(1, 4, heap, planned_beside_heap(heap, beside)) for heap, beside in shapes]
     shape = common_shape(layouts)
     heap = shape.executor_memory_gib
     assert heap == min(heap for heap, _ in shapes)

@@ -15,7 +15,7 @@ from engine.choosing.candidates import select_candidates
 from engine.choosing.limits import Limits
 from engine.choosing.recommendation import Recommendation
 from engine.choosing.surface import Surface
-from engine.mixing import mixed
+from engine.mixing import mix_step
 from engine.mixing.effort import MAX_BOUNDS, MAX_BOUNDS_SENSITIVITY, Effort
 from engine.mixing.market import MixResult
 from engine.mixing.search import Search
@@ -168,7 +168,7 @@ def test_what_is_left_unsettled_is_not_called_proven(monkeypatch: pytest.MonkeyP
     assert len(searched) > 2
     assert settled.evaluated == sum(searched), "of one type, and of each search"
     monkeypatch.setattr(Search, "run", run)
-    monkeypatch.setattr(mixed, "_MAX_ROUNDS", 1)
+    monkeypatch.setattr(mix_step, "_MAX_ROUNDS", 1)
     assert not ask(coarse, "small", "big").optimal
 
 
@@ -203,7 +203,7 @@ def test_a_measured_type_is_left_out_of_mixes_where_no_other_has_such_executors(
     )
     candidates = replace(surface.candidates, layouts=layouts, comparison_only=frozenset(compared))
     expected = {candidates.names.index("ran"): left_out} if left_out else {}
-    assert mixed.unmixable_types(replace(surface, candidates=candidates)) == expected
+    assert mix_step.unmixable_types(replace(surface, candidates=candidates)) == expected
 
 
 def test_what_an_answer_hangs_on_says_whether_its_searches_were_proven(
@@ -239,7 +239,7 @@ def test_what_an_unproven_answer_hangs_on_is_searched_less(
     is_proven: bool, around: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Ten searches, none of which was proven, took 20 s."""
-    limits, search = [], mixed.Search
+    limits, search = [], mix_step.Search
 
     def noted(*args: Any, effort: Effort, **options: Any) -> Any:
         limits.append(effort.most)
@@ -248,7 +248,7 @@ def test_what_an_unproven_answer_hangs_on_is_searched_less(
         found.run = lambda: replace(run(), optimal=is_proven)
         return found
 
-    monkeypatch.setattr(mixed, "Search", noted)
+    monkeypatch.setattr(mix_step, "Search", noted)
     recommend(
         fitted(set(CORES)), catalog=catalog("small", "big"), instances=["*"], max_nodes=12,
         mix=2, deadline_seconds=DEADLINE, with_sensitivity=True,

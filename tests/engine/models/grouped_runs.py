@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from engine import read
-from engine.models.stages.durations.task_times import StageShape
-from engine.models.stages.shapes import shapes_of
+from engine.models.stages.durations.task_times import StageModel
+from engine.models.stages.stage_models import stage_models
 from engine.profile import Run
 
 DATA = Path(__file__).parents[2] / "data"
@@ -19,11 +19,11 @@ DAYS, OWN, WORDS, WORDS_WRITTEN = range(4)
 """The stages that group the rows of files, in their order."""
 
 
-def grouping(run: Run) -> list[StageShape]:
+def grouping(run: Run) -> list[StageModel]:
     """The stages that group rows of many groups before they hand them on."""
-    return [shape for shape in shapes_of(run, 2) if (shape.stage.groups or 0.0) > 1.0]
+    return [shape for shape in stage_models(run, 2) if (shape.stage.groups or 0.0) > 1.0]
 
 
-def reader(run: Run, of: StageShape) -> StageShape:
-    (found,) = (one for one in shapes_of(run, 2) if one.stage.parents == (of.stage.stage_id,))
+def reader(run: Run, of: StageModel) -> StageModel:
+    (found,) = (one for one in stage_models(run, 2) if one.stage.parents == (of.stage.stage_id,))
     return found

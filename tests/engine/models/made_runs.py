@@ -10,7 +10,7 @@ from engine.catalog import InstanceType
 from engine.cluster import Cluster, NodeGroup, Workload
 from engine.models.replay.replayed_run import Replay
 from engine.profile import JobRun, Run
-from engine.scheduling.stages import Node, schedule
+from engine.scheduling.stages import ScheduledNode, schedule
 from engine.scheduling.waves import Tasks
 from engine.stage_run import EXACT_VALUES, Measure, StageRun
 
@@ -53,20 +53,22 @@ def simulated(
     stages: Sequence[Stage], jobs: Sequence[Job], *, slots: int, tail_seconds: float = 0.0
 ) -> tuple[float, Values, Values, Values, Values]:
     """Duration, stage starts and ends, job submissions and ends: task by task."""
-    nodes: list[Node] = []
+    nodes: list[ScheduledNode] = []
     gates: dict[int, int] = {}
     place: dict[int, int] = {}
     for number, job in enumerate(jobs):
         waited = [place[i] for i, s in enumerate(stages) if s.job in job.after]
         waited += [gates[other] for other in job.after]
         gates[number] = len(nodes)
-        nodes.append(Node(tuple(waited), job.gap_seconds, -1))
+        nodes.append(ScheduledNode(tuple(waited), job.gap_seconds, -1))
         for i, stage in enumerate(stages):
             if stage.job == number:
                 parents = [place[parent] for parent in stage.parents]
                 place[i] = len(nodes)
                 cold = stage.seconds + stage.cold_seconds if stage.cold_seconds else None
-                nodes.append(Node((gates[number], *parents), 0.0, i, Tasks(stage.seconds, cold)))
+                nodes.append(
+                    ScheduledNode((gates[number], *parents), 0.0, i, Tasks(stage.seconds, cold))
+                )
     found = schedule(nodes, slots, exact=True)
     places = [place[i] for i in range(len(stages))]
     ends = [

@@ -10,11 +10,11 @@ from made_runs import Stage, measure, observed
 import engine
 from engine.cluster import Workload
 from engine.models.base import Prediction
-from engine.models.replay.unseen_tasks import (
+from engine.models.replay.censored_tasks import (
     FROM_FIRST,
-    as_if_whole,
     censored_seconds,
-    in_part_notice,
+    partial_stages_notice,
+    with_all_tasks,
     with_tasks_under_way,
 )
 from engine.models.stages.durations.warm_up import PARTS
@@ -77,16 +77,16 @@ def test_tasks_that_were_not_seen_meet_code_that_is_less_new() -> None:
 
 def test_whole_runs_stay_as_they_are() -> None:
     run = run_of(SECONDS)
-    assert as_if_whole(run) is run
+    assert with_all_tasks(run) is run
     assert with_tasks_under_way(run) is run
-    assert in_part_notice([run]) is None
+    assert partial_stages_notice([run]) is None
 
 
 def test_a_whole_stage_has_all_of_its_records_and_bytes() -> None:
     run = broken_off(SECONDS, 40)
     (stage,) = run.stages
     stage = replace(stage, input_records=1e4, shuffle_write_records=2e3)
-    (whole,) = as_if_whole(replace(run, stages=(stage,))).stages
+    (whole,) = with_all_tasks(replace(run, stages=(stage,))).stages
     assert whole.input_bytes.total == pytest.approx(1e9 * TASKS / 40)
     assert whole.input_records == pytest.approx(1e4 * TASKS / 40)
     assert whole.shuffle_write_records == pytest.approx(2e3 * TASKS / 40)
@@ -99,7 +99,7 @@ def test_tasks_to_come_differ_as_those_seen_do() -> None:
     run = broken_off(seconds, 100)
     (stage,), seen = run.stages, seconds[:100]
     stage = replace(stage, cpu_seconds=measure(0.5 * seen), run_seconds=measure(seen))
-    (whole,) = as_if_whole(replace(run, stages=(stage,))).stages
+    (whole,) = with_all_tasks(replace(run, stages=(stage,))).stages
     times, cpu = whole.task_seconds, whole.cpu_seconds
     assert times.count == TASKS
     assert times.total == pytest.approx(seen.sum() * 4, rel=0.05)
@@ -120,7 +120,7 @@ def test_what_tasks_compute_follows_their_time_and_what_they_read_does_not() -> 
     run = broken_off(seconds, 100)
     (stage,), seen = run.stages, seconds[:100]
     stage = replace(stage, cpu_seconds=measure(0.5 * seen), input_bytes=measure(np.full(100, 1e7)))
-    (whole,) = as_if_whole(replace(run, stages=(stage,))).stages
+    (whole,) = with_all_tasks(replace(run, stages=(stage,))).stages
     assert whole.task_seconds.total < 0.95 * seen.sum() * 4
     assert whole.cpu_seconds.total == pytest.approx(0.5 * whole.task_seconds.total)
     mean = whole.cpu_seconds.total / TASKS
@@ -134,7 +134,7 @@ def test_what_tasks_under_way_have_run_is_not_still_to_come() -> None:
     (stage,) = run.stages
     for running, left in ((None, 99.0), (Measure(4, 2.0, (0.5,) * 4), 99.5)):
         known = replace(run, stages=(replace(stage, running_seconds=running),))
-        longer = as_if_whole(known).seconds - run.seconds
+        longer = with_all_tasks(known).seconds - run.seconds
         assert longer == pytest.approx(left, abs=0.01)
 
 
@@ -146,11 +146,11 @@ def test_the_last_tasks_of_a_stage_leave_slots_idle() -> None:
     known = Measure(2, 1.0, (0.5, 0.5)), Measure(4, 2.0, (0.5,) * 4)
     for running, left in zip((None, *known), (1.0, 1.5, 1.0), strict=True):
         told = replace(run, stages=(replace(stage, running_seconds=running),))
-        assert as_if_whole(told).seconds - run.seconds == pytest.approx(left, abs=0.02)
+        assert with_all_tasks(told).seconds - run.seconds == pytest.approx(left, abs=0.02)
 
 
 def said_of(run: Run, **stage: int) -> Notice:
-    found = in_part_notice([replace(run, stages=(replace(run.stages[0], **stage),))])
+    found = partial_stages_notice([replace(run, stages=(replace(run.stages[0], **stage),))])
     assert found is not None
     return found
 

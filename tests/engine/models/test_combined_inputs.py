@@ -12,7 +12,7 @@ from made_runs import Stage, observed
 from engine import read
 from engine.models.replay.alternatives import alternatives_of
 from engine.models.replay.replayed_run import Replay
-from engine.models.stages.shapes import shapes_of
+from engine.models.stages.stage_models import stage_models
 from engine.profile import Run
 from engine.stage_run import Measure, StageInput
 from engine.units import MIB
@@ -54,7 +54,7 @@ def test_each_log_foretells_the_partitions_of_the_other(known: Run, asked: Run) 
     slots, others = known.cluster.slots, asked.cluster.slots
     assert slots
     ratio = FILES if asked is MORE else 1.0 / FILES
-    shapes = shapes_of(known, slots)
+    shapes = stage_models(known, slots)
     foretold = [shapes[p].partition_count(ratio, None).at(others) for p in asked_about(known)]
     seen = [asked.stages[place].tasks for place in asked_about(asked)]
     few, more = [4, 4, 2, 3, 4, 4, 7, 10], [16, 64, 3, 9, 16, 64, 23, 30]
@@ -92,7 +92,7 @@ def test_pairs_of_rows_that_the_program_makes_do_not_grow() -> None:
     run = product(one=made, other=made)
     scan = replace(run.stages[0], stage_id=1, paired=(), inputs=())
     own = replace(run.stages[0], input_bytes=None)
-    shape = shapes_of(replace(run, stages=(own, scan)), 4)[0]
+    shape = stage_models(replace(run, stages=(own, scan)), 4)[0]
     assert shape.grown(3.0, 1.0) == 1.0
 
 
@@ -104,12 +104,12 @@ def test_a_product_is_cut_by_the_files_of_each_side() -> None:
     run = product(one=large, other=small)
     more = {"tasks": 12, "paired": (6, 2), "files_bytes": 732.0 * MIB, "files_read": 24.0}
     stage = replace(run.stages[0], **more)
-    shape = shapes_of(replace(run, stages=(stage,)), 2)[0]
+    shape = stage_models(replace(run, stages=(stage,)), 2)[0]
     found = [shape.partition_count(ratio, None) for ratio in (1.0, FILES)]
     assert [one.at(None) for one in found] == [12.0, 36.0]
     assert found[0].at(8) == 72.0
     alike = replace(stage, inputs=(StageInput("files"), StageInput("files")))
-    other = shapes_of(replace(run, stages=(alike,)), 2)[0]
+    other = stage_models(replace(run, stages=(alike,)), 2)[0]
     assert other.partition_count(FILES, None).at(None) != 36.0
 
 
@@ -118,7 +118,7 @@ def test_a_coalesce_leaves_no_more_splits_than_it_says(most: int) -> None:
     """Two splits on two slots, eight on eight; one that says fewer than there are is another's."""
     place = asked_about(FEW)[COALESCED]
     stage = replace(FEW.stages[place], coalesced_most=most)
-    count = shapes_of(replace(FEW, stages=(stage,)), 2)[0].partition_count(FILES, None)
+    count = stage_models(replace(FEW, stages=(stage,)), 2)[0].partition_count(FILES, None)
     assert count.at(8) == min(8, most)
 
 
@@ -138,7 +138,7 @@ def test_what_a_stage_reads_of_files_is_of_those_inputs_alone(
     run = observed([Stage(np.full(tasks, 4.0), input_bytes=read_bytes, more=kinds)], slots=8)
     own = replace(run.stages[0], inputs=(StageInput("files"), other))
     largest = replace(own, input_bytes=Measure(tasks, read_bytes, (60.0 * MIB,)))
-    shape = shapes_of(replace(run, stages=(largest,)), 8)[0]
+    shape = stage_models(replace(run, stages=(largest,)), 8)[0]
     alone = 1200.0 / 128.0
     count = shape.partition_count(10.0, None).at(None)
     assert count == (math.ceil(alone) * 8 if paired else math.ceil(alone) + 8)
@@ -167,7 +167,7 @@ def test_a_shuffle_of_rdds_beside_files_takes_over_the_partitions_of_its_input(
             input_bytes=8.0 * MIB, shuffle_bytes=1.0 * MIB, more=both,
         ),
     ]  # fmt: skip
-    shapes = shapes_of(observed(stages, slots=2, config=config), 2)
+    shapes = stage_models(observed(stages, slots=2, config=config), 2)
     assert shapes[1].scaled(FILES, None, 6).tasks == tasks
 
 
@@ -182,6 +182,6 @@ def test_unlike_files_of_a_union_are_each_cut_as_they_are_alone() -> None:
     )
     operations = ("Union", "Scan parquet")
     told = replace(run.stages[0], inputs=inputs, operations=operations, operation_counts=(1, 2))
-    (shape,) = shapes_of(replace(run, stages=(told,)), 2)
+    (shape,) = stage_models(replace(run, stages=(told,)), 2)
     assert shape.partition_count(3.0, None).at(6) == 9.0
     assert shape.partition_count(1.0, None).at(2) == 3.0

@@ -25,13 +25,13 @@ from engine import Workload, read
 from engine.models.replay.alternatives import alternatives_of, groups_open
 from engine.models.replay.replayed_run import Replay
 from engine.models.replay.stage_laws import pair_fit, with_laws
-from engine.models.stages.cutting.data_flow import (
+from engine.models.stages.partitioning.data_flow import (
     DataFlow,
     group_power,
     limits_rows_per_task,
 )
-from engine.models.stages.match import matches
-from engine.models.stages.shapes import shapes_of
+from engine.models.stages.stage_matching import stage_counterparts
+from engine.models.stages.stage_models import stage_models
 from engine.profile import Run
 from engine.stage_run import Measure, total_of
 
@@ -89,18 +89,18 @@ def test_each_log_foretells_the_rows_that_the_other_shuffles(known: Run, asked: 
 def test_groups_that_were_written_are_read_as_many(known: Run, asked: Run) -> None:
     ratio = FILES if asked is MORE else 1.0 / FILES
     (place,) = (i for i, stage in enumerate(known.stages) if stage.files_by is not None)
-    match = matches(known, asked)[place]
+    match = stage_counterparts(known, asked)[place]
     assert match is not None
     seen = asked.stages[match].shuffle_write_records
     told = known.stages[place].shuffle_write_records
     assert told
-    assert shapes_of(known, 2)[place].data(ratio) * told == pytest.approx(seen, rel=0.03)
+    assert stage_models(known, 2)[place].data(ratio) * told == pytest.approx(seen, rel=0.03)
 
 
 def test_rows_that_are_collected_grow_in_proportion() -> None:
     """As many groups, each of more rows: the plan tells of no groups of one size."""
     names = "ObjectHashAggregate"
-    (shape,) = (s for s in shapes_of(FEW, 2) if names in s.stage.operations and s.stage.parents)
+    (shape,) = (s for s in stage_models(FEW, 2) if names in s.stage.operations and s.stage.parents)
     assert shape.growing is None
     assert shape.data(FILES) == FILES
 
@@ -173,7 +173,7 @@ def test_a_log_of_more_slots_teaches_what_data_become_on_the_same() -> None:
 
 def test_where_all_is_in_proportion_nothing_changes() -> None:
     stages = tuple(replace(stage, groups=None, grouped_rows=None) for stage in FEW.stages)
-    assert all(shape.growing is None for shape in shapes_of(replace(FEW, stages=stages), 2))
+    assert all(shape.growing is None for shape in stage_models(replace(FEW, stages=stages), 2))
 
 
 def test_more_input_is_never_less_time() -> None:
@@ -195,7 +195,7 @@ def test_of_next_to_no_groups_none_are_more() -> None:
 def test_files_that_a_run_makes_of_nothing_are_its_input() -> None:
     """All that this run reads are files that it wrote itself: more input is more of these."""
     run = read(DATA / "vectored.zstd").runs[0]
-    scans = [shape for shape in shapes_of(run, 2) if shape.stage.files_by is not None]
+    scans = [shape for shape in stage_models(run, 2) if shape.stage.files_by is not None]
     assert [shape.data(FILES) for shape in scans] == [FILES] * 4
 
 
@@ -205,7 +205,7 @@ def test_so_are_those_that_it_shuffled_before_it_wrote_them() -> None:
     sent = Measure(writer.tasks, 4e6, (1e6,))
     made = replace(writer, stage_id=1000, output_bytes=None, shuffle_write_bytes=sent)
     writer = replace(writer, parents=(1000,), shuffle_read_bytes=sent)
-    shapes = shapes_of(replace(run, stages=(made, writer, *others)), 2)
+    shapes = stage_models(replace(run, stages=(made, writer, *others)), 2)
     assert shapes[1].data(FILES) == 1.0, "what it wrote stays, by the rows that it made"
     scans = [shape for shape in shapes if shape.stage.files_by is not None]
     assert [shape.data(FILES) for shape in scans] == [FILES] * 4
@@ -214,7 +214,7 @@ def test_so_are_those_that_it_shuffled_before_it_wrote_them() -> None:
 def grown(**changes: object) -> float:
     """What a last stage like this would read of three times the input."""
     other = replace(FEW.stages[-1], **{"stage_id": 1000, "files_by": None, **changes})  # type: ignore[arg-type]
-    return shapes_of(replace(FEW, stages=(*FEW.stages, other)), 2)[-1].data(FILES)
+    return stage_models(replace(FEW, stages=(*FEW.stages, other)), 2)[-1].data(FILES)
 
 
 def test_several_shuffles_count_by_what_each_wrote() -> None:
@@ -260,7 +260,7 @@ def test_of_shuffles_alone_the_cache_does_not_count() -> None:
         replace(FEW.stages[-1], stage_id=1000, parents=parents, shuffle_read_bytes=half, **kept),
         replace(FEW.stages[-1], stage_id=1001, parents=(), shuffle_read_bytes=None, **kept),
     ]
-    flow = DataFlow.of(shapes_of(replace(FEW, stages=(*FEW.stages, *stages)), 2))
+    flow = DataFlow.of(stage_models(replace(FEW, stages=(*FEW.stages, *stages)), 2))
     assert flow is not None
     last = len(FEW.stages)
     of_shuffles = (wrote[0] + FILES * wrote[1]) / sum(wrote)
@@ -278,7 +278,7 @@ def test_a_shuffle_that_nobody_is_known_to_have_written_is_in_proportion() -> No
         FEW.stages[-1], stage_id=1000, files_by=None, stored_by=None, input_bytes=None,
         parents=(days.stage.stage_id,), shuffle_read_bytes=half,
     )  # fmt: skip
-    flow = DataFlow.of(shapes_of(replace(FEW, stages=(*lost, other)), 2))
+    flow = DataFlow.of(stage_models(replace(FEW, stages=(*lost, other)), 2))
     assert flow is not None
     assert flow.read_growth(len(lost), FILES) == FILES
 

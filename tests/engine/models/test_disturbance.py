@@ -21,10 +21,10 @@ from engine.models.stages.disturbance import (
     MOST_FETCHING,
     UNIFORM_SCALE,
     busy_notice,
+    disturbance_factor,
     disturbance_spread,
-    fetching,
+    fetch_wait_log,
     network_notice,
-    stretch_of,
 )
 from engine.models.stages.job_phases import phases_of
 from engine.profile import Profile, Run
@@ -72,9 +72,9 @@ def test_waiting_for_shuffles_is_as_unsure_as_the_network() -> None:
     calm, run = run_of([1.0, 3.0]), fetching_run()
     share = phases_of(run).communication / run.seconds
     assert share == pytest.approx(1 / 3, rel=0.1)
-    assert fetching(run) == pytest.approx(-math.log(1 - share))
-    assert disturbance_spread([run]) == pytest.approx(UNIFORM_SCALE * fetching(run))
-    assert stretch_of(run) == pytest.approx(1.0)
+    assert fetch_wait_log(run) == pytest.approx(-math.log(1 - share))
+    assert disturbance_spread([run]) == pytest.approx(UNIFORM_SCALE * fetch_wait_log(run))
+    assert disturbance_factor(run) == pytest.approx(1.0)
     silent = replace(run, stages=tuple(replace(s, cpu_seconds=None) for s in run.stages))
     assert disturbance_spread([silent]) == disturbance_spread([run])
     assert width(ask(run)) > 2.0 * width(ask(calm))
@@ -84,12 +84,12 @@ def test_waiting_for_shuffles_is_as_unsure_as_the_network() -> None:
     assert network_notice([calm]) is None
     lost = replace(run.stages[1], fetch_wait_seconds=measure(np.full(TASKS, 1e6)))
     alone = replace(run, stages=(calm.stages[0], lost))
-    assert fetching(alone) == pytest.approx(-math.log(1 - MOST_FETCHING))
+    assert fetch_wait_log(alone) == pytest.approx(-math.log(1 - MOST_FETCHING))
 
 
 def test_every_stage_held_up_is_a_busy_machine() -> None:
     run = run_of([3.0, 4.0])
-    assert stretch_of(run) == pytest.approx(3.0)
+    assert disturbance_factor(run) == pytest.approx(3.0)
     assert disturbance_spread([run]) == pytest.approx(UNIFORM_SCALE * math.log(3.0 / CALM))
     notice = busy_notice([run])
     assert notice.code == "busy-machine"
@@ -99,7 +99,7 @@ def test_every_stage_held_up_is_a_busy_machine() -> None:
 def test_some_stages_may_wait_for_good_reasons() -> None:
     """One that reads from far waits; one that computes shows that nobody else is there."""
     run = run_of([5.0, 1.1])
-    assert stretch_of(run) == pytest.approx(1.1)
+    assert disturbance_factor(run) == pytest.approx(1.1)
     assert disturbance_spread([run]) == 0.0
     assert busy_notice([run]) is None
 
@@ -107,7 +107,7 @@ def test_some_stages_may_wait_for_good_reasons() -> None:
 def test_garbage_and_shuffles_are_not_others_doing() -> None:
     third = measure(np.full(TASKS, SECONDS / 3.0))
     run = run_of([3.0], gc_seconds=third, fetch_wait_seconds=third)
-    assert stretch_of(run) == pytest.approx(1.0)
+    assert disturbance_factor(run) == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,7 @@ def test_garbage_and_shuffles_are_not_others_doing() -> None:
 )
 def test_what_computes_elsewhere_tells_nothing(more: dict[str, object]) -> None:
     run = run_of([3.0], **more)
-    assert stretch_of(run) is None
+    assert disturbance_factor(run) is None
     assert disturbance_spread([run]) == 0.0
     assert busy_notice([run]) is None
 
@@ -138,7 +138,7 @@ def python_job(loading: float, *, cpu_seconds: float = 0.5) -> dict[str, object]
 
 def test_loading_code_tells_of_jobs_in_python_that_the_machine_was_busy() -> None:
     run = run_of([20.0, 20.0], **python_job(4.0 * CALM_LOADING))
-    assert stretch_of(run) == pytest.approx(4.0 * CALM)
+    assert disturbance_factor(run) == pytest.approx(4.0 * CALM)
     assert disturbance_spread([run]) == pytest.approx(UNIFORM_SCALE * math.log(4.0))
     notice = busy_notice([run])
     assert (notice.code, "to load their code tasks took 10.0 times" in notice.text) == (
@@ -160,11 +160,11 @@ def test_computing_tells_more_than_loading() -> None:
     loading = python_job(9.0)
     run = run_of([1.1, 20.0])
     stages = (replace(run.stages[0]), replace(run.stages[1], **loading))
-    assert stretch_of(replace(run, stages=stages)) == pytest.approx(1.1)
+    assert disturbance_factor(replace(run, stages=stages)) == pytest.approx(1.1)
 
 
 def test_without_python_loading_code_is_not_asked() -> None:
-    assert stretch_of(run_of([1000.0], **python_job(9.0) | {"operations": ()})) is None
+    assert disturbance_factor(run_of([1000.0], **python_job(9.0) | {"operations": ()})) is None
 
 
 def waiting_job(waited: float, loading: float) -> Run:
@@ -176,16 +176,16 @@ def test_tasks_that_wait_for_a_server_are_no_busy_machine() -> None:
     """They take 40 times as long as they compute, their code loads as on a calm machine: what they
     wait for is their own. It had made an interval whose bounds lie a factor of 1,000 apart."""
     run = waiting_job(40.0, 1.8)
-    assert stretch_of(run) == pytest.approx(1.8)
+    assert disturbance_factor(run) == pytest.approx(1.8)
     assert busy_notice([run]) is None
     assert busy_notice([waiting_job(40.0, CALM_LOADING)]) is None
     assert width(ask(run)) < math.log(3.0)
 
 
 def test_on_a_busy_machine_code_loads_slowly_too() -> None:
-    assert stretch_of(waiting_job(6.0, 4.0 * CALM_LOADING)) == pytest.approx(6.0)
+    assert disturbance_factor(waiting_job(6.0, 4.0 * CALM_LOADING)) == pytest.approx(6.0)
     run = waiting_job(40.0, 4.0 * CALM_LOADING)
-    assert stretch_of(run) == pytest.approx(BEYOND_LOADING * 4.0 * CALM)
+    assert disturbance_factor(run) == pytest.approx(BEYOND_LOADING * 4.0 * CALM)
     notice = busy_notice([run])
     assert "to load their code tasks took 10.0 times" in notice.text
 
@@ -193,8 +193,8 @@ def test_on_a_busy_machine_code_loads_slowly_too() -> None:
 def test_queries_of_a_python_program_compute_where_spark_does() -> None:
     """Their stages are named after the line of the program, but nothing of them runs in Python."""
     more = {"name": "collect at /home/me/job.py:12", "sql_execution_id": 3}
-    assert stretch_of(run_of([3.0], **more)) == pytest.approx(3.0)
-    assert stretch_of(run_of([3.0], **more, operations=("MapInPandas",))) is None
+    assert disturbance_factor(run_of([3.0], **more)) == pytest.approx(3.0)
+    assert disturbance_factor(run_of([3.0], **more, operations=("MapInPandas",))) is None
 
 
 def test_python_functions_are_not_taken_to_wait() -> None:
@@ -216,7 +216,7 @@ def ask_more_slots(run: Run) -> Prediction:
 
 
 def test_little_computing_tells_nothing() -> None:
-    assert stretch_of(run_of([1000.0])) is None
+    assert disturbance_factor(run_of([1000.0])) is None
 
 
 @pytest.mark.parametrize("model", OF_LOGS)
@@ -286,5 +286,5 @@ def test_from_four_configurations_on_the_disturbance_is_the_least() -> None:
 )
 def test_public_logs_of_clusters_are_calm(name: str) -> None:
     (run,) = engine.read(SHARED / "eventlogs" / name).runs
-    assert 1.0 <= (stretch_of(run) or 0.0) < CALM + 0.02
+    assert 1.0 <= (disturbance_factor(run) or 0.0) < CALM + 0.02
     assert disturbance_spread([run]) < 0.02

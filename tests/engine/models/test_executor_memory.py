@@ -8,7 +8,7 @@ import pytest
 
 from engine.batch import ClusterBatch
 from engine.cluster import BesideHeap, Cluster, Workload
-from engine.memory import HEAP_SEEN, unified_memory_gib
+from engine.memory import REPORTED_HEAP_SHARE, unified_memory_gib
 from engine.models.replay.memory.executor_memory import ExecutorMemory, tasks_beside
 from engine.profile import Profile, Run
 
@@ -74,8 +74,8 @@ def test_the_legacy_mode_keeps_the_shares_of_before() -> None:
 @pytest.mark.parametrize("share", [0.5, 0.79, 1.06, 2.0])
 def test_storage_memory_of_another_heap_than_the_configured_says_nothing(share: float) -> None:
     storage = 2 * 0.6 * (share * 4096 - 300) * MIB
-    assert ExecutorMemory.of(run(storage)).heap_seen == HEAP_SEEN
-    assert ExecutorMemory.of(run(None)).heap_seen == HEAP_SEEN
+    assert ExecutorMemory.of(run(storage)).heap_seen == REPORTED_HEAP_SHARE
+    assert ExecutorMemory.of(run(None)).heap_seen == REPORTED_HEAP_SHARE
 
 
 @pytest.mark.parametrize("version", ["1.4.1", "1.6.1", "3.5.1"])
@@ -92,7 +92,7 @@ def test_executors_of_an_unsaid_heap_have_the_storage_memory_of_the_log_s(versio
 def test_a_heap_that_nobody_said_says_nothing() -> None:
     unsaid = Cluster.of_executors(executors=2, executor_cores=4)
     found = ExecutorMemory.of(replace(run(), cluster=unsaid))
-    assert (found.heap_gib, found.heap_seen) == (None, HEAP_SEEN)
+    assert (found.heap_gib, found.heap_seen) == (None, REPORTED_HEAP_SHARE)
     assert found.legacy_storage is None
 
 

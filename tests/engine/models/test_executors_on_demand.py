@@ -12,8 +12,8 @@ from engine.cluster import Cluster
 from engine.models.replay.notices import fit_notices
 from engine.models.replay.replayed_run import Replay
 from engine.models.stages.partition_counts import CountedStages
-from engine.models.stages.shapes import shapes_of
 from engine.models.stages.slots_over_time import cores_at, planned_on, slots_of_stages
+from engine.models.stages.stage_models import stage_models
 from engine.notices import Notice
 from engine.profile import Run
 from engine.units import MIB
@@ -43,7 +43,7 @@ def on_demand(slots: int) -> Run:
 
 @pytest.mark.parametrize("slots", [2, 3, 8, 16])
 def test_a_stage_is_cut_elsewhere_as_one_of_a_cluster_that_stays(slots: int) -> None:
-    changing, staying = shapes_of(on_demand(slots), MEAN), shapes_of(fixed(slots), slots)
+    changing, staying = stage_models(on_demand(slots), MEAN), stage_models(fixed(slots), slots)
     for one, other in zip(changing, staying, strict=True):
         for ratio in (0.3, 1.0, 4.0):
             counts = one.partition_count(ratio, None), other.partition_count(ratio, None)
@@ -52,7 +52,7 @@ def test_a_stage_is_cut_elsewhere_as_one_of_a_cluster_that_stays(slots: int) -> 
 
 
 def test_all_stages_at_once_are_cut_as_each_is() -> None:
-    shapes = shapes_of(on_demand(8), MEAN)
+    shapes = stage_models(on_demand(8), MEAN)
     for ratio in (0.3, 1.0, 4.0):
         counts = CountedStages(shapes, MEAN, None).at(ratio)
         for many in SLOTS:

@@ -16,7 +16,7 @@ from engine.models.replay.alternatives import alternatives_of
 from engine.models.replay.driver_rows import rows_notice
 from engine.models.replay.replayed_run import Replay
 from engine.models.replay.stage_laws import pair_fit, with_laws
-from engine.models.stages.fetched_rows import OnRows, time_on_rows
+from engine.models.stages.fetched_rows import RowsShare, rows_shares
 from engine.profile import Run
 from engine.stage_run import StageRun
 from engine.units import MIB
@@ -77,9 +77,9 @@ def fetching(mib: float, *, gap: float = 10.0, **changes: Any) -> Run:
     return replace(run, stages=(changed, *others), workload=Workload(input_bytes=8.0 * MIB))
 
 
-def on_rows(run: Run) -> list[OnRows]:
+def on_rows(run: Run) -> list[RowsShare]:
     replay = Replay.of(run)
-    return list(time_on_rows(run, replay.graph, replay.shapes).values())
+    return list(rows_shares(run, replay.graph, replay.shapes).values())
 
 
 def test_more_rows_before_as_long_a_gap_are_more_of_it() -> None:

@@ -10,7 +10,12 @@ from made_runs import Stage, measure, observed
 import engine
 from engine.cluster import Cluster
 from engine.models.base import Prediction
-from engine.models.replay.unseen_tasks import FROM_FIRST, as_if_whole, in_part_notice, unseen_spread
+from engine.models.replay.censored_tasks import (
+    FROM_FIRST,
+    partial_stages_notice,
+    unseen_log_scale,
+    with_all_tasks,
+)
 from engine.models.stages.durations.first_tasks import (
     MOST_WAVES_INFERRED,
     NEW_EXECUTOR,
@@ -19,7 +24,7 @@ from engine.models.stages.durations.first_tasks import (
     warm_given_first,
     warm_task,
 )
-from engine.models.stages.shapes import shapes_of
+from engine.models.stages.stage_models import stage_models
 from engine.notices import Notice
 from engine.profile import Profile, Run
 from engine.stage_run import Measure, StageRun
@@ -95,8 +100,8 @@ def test_long_first_tasks_that_work_stay_long(model: str) -> None:
 
 def test_the_interval_says_what_the_prior_leaves_open() -> None:
     """As much start-up as work can be foretold less surely than work alone."""
-    surely = unseen_spread(broken_off(SLOTS, cold=62.0, warm=60.0, outside=0.05))
-    hardly = unseen_spread(broken_off(SLOTS))
+    surely = unseen_log_scale(broken_off(SLOTS, cold=62.0, warm=60.0, outside=0.05))
+    hardly = unseen_log_scale(broken_off(SLOTS))
     assert hardly > surely
     assert hardly > 0.3 * inferred(broken_off(SLOTS)).log_scale
 
@@ -106,11 +111,14 @@ def test_no_stage_has_more_than_the_whole_time() -> None:
     run = broken_off(SLOTS)
     running = Measure(1, 1000.0, (1000.0,))
     stage = replace(stage_of(run), tasks=SLOTS + 1, running_seconds=running)
-    assert unseen_spread(replace(run, seconds=0.001, stages=(stage,))) < 2.0
+    assert unseen_log_scale(replace(run, seconds=0.001, stages=(stage,))) < 2.0
 
 
 def test_the_notice_says_that_start_up_is_inferred() -> None:
-    few, more = in_part_notice([broken_off(SLOTS)]), in_part_notice([broken_off(SLOTS + 1)])
+    few, more = (
+        partial_stages_notice([broken_off(SLOTS)]),
+        partial_stages_notice([broken_off(SLOTS + 1)]),
+    )
     assert few.text.endswith(FROM_FIRST)
     assert FROM_FIRST not in more.text
 
@@ -124,7 +132,7 @@ def test_an_application_that_failed_need_not_be_let_end() -> None:
         ([ended], "give the log of a run that succeeded"),
         ([ended, running], "let the application end, or give the log of a run that did"),
     ):
-        said = in_part_notice(runs)
+        said = partial_stages_notice(runs)
         assert said.remedy == remedy
 
 
@@ -154,12 +162,12 @@ def test_the_sister_is_found_in_the_run() -> None:
     later = replace(part, stage_id=7, parents=(), name=sister.name, submitted_seconds=9.0)
     both = replace(run, stages=(sister, replace(later, completed_seconds=25.0)), seconds=25.0)
     other = replace(both, stages=(replace(sister, name="of other code"), both.stages[1]))
-    left = [as_if_whole(one).stages[1].task_seconds.total for one in (both, other)]
+    left = [with_all_tasks(one).stages[1].task_seconds.total for one in (both, other)]
     assert left[0] < 0.7 * left[1]
 
 
 def test_what_spark_adds_to_later_tasks_keeps_its_share_of_their_time() -> None:
-    (shape,) = shapes_of(broken_off(SLOTS), SLOTS)
+    (shape,) = stage_models(broken_off(SLOTS), SLOTS)
     assert shape.late_scale > 0.0
     assert shape.mean_seconds < 0.5 * COLD
     assert shape.overhead_seconds / shape.mean_seconds == pytest.approx(5.0 / COLD)

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from made_runs import Stage, observed
 
-from engine.models.stages.cutting import group_law
-from engine.models.stages.cutting.data_flow import group_power
-from engine.models.stages.cutting.group_law import GroupLaw
+from engine.models.stages.partitioning import group_law
+from engine.models.stages.partitioning.data_flow import group_power
+from engine.models.stages.partitioning.group_law import GroupLaw
 
 ROWS = 240_000
 

@@ -10,7 +10,10 @@ from sparkplan_runs import executors, fit
 from engine import Workload
 from engine.models.replay.alternatives import groups_open
 from engine.models.replay.replayed_run import Replay
-from engine.models.stages.cutting.data_flow import PARTITIONED_BY_KEY_POWER, is_partitioned_by_key
+from engine.models.stages.partitioning.data_flow import (
+    PARTITIONED_BY_KEY_POWER,
+    is_partitioned_by_key,
+)
 from engine.profile import Run
 from engine.stage_run import Measure
 from engine.units import MIB

@@ -15,14 +15,14 @@ import engine
 from engine.cluster import Cluster, Workload
 from engine.forecast import FloatArray
 from engine.models.base import FittedModel
-from engine.models.replay.held_answers import (
+from engine.models.replay.log_forecasts import LogForecasts
+from engine.models.replay.mean_times_cache import MeanTimes
+from engine.models.replay.monotone_times import (
     MEMORY_SUBDIVISIONS,
-    held_mean,
     monotone_log_time,
+    monotone_mean,
     monotone_with_memory,
 )
-from engine.models.replay.log_answers import LogForecasts
-from engine.models.replay.mean_times_cache import MeanTimes
 from engine.models.replay.times import inputs_to
 
 SAMPLES = Path(__file__).parents[3] / "sample_logs"
@@ -235,7 +235,7 @@ def test_only_logs_of_several_known_inputs_are_held() -> None:
 
     mean = np.log([40.0])
     wanted = Workload(4.0)
-    assert np.exp(held_mean(mean, of, runs[:2], wanted)) == pytest.approx([50.0])
+    assert np.exp(monotone_mean(mean, of, runs[:2], wanted)) == pytest.approx([50.0])
     for few in (runs, runs[1:2], [runs[1], runs[1]]):
-        assert held_mean(mean, of, few, wanted) is mean
-    assert held_mean(mean, of, runs[:2], Workload()) is mean
+        assert monotone_mean(mean, of, few, wanted) is mean
+    assert monotone_mean(mean, of, runs[:2], Workload()) is mean

@@ -8,7 +8,7 @@ from made_runs import BLOCK, Stage, measure, observed
 
 from engine.models.replay.replayed_run import Replay
 from engine.models.stages.durations.hot_partitions import HotPartitions
-from engine.models.stages.durations.task_times import StageShape
+from engine.models.stages.durations.task_times import StageModel
 from engine.profile import Run
 from engine.units import MIB
 
@@ -39,11 +39,11 @@ def skewed(
     return replace(observed([*source, reader], slots=slots), spark_version="3.5.1")
 
 
-def reader(run: Run) -> StageShape:
+def reader(run: Run) -> StageModel:
     return Replay.of(run).shapes[-1]
 
 
-def times_of(shape: StageShape, ratio: float, slots: int | None) -> np.ndarray:
+def times_of(shape: StageModel, ratio: float, slots: int | None) -> np.ndarray:
     """Times of its tasks, ascending."""
     tasks = shape.tasks(shape.scaled(ratio, None, slots), dispatch_seconds=0.0, rotation=0.0)
     return np.sort(tasks.seconds)

@@ -10,9 +10,9 @@ from sparkplan_runs import executors, fit
 from engine import read
 from engine.models.replay.alternatives import other_cuts
 from engine.models.replay.replayed_run import Replay
-from engine.models.stages.cutting.inferred_files import InferredFiles
-from engine.models.stages.durations.task_times import StageShape
-from engine.models.stages.shapes import shapes_of
+from engine.models.stages.durations.task_times import StageModel
+from engine.models.stages.partitioning.inferred_files import InferredFiles
+from engine.models.stages.stage_models import stage_models
 from engine.profile import Run
 from engine.units import MIB
 
@@ -20,15 +20,15 @@ DATA = Path(__file__).parents[2] / "data"
 FEW, MORE = (read(DATA / name).runs[0] for name in ("columns.zstd", "columns_more.zstd"))
 
 
-def scans(run: Run) -> tuple[StageShape, StageShape]:
+def scans(run: Run) -> tuple[StageModel, StageModel]:
     """That of the RDD, and that of the query."""
     rdd, query = scans_of(run)
     return rdd, query
 
 
-def scans_of(run: Run) -> list[StageShape]:
+def scans_of(run: Run) -> list[StageModel]:
     assert run.cluster.slots
-    shapes = shapes_of(run, run.cluster.slots)
+    shapes = stage_models(run, run.cluster.slots)
     return [shape for shape in shapes if "Scan parquet" in shape.stage.operations]
 
 
@@ -77,11 +77,11 @@ def test_a_query_of_as_many_records_leaves_nothing_open() -> None:
         rdd, query = scans(run)
         assert rdd.unplanned is not None
         assert rdd.unplanned.is_known
-        assert not rdd.files_open
+        assert not rdd.file_sizes_uncertain
         assert rdd.unplanned.number == query.stage.files_read
         assert other_cuts(Replay.of(run)) == ()
         held = scans(filtered(run))[0]
-        assert held.files_open
+        assert held.file_sizes_uncertain
         assert held.unplanned is not None
         assert held.unplanned.total_bytes == query.stage.files_bytes
         assert len(other_cuts(Replay.of(filtered(run)))) == 2
@@ -105,8 +105,8 @@ def test_the_files_of_a_table_are_told_by_queries_of_it(format_name: str) -> Non
     rdd, query = (replace(one.stage, operations=("PythonRDD", ours)) for one in scans(FEW))
     other = replace(query, stage_id=99, operations=("PythonRDD", others), files_bytes=5e7)
     run = replace(FEW, stages=(rdd, query, other))
-    assert shapes_of(run, 2)[0].unplanned == scans(FEW)[0].unplanned
-    alone = shapes_of(replace(run, stages=(rdd, other)), 2)[0].unplanned
+    assert stage_models(run, 2)[0].unplanned == scans(FEW)[0].unplanned
+    alone = stage_models(replace(run, stages=(rdd, other)), 2)[0].unplanned
     assert alone == scans_of(without_query(FEW))[0].unplanned
 
 
@@ -128,7 +128,7 @@ def test_else_they_lie_between_what_was_read_and_what_splits_hold() -> None:
     most = rdd.stage.tasks * 128.0 * MIB
     assert rdd.unplanned == InferredFiles(math.sqrt(read_bytes * most), read_bytes, most)
     in_rows = replace(rdd.stage, operations=("Scan csv", "PythonRDD"))
-    (whole,) = shapes_of(replace(run, stages=(in_rows,)), 2)
+    (whole,) = stage_models(replace(run, stages=(in_rows,)), 2)
     assert whole.unplanned is None
 
 

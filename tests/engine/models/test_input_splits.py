@@ -8,11 +8,11 @@ import pytest
 from made_runs import measure
 from test_partitions import plan, shapes
 
-from engine.models.stages.durations.task_times import StageShape
+from engine.models.stages.durations.task_times import StageModel
 from engine.units import MIB
 
 
-def wide(*, scan_tasks: int, read_mib: float, files_mib: float | None, slots: int) -> StageShape:
+def wide(*, scan_tasks: int, read_mib: float, files_mib: float | None, slots: int) -> StageModel:
     """A scan of few of the columns of its files."""
     run = plan(scan_tasks=scan_tasks, scan_mib=read_mib, slots=slots)
     files = None if files_mib is None else files_mib * MIB

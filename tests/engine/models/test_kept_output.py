@@ -8,7 +8,7 @@ from made_runs import Stage, observed, without_growth
 from test_partitions import MERGED_READ, SCAN
 
 from engine.models.replay.replayed_run import Replay
-from engine.models.stages.cutting.partitions import Growth
+from engine.models.stages.partitioning.partitions import Growth
 from engine.profile import Run
 from engine.units import MIB
 

@@ -80,7 +80,7 @@ def test_many_numbers_of_iterations_have_the_times_of_few() -> None:
     frame = ReferenceFrame.of(at)
     assert len(counts) > MOST_ITERATION_COLUMNS
     laws = prior_laws(frame, 50, seed=2)
-    alone = [laws.log_times(at.taken(slice(place, place + 1)))[0] for place in range(len(at))]
+    alone = [laws.log_times(at.take(slice(place, place + 1)))[0] for place in range(len(at))]
     assert laws.log_times(at) == pytest.approx(np.stack(alone), abs=1e-9)
 
 

@@ -53,7 +53,7 @@ def test_all_shared_work_is_done_again_as_often_as_the_cliff_is_high(term: int) 
     shares[0, term] = 0.0
     law = changed(one_law(frame, threshold_place=0.999), log_shares=shares)
     flat = changed(law, cliff=np.zeros(1))
-    at = three_shapes().taken(slice(0, 1))
+    at = three_shapes().take(slice(0, 1))
     for logit, again_as in ((-40.0, 6 if term == 6 else 1), (40.0, 6 if term == 6 else 7)):
         moved = changed(law, logit_reading=np.asarray([logit]))
         extra_work = np.exp(moved.log_times(at)) - np.exp(flat.log_times(at))
@@ -126,7 +126,7 @@ def test_what_is_done_again_waits_for_cores_or_for_machines() -> None:
 
 def shared_at_first(at: Points) -> FloatArray:
     """(d,) share of the time on the first point that cores or machines share, before any run."""
-    fewest = at.taken(slice(0, 1)).with_size(float(at.size.mean()))
+    fewest = at.take(slice(0, 1)).with_size(float(at.size.mean()))
     phases = prior_laws(ReferenceFrame.of(at), MOST_PRIOR_DRAWS, seed=1).phases(fewest)
     names = (*PHASES, "re-reading")
     kinds = ("parallel", "memory pressure", "disk and network", "re-reading")
@@ -173,7 +173,7 @@ def test_machines_of_one_size_do_not_tell_what_waits_for_them() -> None:
     assert other.log_times(many) == pytest.approx(times, abs=1e-9)
     shared = np.full((1, len(SHARES)), -40.0)
     shared[0, 7] = 0.0
-    law = changed(laws.taken(np.asarray([0])), log_shares=shared, cliff=np.zeros(1))
+    law = changed(laws.take(np.asarray([0])), log_shares=shared, cliff=np.zeros(1))
     faster = law.log_times(grid()) - law.log_times(many)
     assert faster == pytest.approx(np.full((15, 1), np.log(4.0)), abs=1e-6)
     assert laws.phases(grid()).T[PHASES.index("disk and network")] == pytest.approx(np.zeros(500))
@@ -281,12 +281,12 @@ def test_the_likelihood_in_blocks_is_that_of_each_law() -> None:
     laws, first = (draw(frame, MOST_PRIOR_DRAWS, seed=3) for draw in (prior_laws, first_prior_laws))
     likelihood = Likelihood(observations, frame.features(observations.points))
     some = np.asarray([0, 1, 20_000, MOST_PRIOR_DRAWS - 1])
-    residuals = observations.log_seconds[:, None] - laws.taken(some).log_times(observations.points)
+    residuals = observations.log_seconds[:, None] - laws.take(some).log_times(observations.points)
     expected = log_likelihood(observations.misfit(residuals), 5)
     for draws in (laws, first):  # these have shares of scale 1 until some are taken
         found = likelihood.scored(draws, likelihood.log_times(draws)).log_likelihood
         assert found[some] == pytest.approx(expected, rel=1e-9)
-    np.testing.assert_array_equal(first.taken(some).parameters, laws.taken(some).parameters)
+    np.testing.assert_array_equal(first.take(some).parameters, laws.take(some).parameters)
 
 
 def test_cached_random_numbers_are_those_of_the_generator() -> None:

@@ -10,7 +10,7 @@ from sparkplan_runs import executors, fit, run_of, width
 from engine.cluster import Workload
 from engine.models.base import Prediction
 from engine.models.replay.model import ReplayModel
-from engine.models.replay.priors import NOISE
+from engine.models.replay.priors import LOG_NOISE
 from engine.profile import Run
 
 PLACES = [(4, 0.5), (4, 1.0), (8, 0.5), (8, 1.0), (4, 2.0)]
@@ -75,7 +75,7 @@ def test_the_interval_holds_the_next_run() -> None:
     """Of jobs whose runs vary as the prior expects, between logs, where nothing else is open."""
     random, held = np.random.default_rng(3), []
     for _ in range(60):
-        times = np.exp(NOISE * random.standard_normal(5))
+        times = np.exp(LOG_NOISE * random.standard_normal(5))
         found = ask(of(*logs(*times[:4])), slots=8, scale=1.0)
         assert found.high is not None
         held.append(found.low <= run_of(8, 1.0, slow=times[4]).seconds <= found.high)

@@ -11,9 +11,9 @@ from engine import read
 from engine.models.replay.alternatives import alternatives_of
 from engine.models.replay.replayed_run import Replay
 from engine.models.replay.stage_laws import pair_fit, with_laws
-from engine.models.stages.cutting.data_flow import group_power
-from engine.models.stages.cutting.partitions import Growth
-from engine.models.stages.durations.task_times import StageShape
+from engine.models.stages.durations.task_times import StageModel
+from engine.models.stages.partitioning.data_flow import group_power
+from engine.models.stages.partitioning.partitions import Growth
 from engine.profile import Run
 
 DATA = Path(__file__).parents[2] / "data"
@@ -26,7 +26,7 @@ BOTH_WAYS = pytest.mark.parametrize(
 )
 
 
-def stage(replay: Replay, number: int) -> StageShape:
+def stage(replay: Replay, number: int) -> StageModel:
     (found,) = (shape for shape in replay.shapes if shape.stage.stage_id == number)
     return found
 

@@ -19,7 +19,7 @@ from engine.models.curves.parameter_scales import (
     DOUBLINGS_FROM_ZERO,
     MOST_DOUBLINGS,
     SPREAD_PER_PARAMETER,
-    nearest,
+    nearest_parameters,
 )
 from engine.profile import Profile, Run
 
@@ -206,19 +206,25 @@ def test_a_parameter_that_had_one_value_in_a_run_table_is_not_ignored() -> None:
 
 def test_the_nearest_parameters() -> None:
     runs = [log(k=k, p=p) for k, p in ((1.0, 4.0), (8.0, 4.0), (8.0, 1.0), (4.0, 0.5), (8.0, 4.0))]
-    assert nearest(runs, {"k": 8.0, "p": 4.0}) == ({"k": 8.0, "p": 4.0}, 0.0)
-    assert nearest(runs, {"k": 2.0, "p": 0.5}) == ({"k": 4.0, "p": 0.5}, pytest.approx(1.0))
-    between = nearest(runs, {"k": 8.0, "p": 2.0})
+    assert nearest_parameters(runs, {"k": 8.0, "p": 4.0}) == ({"k": 8.0, "p": 4.0}, 0.0)
+    assert nearest_parameters(runs, {"k": 2.0, "p": 0.5}) == (
+        {"k": 4.0, "p": 0.5},
+        pytest.approx(1.0),
+    )
+    between = nearest_parameters(runs, {"k": 8.0, "p": 2.0})
     assert between == ({"k": 8.0, "p": 4.0}, pytest.approx(1.0)), "of two the one of more runs"
-    assert nearest(runs, {"p": 2.0, "k": 16.0})[1] == pytest.approx(math.sqrt(2.0))
-    assert nearest([log(k=0.0), log(k=8.0)], {"k": 6.0}) == ({"k": 8.0}, pytest.approx(0.5))
-    assert nearest([log(k=8.0)], {"k": 2.0})[1] == pytest.approx(2.0)
+    assert nearest_parameters(runs, {"p": 2.0, "k": 16.0})[1] == pytest.approx(math.sqrt(2.0))
+    assert nearest_parameters([log(k=0.0), log(k=8.0)], {"k": 6.0}) == (
+        {"k": 8.0},
+        pytest.approx(0.5),
+    )
+    assert nearest_parameters([log(k=8.0)], {"k": 2.0})[1] == pytest.approx(2.0)
     assert (
-        nearest([log(k=8.0)], {"k": 0.0})[1]
-        == nearest([log(k=0.0)], {"k": 50.0})[1]
+        nearest_parameters([log(k=8.0)], {"k": 0.0})[1]
+        == nearest_parameters([log(k=0.0)], {"k": 50.0})[1]
         == DOUBLINGS_FROM_ZERO
     )
-    assert nearest([log(k=1.0)], {"k": 1e9})[1] == MOST_DOUBLINGS
+    assert nearest_parameters([log(k=1.0)], {"k": 1e9})[1] == MOST_DOUBLINGS
 
 
 def test_peridot_says_whose_parameters_it_takes() -> None:

@@ -207,7 +207,7 @@ def test_machines_whatever_their_speed_are_those_of_the_vcpus() -> None:
     batch = ClusterBatch.of([on(LEAN, 3), on(SMALL, 5)], profile)
     found = equivalents(batch, fittable_tables(profile.runs))
     assert found.machines.tolist() == pytest.approx([9.0, 5.0])
-    assert found.slow_machines.tolist() == pytest.approx([6.0, 5.0])
+    assert found.machine_count.tolist() == pytest.approx([6.0, 5.0])
 
 
 def test_what_cannot_be_compared_is_unknown_beside_what_can() -> None:
@@ -292,7 +292,7 @@ def test_types_of_a_pool_are_measured() -> None:
         ClusterBatch.of([on(LEAN, 2)], Profile("p", tuple(runs))), fittable_tables(runs)
     )
     assert found.machines.tolist() == [6.0]
-    assert found.slow_machines.tolist() == [6.0], "in what grows with the machines too"
+    assert found.machine_count.tolist() == [6.0], "in what grows with the machines too"
     assert found.log_scale.tolist() == [0.0]
     assert found.notices == (None,)
 

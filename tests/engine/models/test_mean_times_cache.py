@@ -42,7 +42,7 @@ def test_steps_of_the_data_size_say_what_a_new_model_says(
     assert len(batch) > FEWEST_CLUSTERS
     for scale in scales:
         workload = profile.workload_at(scale)
-        for part in (batch, batch.taken(np.arange(FEWEST_CLUSTERS))):
+        for part in (batch, batch.take(np.arange(FEWEST_CLUSTERS))):
             found = stepped.forecast(part, workload)
             fresh = engine.fit(profile).forecast(part, workload)
             np.testing.assert_array_equal(found.seconds, fresh.seconds)

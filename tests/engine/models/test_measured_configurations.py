@@ -151,7 +151,7 @@ def table_of(*seconds: float) -> Any:
 
 
 FOUR = rows_at([2.0, 4.0, 8.0, 16.0], [1.0, 1.0, 1.0, 1.0])
-THREE = FOUR.taken(slice(3))
+THREE = FOUR.take(slice(3))
 
 
 def test_an_unrepeated_run_is_named_and_repeated_ones_are_none() -> None:
@@ -163,8 +163,8 @@ def test_an_unrepeated_run_is_named_and_repeated_ones_are_none() -> None:
 def test_an_outlier_has_the_least_weight_that_any_fit_gives_it() -> None:
     runs = [replace(run(2), seconds=one) for one in (10.0, 20.0)]
     joint = fit_of(FOUR, [0.1, 0.2, 0.3, 0.4], [1.0, 0.5, 0.4, 1.0])
-    alone = fit_of(THREE.taken(np.asarray([1, 0])), [0.7, 0.6], [0.3, 0.9])
-    mild = fit_of(THREE.taken(np.asarray([1])), [0.9], [0.35])
+    alone = fit_of(THREE.take(np.asarray([1, 0])), [0.7, 0.6], [0.3, 0.9])
+    mild = fit_of(THREE.take(np.asarray([1])), [0.9], [0.35])
     untold = SimpleNamespace(**{**vars(alone), "leave_one_out": None, "run_weights": np.zeros(2)})
     found = unusual_runs([joint, alone, mild, untold], [*runs, None, run(2)])
     assert [(one.run, one.count) for one in found] == [(runs[0], 0.9), (runs[1], 0.3)]
@@ -174,7 +174,7 @@ def test_an_outlier_has_the_least_weight_that_any_fit_gives_it() -> None:
 def test_a_left_out_run_is_predicted_by_the_weighted_fits() -> None:
     """That of all runs and that of its own type; in the order of the runs, each with its own."""
     joint = fit_of(THREE, [0.1, 0.2, 0.3])
-    alone = fit_of(THREE.taken(np.asarray([2, 0])), [0.7, 0.5])
+    alone = fit_of(THREE.take(np.asarray([2, 0])), [0.7, 0.5])
     shares = [[WeightedFit(joint, 0.25), WeightedFit(alone, 0.75)], [WeightedFit(joint, 1.0)]]
     found = leave_one_out_record(
         shares, [table_of(31.0, 11.0), table_of(12.0, 21.0)], np.asarray([2, 0, 0, 1])

@@ -18,7 +18,7 @@ from engine.models.replay.memory.full_cache import with_full_cache
 from engine.models.replay.memory.memory_cliff import MemoryCliff
 from engine.models.replay.priors import POWER_SPREAD, SIZE_NOISE
 from engine.models.replay.replayed_run import Replay
-from engine.models.stages.durations.drawn_times import drawn
+from engine.models.stages.durations.quantile_times import times_from_quantiles
 from engine.profile import PersistedRdd, Profile
 from engine.stage_run import Measure, StageRun
 from engine.units import GIB
@@ -69,7 +69,7 @@ def test_more_memory_brings_a_log_back_over_the_cliff(sizes: bool) -> None:
 def test_a_break_in_their_times_tells_which_tasks_found_their_blocks(off: float) -> None:
     """Memory does not say it to the task: executors do not fill alike."""
     run = run_of(400, 9)
-    again = float(np.mean(drawn(*_times(run.stages[1], 400)) > READ + 0.5 * PARSE))
+    again = float(np.mean(times_from_quantiles(*_times(run.stages[1], 400)) > READ + 0.5 * PARSE))
     missing = again + off
     lost = dict.fromkeys(range(1, 1 + ITERATIONS), (missing * 400 * PARSE, missing))
     found = with_full_cache(Replay.of(run), lost)

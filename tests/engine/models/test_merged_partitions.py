@@ -7,8 +7,8 @@ import pytest
 from test_partitions import plan, shapes
 
 from engine import read
-from engine.models.stages.cutting.merged_partitions import MergedPartitions, merged_into_one
-from engine.models.stages.shapes import shapes_of
+from engine.models.stages.partitioning.merged_partitions import MergedPartitions, merged_into_one
+from engine.models.stages.stage_models import stage_models
 from engine.stage_run import total_of
 from engine.units import MIB
 
@@ -75,8 +75,8 @@ def test_one_task_of_a_little_more_than_the_least_size_does_not_say_size_alone()
     known, seen = (next(s for s in run.stages if s.stage_id == SHORT) for run in (small, large))
     assert (known.tasks, seen.tasks) == (1, 2)
     assert small.cluster.slots == large.cluster.slots == 2
-    (shape,) = [one for one in shapes_of(small, 2) if one.stage.stage_id == SHORT]
-    assert shape.counts_slots
+    (shape,) = [one for one in stage_models(small, 2) if one.stage.stage_id == SHORT]
+    assert shape.depends_on_cluster
     assert shape.scaled(total_of(seen.shuffle_read_bytes) / total_of(known.shuffle_read_bytes),
                         None).tasks == seen.tasks  # fmt: skip
     assert shape.scaled(9.0, None, 16).tasks > 8

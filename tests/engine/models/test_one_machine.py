@@ -13,7 +13,7 @@ from engine.batch import ClusterBatch
 from engine.cluster import Cluster, Workload
 from engine.models.base import Prediction
 from engine.models.stages.job_phases import driver_seconds
-from engine.models.stages.one_machine import law_doubt, on_one_machine, waiting_law
+from engine.models.stages.one_machine import on_one_machine, shared_cores_scale, waiting_law
 from engine.profile import Profile, Run
 
 TASKS, INPUT = 64, 64 * 128e6
@@ -177,7 +177,7 @@ def test_doubt_of_a_law_is_of_its_share_that_slots_shorten(slots: int, doublings
     batch = ClusterBatch.of([cluster] * 3, Profile("job", tuple(runs)))
     seconds = np.array([driver + 30.0, 2.0 * driver + 60.0, 0.5 * driver])
     share = np.array([30.0, 60.0 + driver, 0.0]) / np.array([driver + 30.0, seconds[1], 1.0])
-    found = law_doubt(runs, batch, seconds)
+    found = shared_cores_scale(runs, batch, seconds)
     assert found == pytest.approx(math.log(2.0) / math.sqrt(3.0) * share * doublings)
 
 
@@ -186,8 +186,10 @@ def test_slots_that_are_never_busy_raise_no_doubt() -> None:
     batch = ClusterBatch.of(
         [Cluster.of_executors(executors=4, executor_cores=1)], Profile("job", tuple(runs))
     )
-    assert law_doubt(runs, batch, np.array([1e9]), useful_slots=2.0) == pytest.approx([0.0])
-    assert law_doubt([run_of("yarn")], batch, np.array([1e9])) == pytest.approx([0.0])
+    assert shared_cores_scale(runs, batch, np.array([1e9]), useful_slots=2.0) == pytest.approx(
+        [0.0]
+    )
+    assert shared_cores_scale([run_of("yarn")], batch, np.array([1e9])) == pytest.approx([0.0])
 
 
 def test_one_log_of_a_cluster_among_those_of_one_machine() -> None:

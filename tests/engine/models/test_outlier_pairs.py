@@ -7,7 +7,7 @@ import pytest
 
 import engine
 from engine.cluster import Cluster, Workload
-from engine.experiments.belief import Points, believe
+from engine.experiments.belief import Points, belief_at
 from engine.models.base import FittedModel
 from engine.profile import Profile, Run
 
@@ -63,7 +63,7 @@ def test_it_has_no_part_in_the_belief_either() -> None:
     for runs in (table(m6=2.0), table(m6=2.0)[::-1]):
         fitted = fit(runs)
         points = Points.of([run(6, 1.0).cluster], [WORKLOAD], fitted.profile)
-        told = math.exp(float(believe(fitted, points).mean[0]))
+        told = math.exp(float(belief_at(fitted, points).mean[0]))
         assert told == pytest.approx(seconds_on(6), rel=0.03)
 
 

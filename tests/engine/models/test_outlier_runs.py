@@ -27,7 +27,7 @@ from engine.models.laws.sampling import (
     posterior,
 )
 from engine.models.laws.terms import Points
-from engine.runs.slow_runs import LEAST
+from engine.runs.slow_runs import LEAST_FACTOR
 
 MACHINES = np.asarray([2.0, 3.0, 4.0, 6.0, 8.0, 10.0, 12.0, 16.0])
 HARDER = MACHINES[None] < MACHINES[:, None]
@@ -103,7 +103,7 @@ def test_the_evidence_of_a_hypothesis_is_that_of_the_other_runs(
     of freedom for the level) less that of all."""
     observations = runs_with(m6=2.0, m10=2.5)
     draws = posterior(observations)
-    one = draws.laws.taken(np.asarray([7]))
+    one = draws.laws.take(np.asarray([7]))
     hypotheses = _OutlierHypotheses.of(
         observations, observations, PosteriorDraws(one, 0.0, lambda: one, ()), HARDER
     )
@@ -137,7 +137,7 @@ def test_the_hardest_run_is_no_outlier() -> None:
 def test_leave_one_out_errors_are_those_of_the_posterior_without_the_run() -> None:
     """For two laws, against what a normal distribution with known others says of each run."""
     observations = runs_with(m6=2.0)
-    two = posterior(observations).laws.taken(np.asarray([3, 7]))
+    two = posterior(observations).laws.take(np.asarray([3, 7]))
     hypotheses = _OutlierHypotheses.of(
         observations, observations, PosteriorDraws(two, 0.0, lambda: two, ()), HARDER
     )
@@ -252,7 +252,7 @@ def test_the_outlier_probability_is_the_share_of_hypotheses_with_the_run(judged:
     )
     free = [1, 2, 3, 5, 6, 7, 8, 10]
     likely = sorted((n for n in free if n not in judged), key=lambda n: -errors[n])[:SUSPECTS]
-    assert all(errors[n] >= math.log(LEAST) for n in likely)
+    assert all(errors[n] >= math.log(LEAST_FACTOR) for n in likely)
     sets = {frozenset(one) for one in _outlier_sets(judged, likely)}
     weights = {one: math.exp(sum(one) / 10.0) for one in sets}
     expected = np.zeros(len(errors))
@@ -261,7 +261,7 @@ def test_the_outlier_probability_is_the_share_of_hypotheses_with_the_run(judged:
     assert hypotheses.outlier_probabilities(
         may, np.asarray(judged, dtype=np.int64)
     ) == pytest.approx(expected)
-    none = replace(hypotheses, errors=np.full(len(errors), 0.9 * math.log(LEAST)))
+    none = replace(hypotheses, errors=np.full(len(errors), 0.9 * math.log(LEAST_FACTOR)))
     assert not none.outlier_probabilities(may, np.asarray([], dtype=np.int64)).any()
 
 

@@ -10,8 +10,8 @@ from test_partitions import plan, shapes
 
 import engine
 from engine.cluster import Workload
-from engine.models.stages.cutting.packed_files import FileSizes, PackedFiles
-from engine.models.stages.durations.task_times import StageShape
+from engine.models.stages.durations.task_times import StageModel
+from engine.models.stages.partitioning.packed_files import FileSizes, PackedFiles
 from engine.profile import Profile
 from engine.units import MIB
 
@@ -23,7 +23,7 @@ OF_10 = [2, 5, 10, 10, 15, 20, 20, 30, 30, 40, 50, 50, 50, 50, 50]
 `spark.sql.leafNodeDefaultParallelism`."""
 
 
-def scan(files: int, *, slots: int, tasks: int, counted: bool = True, **config: str) -> StageShape:
+def scan(files: int, *, slots: int, tasks: int, counted: bool = True, **config: str) -> StageModel:
     """A scan of so many of these files, a fifth of which is read."""
     mib = files * FILE_MIB
     run = plan(scan_tasks=tasks, scan_mib=mib / 5.0, slots=slots, **config)
@@ -33,7 +33,7 @@ def scan(files: int, *, slots: int, tasks: int, counted: bool = True, **config: 
     return shapes(replace(run, stages=(stage, *run.stages[1:])))[0]
 
 
-def splits(shape: StageShape, ratio: float = 1.0) -> Values:
+def splits(shape: StageModel, ratio: float = 1.0) -> Values:
     return shape.partition_count(ratio, None).on(SLOTS)
 
 
@@ -47,7 +47,7 @@ def test_every_log_foretells_the_splits_of_all_slots(
     count = shape.partition_count(1.0, None)
     assert [count.at(slots) for slots in SLOTS] == pytest.approx(expected)
     assert count.at(None) == expected[place]
-    assert shape.counts_slots
+    assert shape.depends_on_cluster
 
 
 def test_without_their_number_a_split_for_every_core_is_all_that_is_known() -> None:
@@ -167,7 +167,7 @@ def test_files_without_a_byte_say_nothing() -> None:
 def test_cores_that_are_set_for_scans_count_and_not_the_slots(key: str) -> None:
     """36 files of 17 MiB were 12 splits on any number of slots where they were cut for 10."""
     shape = scan(36, slots=2, tasks=12, **{f"spark_sql_{key}": "10"})
-    assert not shape.counts_slots
+    assert not shape.depends_on_cluster
     assert splits(shape).tolist() == [12.0] * len(SLOTS)
     assert splits(shape, 10.0).tolist() == [60.0] * len(SLOTS)
 
@@ -188,7 +188,7 @@ def test_opening_a_file_may_count_for_nothing() -> None:
 
 def test_a_parallelism_that_is_set_counts_and_not_the_slots() -> None:
     shape = scan(36, slots=2, tasks=9, spark_default_parallelism="8")
-    assert not shape.counts_slots
+    assert not shape.depends_on_cluster
     assert splits(shape).tolist() == [9.0] * len(SLOTS)
 
 
@@ -212,7 +212,7 @@ def test_one_file_that_is_not_cut_is_one_task_on_any_cluster() -> None:
     text = FileSizes(1.0, 45.4e6, 128.0 * MIB, 4.0 * MIB)
     for seen, counts in ((1, [1.0, 1.0, 1.0]), (2, [2.0, 4.0, 8.0])):
         packed = PackedFiles.of(text, scans=1, cores=2, splits=seen)
-        assert packed.may_stay is (seen == 1)
+        assert packed.may_keep_split_count is (seen == 1)
         wanted = packed.count(np.asarray([2.0, 4.0, 8.0]), 1.0)
         assert np.ceil(wanted).tolist() == counts
 
@@ -223,7 +223,7 @@ def test_where_no_plan_tells_of_files_a_split_that_is_too_large_does() -> None:
     untold = replace(stage, files_read=None, files_bytes=None)
     shape = shapes(replace(UNCUT, stages=(untold, other)))[0]
     assert splits(shape).tolist() == [1.0] * len(SLOTS)
-    assert shape.may_stay
+    assert shape.may_keep_split_count
 
 
 def test_that_it_may_get_larger_is_within_the_interval() -> None:

@@ -2,6 +2,7 @@
 foretells the other (five files on two slots, fifteen on eight)."""
 
 import math
+import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -17,8 +18,7 @@ from engine.models.base import FittedModel, Prediction
 from engine.models.replay.alternatives import alternatives_of
 from engine.models.replay.replayed_run import Replay
 from engine.models.replay.stage_laws import pair_fit, with_laws
-from engine.models.stages import shapes
-from engine.models.stages.shapes import shapes_of
+from engine.models.stages.stage_models import stage_models
 from engine.profile import Run
 from engine.stage_run import Measure, StageInput, StageRun
 from engine.units import MIB
@@ -44,7 +44,7 @@ def test_each_log_foretells_the_partitions_of_the_other(known: Run, asked: Run) 
     slots, others = known.cluster.slots, asked.cluster.slots
     assert slots
     ratio = FILES if asked is MORE else 1.0 / FILES
-    shapes = shapes_of(known, slots)
+    shapes = stage_models(known, slots)
     foretold = [shapes[p].partition_count(ratio, None).at(others) for p in combined(known)]
     seen = [asked.stages[place].tasks for place in combined(asked)]
     assert seen == ([64, 225, 16, 8, 16] if asked is MORE else [4, 25, 4, 8, 4])
@@ -66,7 +66,7 @@ def pairing(*, read_mib: float = 0.01) -> Run:
 
 
 def test_pairs_grow_with_both_inputs() -> None:
-    (shape,) = shapes_of(pairing(), 4)
+    (shape,) = stage_models(pairing(), 4)
     found = shape.scaled(3.0, None)
     assert found.tasks == 144
     assert found.tasks * found.work == pytest.approx(9.0 * 16)
@@ -76,7 +76,7 @@ def test_what_is_read_and_not_paired_grows_with_what_is_read() -> None:
     """Two splits of either input, which stay two: each is read as often as before."""
     few = {"paired": (2, 2), "operations": ("CartesianProduct", "Scan parquet")}
     run = observed([Stage(np.full(4, 2.0), input_bytes=80.0 * MIB, more=few)], slots=4)
-    (shape,) = shapes_of(run, 4)
+    (shape,) = stage_models(run, 4)
     assert shape.pairs_share == 0.0
     found = shape.scaled(1.5, None)
     assert found.tasks * found.work == pytest.approx(1.5 * 4 * math.sqrt(found.tasks / 4))
@@ -183,7 +183,7 @@ def test_pairs_of_keys_of_the_same_rows_grow_as_these_do() -> None:
     """As dense as in the log: of three times the ratings there are more users or more items. The
     interval reaches both."""
     run = keys_of_ratings()
-    shape = shapes_of(run, 4)[4]
+    shape = stage_models(run, 4)[4]
     assert shape.pairs_power == 1.0
     both = [one.shapes[4].pairs_power for one in alternatives_of(Replay.of(run))]
     assert 2.0 in both
@@ -193,7 +193,7 @@ def test_pairs_of_keys_of_the_same_rows_grow_as_these_do() -> None:
     "run", [keys_of_ratings("repartition"), keys_of_ratings(other_rows=True)], ids=["rows", "two"]
 )
 def test_pairs_of_rows_and_of_keys_of_two_tables_grow_with_both(run: Run) -> None:
-    assert shapes_of(run, 4)[4].pairs_power == 2.0
+    assert stage_models(run, 4)[4].pairs_power == 2.0
 
 
 def test_stages_that_pair_nothing_are_not_held_against_those_before(
@@ -207,9 +207,9 @@ def test_stages_that_pair_nothing_are_not_held_against_those_before(
         asked.append(stage.stage_id)
         return False
 
-    monkeypatch.setattr(shapes, "keys_of_same_rows", counted)
+    monkeypatch.setattr(sys.modules[stage_models.__module__], "keys_of_same_rows", counted)
     run = keys_of_ratings()
     inputs = (StageInput("files", files_bytes=4.0 * MIB), StageInput("files", files_bytes=MIB))
     union = replace(run.stages[0], united=(3, 1), inputs=inputs, operations=("Union",))
-    shapes_of(replace(run, stages=(union, *run.stages[1:])), 4)
+    stage_models(replace(run, stages=(union, *run.stages[1:])), 4)
     assert asked == [4]

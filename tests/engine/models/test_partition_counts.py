@@ -7,25 +7,25 @@ import numpy as np
 import pytest
 from test_partitions import plan, shapes
 
-from engine.models.stages.cutting.merged_partitions import MergedPartitions
-from engine.models.stages.cutting.packed_files import PackedFiles
-from engine.models.stages.cutting.partitions import Growth, PartitionsPerCore
-from engine.models.stages.cutting.written_files import WrittenSplits
-from engine.models.stages.durations.task_times import StageShape
+from engine.models.stages.durations.task_times import StageModel
 from engine.models.stages.partition_counts import CountedStages
+from engine.models.stages.partitioning.merged_partitions import MergedPartitions
+from engine.models.stages.partitioning.packed_files import PackedFiles
+from engine.models.stages.partitioning.partitions import Growth, PartitionsPerCore
+from engine.models.stages.partitioning.written_files import WrittenSplits
 from engine.units import MIB
 
 OWN = 8
 
 
-def files(count: int, tasks: int, mib: float) -> StageShape:
+def files(count: int, tasks: int, mib: float) -> StageModel:
     """A scan of so many files, which are known to be so many."""
     run = plan(scan_tasks=tasks, scan_mib=mib / 5.0, slots=OWN)
     known = replace(run.stages[0], files_bytes=mib * MIB, files_read=float(count))
     return shapes(replace(run, stages=(known, *run.stages[1:])))[0]
 
 
-def of_every_kind() -> list[StageShape]:
+def of_every_kind() -> list[StageModel]:
     """Files that are cut and that are not, scans of which nobody knows the files, merged shuffles
     of cores and of size, small ones, and a stage whose partitions stay."""
     by_size = {"spark_sql_adaptive_coalescePartitions_parallelismFirst": "false"}
@@ -42,7 +42,7 @@ def of_every_kind() -> list[StageShape]:
     ]
 
 
-def written() -> list[StageShape]:
+def written() -> list[StageModel]:
     """Scans of what a scan wrote, in a file for each task and in folders, and of what a merged
     shuffle did."""
     scan = files(36, 9, 36 * 16.39)
@@ -107,14 +107,14 @@ def test_a_long_job_of_shuffles_takes_over_the_partitions_of_its_input(
         law = replace(source.law, partitions=0.5) if place == middle else source.law
         chain.append(replace(source, growth=Growth.WORK, law=law, follows=chain[-1]))
     asked: Counter[int] = Counter()
-    plain = StageShape._has_own_count
+    plain = StageModel._has_own_count
 
-    def counted(shape: StageShape, wanted: int | None) -> bool:
+    def counted(shape: StageModel, wanted: int | None) -> bool:
         asked[id(shape)] += 1
         return plain(shape, wanted)
 
-    monkeypatch.setattr(StageShape, "_has_own_count", counted)
-    assert chain[middle - 1].counts_slots == source.counts_slots
+    monkeypatch.setattr(StageModel, "_has_own_count", counted)
+    assert chain[middle - 1].depends_on_cluster == source.depends_on_cluster
     counts = CountedStages(chain, OWN, shuffle_partitions).at(2.0)
     assert sum(asked.values()) < 8 * CHAIN, "each looks no further than one that knows"
     for slots in (OWN, 40):

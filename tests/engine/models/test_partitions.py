@@ -8,12 +8,12 @@ import pytest
 from made_runs import Job, Stage, observed
 
 from engine.models.replay.replayed_run import Replay
-from engine.models.stages.cutting.partitions import (
+from engine.models.stages.durations.task_times import StageModel
+from engine.models.stages.partitioning.partitions import (
     PartitioningSettings,
     configured_number,
     spark_version,
 )
-from engine.models.stages.durations.task_times import StageShape
 from engine.models.stages.stage_law import StageLaw
 from engine.profile import Run
 from engine.units import MIB
@@ -37,7 +37,7 @@ def plan(
     return replace(observed(stages, slots=slots, config=settings), spark_version="3.5.1")
 
 
-def shapes(run: Run) -> tuple[StageShape, ...]:
+def shapes(run: Run) -> tuple[StageModel, ...]:
     return Replay.of(run).shapes
 
 
@@ -60,14 +60,14 @@ def test_merged_partitions(total_mib: float, slots: int, partitions: float) -> N
 def test_merging_by_size_alone_looks_at_no_cores() -> None:
     run = plan(merged_tasks=1, spark_sql_adaptive_coalescePartitions_parallelismFirst="false")
     merged = shapes(run)[1]
-    assert not merged.counts_slots
+    assert not merged.depends_on_cluster
     assert merged.scaled(8.0, None).tasks == merged.scaled(8.0, None, 400).tasks == 8
 
 
 def test_a_log_that_merged_by_size_goes_on_so() -> None:
     """1 GiB in 16 partitions on 100 cores: 64 MiB each, whatever the settings do not say."""
     merged = shapes(plan(merged_tasks=16, shuffle_mib=1024.0, slots=100))[1]
-    assert not merged.counts_slots
+    assert not merged.depends_on_cluster
     assert merged.scaled(2.0, None, 400).tasks == 32
 
 
@@ -86,7 +86,7 @@ def test_a_leftover_of_a_small_shuffle_is_no_other_rule() -> None:
     """1.25 MiB are one partition of the smallest size and a quarter more, two tasks; ten times as
     much is cut for the four cores and not in twenty."""
     merged = shapes(plan(merged_tasks=2, shuffle_mib=1.25))[1]
-    assert merged.counts_slots
+    assert merged.depends_on_cluster
     assert merged.scaled(10.0, None).tasks <= 5
 
 
@@ -149,14 +149,14 @@ def test_many_splits_stay_as_they_are() -> None:
 
 def test_a_set_parallelism_is_that_of_every_cluster() -> None:
     scan, merged = shapes(plan(spark_default_parallelism="4"))
-    assert not scan.counts_slots
+    assert not scan.depends_on_cluster
     assert merged.scaled(1.0, None, 64).tasks == 4
 
 
 def test_numbers_that_no_rule_explains_grow_with_the_input() -> None:
     """A local read has a partition for each task before it."""
     merged = shapes(plan(merged_tasks=40))[1]
-    assert not merged.counts_slots
+    assert not merged.depends_on_cluster
     assert merged.scaled(3.0, None).tasks == 120
 
 
@@ -278,7 +278,9 @@ def test_many_clusters_at_once_are_the_same_as_one_by_one(
     for run in (plan(), plan(merged_tasks=16, shuffle_mib=1024.0, slots=100)):
         for shape in shapes(run):
             each = [shape.scaled(ratio, configured, slots) for slots in SLOTS]
-            tasks, data = shape.data_on(ratio, configured, np.asarray(SLOTS, dtype=float))
+            tasks, data = shape.largest_task_bytes(
+                ratio, configured, np.asarray(SLOTS, dtype=float)
+            )
             assert tasks.tolist() == [scaled.tasks for scaled in each]
             whole = [scaled.work * min(1.0, scaled.partitions) for scaled in each]
             assert data == pytest.approx(whole)
@@ -334,7 +336,9 @@ def test_settings_of_the_log_decide() -> None:
             "spark_sql_leafNodeDefaultParallelism": "6",
         }
     )
-    found = PartitioningSettings(4, 7, 32 * MIB, 2 * MIB, 3, 256 * MIB, 8 * MIB, scanned_for=5)
+    found = PartitioningSettings(
+        4, 7, 32 * MIB, 2 * MIB, 3, 256 * MIB, 8 * MIB, min_scan_partitions=5
+    )
     assert PartitioningSettings.of(run, 4) == found
     older = plan(spark_sql_adaptive_shuffle_targetPostShuffleInputSize="16m")
     assert PartitioningSettings.of(older, 4).advisory_bytes == 16 * MIB

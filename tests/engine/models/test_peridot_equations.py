@@ -17,7 +17,7 @@ from engine.models.peridot.equations import (
     wave_seconds,
 )
 from engine.models.peridot.references import find_references
-from engine.models.stages.groups import matched, stage_groups
+from engine.models.stages.stage_groups import matched_groups, stage_groups
 from engine.profile import Profile, Run
 from engine.scheduling.waves import waves
 
@@ -191,7 +191,7 @@ def test_groups_match_in_any_order_of_parallel_stages_and_by_what_they_do() -> N
     runs = references(variable=1, fixed=2, parallel=2)
     one = stage_groups(renamed(runs[0], ["a", "b", "c", "d"]))
     other = stage_groups(renamed(runs[1], ["b", "a", "x", "d"]))
-    assert matched([one, other]) == [(0, 0), (2, 2)]
+    assert matched_groups([one, other]) == [(0, 0), (2, 2)]
 
 
 def test_numbers_of_generated_code_are_no_difference() -> None:
@@ -199,7 +199,7 @@ def test_numbers_of_generated_code_are_no_difference() -> None:
         return replace(run, stages=tuple(replace(s, operations=names) for s in run.stages))
 
     one, other = references(fixed=2)
-    found = matched(
+    found = matched_groups(
         [
             stage_groups(operating(one, "Scan", "WholeStageCodegen (3)")),
             stage_groups(operating(other, "Scan", "WholeStageCodegen (1)", "AQEShuffleRead")),

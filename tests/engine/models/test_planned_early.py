@@ -12,9 +12,9 @@ from test_partitions import plan
 from engine import read
 from engine.models.replay.alternatives import other_cuts
 from engine.models.replay.replayed_run import Replay
-from engine.models.stages.cutting.packed_files import FileSizes, PackedFiles
-from engine.models.stages.durations.task_times import StageShape
-from engine.models.stages.shapes import shapes_of
+from engine.models.stages.durations.task_times import StageModel
+from engine.models.stages.partitioning.packed_files import FileSizes, PackedFiles
+from engine.models.stages.stage_models import stage_models
 from engine.profile import Run
 from engine.units import MIB
 
@@ -28,9 +28,9 @@ def scan(*, tasks: int, mib: float, slots: int, files: float | None = None) -> R
     return replace(run, stages=(stage, *run.stages[1:]))
 
 
-def first(run: Run) -> StageShape:
+def first(run: Run) -> StageModel:
     assert run.cluster.slots
-    return shapes_of(run, run.cluster.slots)[0]
+    return stage_models(run, run.cluster.slots)[0]
 
 
 def test_what_was_planned_before_executors_came_is_cut_for_the_least_cores_anywhere() -> None:
@@ -66,8 +66,8 @@ def test_cores_that_were_there_are_as_large_a_share_of_another_cluster() -> None
 def test_a_set_parallelism_counts_however_few_executors_are_there() -> None:
     run = scan(tasks=3, mib=80.0, slots=16, files=40.0)
     named = replace(run, config={**run.config, "spark.default.parallelism": "16"})
-    assert first(run).early_cores == 3
-    assert first(named).early_cores is None
+    assert first(run).planning_cores == 3
+    assert first(named).planning_cores is None
 
 
 @pytest.mark.parametrize(

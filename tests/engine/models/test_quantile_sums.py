@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from engine.models.stages.durations.drawn_times import drawn
 from engine.models.stages.durations.launch_order import (
     LONGEST_FIRST,
     last_launched,
     launched,
-    turned,
+    rotated,
 )
 from engine.models.stages.durations.quantile_sums import QuantileSums
+from engine.models.stages.durations.quantile_times import times_from_quantiles
 
 QUANTILES = 201
 
@@ -39,7 +39,7 @@ def test_sums_are_those_over_every_drawn_task(seed: int) -> None:
     values, n = quantiles(seed)
     sums = sums_of(values, n)
     alone = sums.at(np.arange(n - 1.0)[None, :])[0]
-    times = drawn(values, n, (alone.sum() + values[-1]) / n)[:-1]
+    times = times_from_quantiles(values, n, (alone.sum() + values[-1]) / n)[:-1]
     assert alone == pytest.approx(times, rel=1e-11)
     for number in (0, 1, n // 3, n - 2, n - 1):
         found = sums.sum_to(np.asarray([float(number)]))[0]
@@ -64,4 +64,4 @@ def test_the_last_launched_is_found_without_the_order(n: int, rotation: float) -
         order = launched(stage_id, n, rotation)
         assert sorted(order) == list(range(n))
         assert last_launched(stage_id, n, rotation) == order[-1]
-        assert np.array_equal(turned(launched(stage_id, n, 0.0), 0.5), launched(stage_id, n, 0.5))
+        assert np.array_equal(rotated(launched(stage_id, n, 0.0), 0.5), launched(stage_id, n, 0.5))

@@ -10,8 +10,8 @@ import pytest
 from engine import read
 from engine.models.replay.alternatives import alternatives_of
 from engine.models.replay.replayed_run import Replay
-from engine.models.stages.durations.task_times import StageShape
-from engine.models.stages.shapes import shapes_of
+from engine.models.stages.durations.task_times import StageModel
+from engine.models.stages.stage_models import stage_models
 from engine.profile import Run
 
 DATA = Path(__file__).parents[2] / "data"
@@ -22,9 +22,9 @@ MEANS, SUMS, PAIRS, LISTS = 3, 10, 13, 18
 and the lines of each shop."""
 
 
-def reader(run: Run, of: int) -> StageShape:
+def reader(run: Run, of: int) -> StageModel:
     assert run.cluster.slots
-    shapes = shapes_of(run, run.cluster.slots)
+    shapes = stage_models(run, run.cluster.slots)
     (found,) = (shape for shape in shapes if shape.stage.parents == (of,))
     return found
 
@@ -49,7 +49,7 @@ def test_lists_of_all_rows_grow_with_these(ratio: float) -> None:
 
 
 def test_what_combines_them_reads_as_much_of_each_task_as_before() -> None:
-    (combining,) = (s for s in shapes_of(FEW, 2) if s.stage.stage_id == MEANS)
+    (combining,) = (s for s in stage_models(FEW, 2) if s.stage.stage_id == MEANS)
     assert combining.data(FILES) == pytest.approx(FILES)
 
 

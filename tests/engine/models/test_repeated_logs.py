@@ -13,7 +13,7 @@ from sparkplan_runs import width
 import engine
 from engine.cluster import Cluster, Workload
 from engine.models.base import FittedModel
-from engine.models.replay.priors import NOISE
+from engine.models.replay.priors import LOG_NOISE
 from engine.models.stages.disturbance import disturbance_spread
 from engine.profile import Profile, Run
 from engine.runs.configurations import configurations, pairs_between, repetition_spread
@@ -128,7 +128,7 @@ def test_repetitions_keep_the_disturbance() -> None:
     """Two sizes made twice on a machine that others use: no surer than one log of it."""
     twice = repeated(pair("pagerank"), (1.0, 1.0))
     spread = disturbance_spread(twice.runs)
-    assert spread > NOISE
+    assert spread > LOG_NOISE
     fitted = engine.fit(twice)
     assert "busy-machine" in {notice.code for notice in fitted.fit_notices}
     found = fitted.predict(cluster=twice.runs[0].cluster)

@@ -19,9 +19,9 @@ from engine.models.stages.durations.contention import (
     GROWTH_WAITING,
     slowdown_of,
 )
-from engine.models.stages.durations.drawn_times import drawn
-from engine.models.stages.durations.launching import LAUNCH_SECONDS
-from engine.models.stages.shapes import EXECUTOR_SHARE
+from engine.models.stages.durations.launch_rate import LAUNCH_SECONDS
+from engine.models.stages.durations.quantile_times import times_from_quantiles
+from engine.models.stages.stage_models import EXECUTOR_SHARE
 from engine.notices import Notice
 from engine.profile import JobRun, Run
 from engine.scheduling.list_scheduling import makespan
@@ -256,10 +256,10 @@ def test_what_was_written_again_is_worked_out_once(monkeypatch: pytest.MonkeyPat
 def test_drawn_times_keep_their_sum_and_their_longest() -> None:
     values = RANDOM.lognormal(0.0, 1.5, 5000)
     known = measure(values)
-    times = drawn(np.asarray(known.quantiles), 5000, known.mean or 0.0)
+    times = times_from_quantiles(np.asarray(known.quantiles), 5000, known.mean or 0.0)
     assert times.sum() == pytest.approx(values.sum(), rel=1e-6)
     assert times[-1] == values.max()
-    assert drawn(np.asarray([3.0]), 4, 3.0).tolist() == [3.0] * 4
+    assert times_from_quantiles(np.asarray([3.0]), 4, 3.0).tolist() == [3.0] * 4
 
 
 @pytest.mark.parametrize("observed_on", [1, 2, 8])

@@ -10,7 +10,12 @@ from sparkplan_runs import BY_NAME, codes, executors, fit, run_of
 from engine.cluster import Workload
 from engine.models.boe.model import MOST_LOGS
 from engine.models.replay.model import ReplayModel
-from engine.models.replay.which_runs import MOST_REPLAYS, replayable, representatives, spread_runs
+from engine.models.replay.run_selection import (
+    MOST_REPLAYS,
+    replayable_runs,
+    representative_runs,
+    spread_runs,
+)
 from engine.notices import Notice
 from engine.profile import Profile, Run
 
@@ -26,8 +31,8 @@ def test_incomplete_logs_and_changing_clusters_say_so() -> None:
 
 def test_whole_runs_go_before_incomplete_ones() -> None:
     whole, torn = run_of(8), replace(run_of(16), complete=False)
-    assert replayable([torn, whole]) == [whole]
-    assert replayable([torn]) == [torn]
+    assert replayable_runs([torn, whole]) == [whole]
+    assert replayable_runs([torn]) == [torn]
 
 
 def test_of_many_runs_each_number_of_slots_keeps_the_one_of_median_time() -> None:
@@ -44,9 +49,9 @@ def test_of_many_runs_each_number_of_slots_keeps_the_one_of_median_time() -> Non
         (2, 50.0), (4, 25.0), (8, 12.5)
     ]  # fmt: skip
     many = [run for run in runs for _ in range(MOST_REPLAYS)]
-    assert representatives(shuffled[:2]) == shuffled[:2]
-    assert {run.cluster.executors for run in representatives(many)} == {2, 4, 8}
-    assert len(representatives(many)) <= MOST_REPLAYS
+    assert representative_runs(shuffled[:2]) == shuffled[:2]
+    assert {run.cluster.executors for run in representative_runs(many)} == {2, 4, 8}
+    assert len(representative_runs(many)) <= MOST_REPLAYS
 
 
 def test_of_many_logs_eight_are_estimated_by_their_states() -> None:
@@ -70,7 +75,7 @@ def test_runs_that_failed_take_no_part_and_are_counted(model: str) -> None:
     (said,) = (notice for notice in both.warnings if notice.code == "incomplete-runs")
     expected = "2 of 3 logs are left aside: 1 without an end and 1 with a stage that failed"
     assert said.text == expected
-    assert replayable([torn, bad]) == [bad]
+    assert replayable_runs([torn, bad]) == [bad]
 
 
 def test_a_first_micro_batch_starts_executors_which_others_do_not() -> None:
@@ -80,12 +85,12 @@ def test_a_first_micro_batch_starts_executors_which_others_do_not() -> None:
     cold = Stage(np.ones(8), input_bytes=8 * BLOCK, cold_seconds=9.0)
     first = of_stream(observed([cold], slots=4), 0)
     warm = [of_stream(run_of(8), number) for number in (1, 2)]
-    assert replayable([first, *warm]) == warm
+    assert replayable_runs([first, *warm]) == warm
     small = of_stream(run_of(8), 1, 0.1)
-    assert replayable([first, small]) == [first, small]
+    assert replayable_runs([first, small]) == [first, small]
     other = replace(warm[0], app_id="b")
-    assert replayable([first, other]) == [first, other]
-    assert replayable([replace(first, batch_id=None), *warm])[0].batch_id is None
+    assert replayable_runs([first, other]) == [first, other]
+    assert replayable_runs([replace(first, batch_id=None), *warm])[0].batch_id is None
 
 
 def test_a_first_micro_batch_is_not_the_measured_run_of_a_stream() -> None:

@@ -12,15 +12,15 @@ from made_runs import Stage, observed
 
 from engine import read
 from engine.models.replay.replayed_run import Replay
-from engine.models.stages.cutting.data_flow import (
+from engine.models.stages.durations.task_times import StageModel
+from engine.models.stages.partitioning.data_flow import (
     DataFlow,
     _task_growth,
     limits_rows_per_task,
 )
-from engine.models.stages.cutting.partitioned_stage import PartitionedStage
-from engine.models.stages.cutting.partitions import PartitionCount
-from engine.models.stages.durations.task_times import StageShape
-from engine.models.stages.shapes import shapes_of
+from engine.models.stages.partitioning.partitioned_stage import PartitionedStage
+from engine.models.stages.partitioning.partitions import PartitionCount
+from engine.models.stages.stage_models import stage_models
 from engine.profile import Run
 
 
@@ -53,14 +53,14 @@ def test_a_table_of_clusters_asks_once_for_all_of_them(monkeypatch: pytest.Monke
     singly = [[shape.data(1.7, many) for many in slots] for shape in shapes]
     monkeypatch.setattr(DataFlow, "_compute_growths", counted)
     for shape, alone in zip(shapes, singly, strict=True):
-        tasks, data = shape.data_on(1.7, None, slots)
+        tasks, data = shape.largest_task_bytes(1.7, None, slots)
         whole = shape.partition_count(1.7, None).on(slots)
         assert data * np.maximum(1.0, whole) / shape.stage.tasks == pytest.approx(alone)
         assert tasks.shape == slots.shape
     assert len(asked) <= 3 * len(shapes)
 
 
-def best_of_each(run: Run, left: float) -> StageShape:
+def best_of_each(run: Run, left: float) -> StageModel:
     """What reads the best rows of a group that the first stage left of those of each task."""
     first, reading, *_ = run.stages
     best = replace(
@@ -71,7 +71,7 @@ def best_of_each(run: Run, left: float) -> StageShape:
         groups=None,
     )
     assert reading.parents == (best.stage_id,)
-    return shapes_of(replace(run, stages=(best, reading)), 2)[1]
+    return stage_models(replace(run, stages=(best, reading)), 2)[1]
 
 
 def test_each_task_leaves_the_best_rows_of_each_group() -> None:
@@ -149,7 +149,7 @@ def test_so_many_rows_of_each_task_follow_the_tasks(limit: str) -> None:
         replace(s, operations=tuple(limit if o == "WindowGroupLimit" else o for o in s.operations))
         for s in small.stages
     )
-    shapes = shapes_of(replace(small, stages=stages), 2)
+    shapes = stage_models(replace(small, stages=stages), 2)
     (shape,) = (one for one in shapes if one.stage.stage_id == best.stage_id)
     assert best.shuffle_read_records
     assert seen.shuffle_read_records

@@ -191,18 +191,18 @@ def test_several_iterations_at_once_are_each_by_itself(size: float) -> None:
     at = rows(machines, np.full(len(machines), size))
     runs = replace(grid(), iterations=np.tile([5.0, 20.0, 40.0], 5))
     times = (30.0 + 20.0 * runs.iterations * runs.size / runs.machines) * np.tile([1.0, 1.1], 8)[1:]
-    for model in (fit_run_times(runs, times), fit_run_times(runs.taken(slice(4)), times[:4])):
+    for model in (fit_run_times(runs, times), fit_run_times(runs.take(slice(4)), times[:4])):
         found = model.means(at, np.asarray([5.0, 7.0, 80.0]))
         for mean, count in zip(found, (5.0, 7.0, 80.0), strict=True):
             assert mean == pytest.approx(model.moments(at.with_iterations(count))[0], rel=1e-9)
-        assert model.means(at.taken(slice(0)), np.ones(2)).shape == (2, 0)
+        assert model.means(at.take(slice(0)), np.ones(2)).shape == (2, 0)
 
 
 def test_rows_of_many_blocks_are_predicted_one_by_one() -> None:
     model = fitted(noise=0.1, seed=5)
     at = rows(np.linspace(1.0, 70.0, BLOCK_ROWS + 5), np.full(BLOCK_ROWS + 5, 1.7))
     some = np.asarray([0, BLOCK_ROWS - 1, BLOCK_ROWS, BLOCK_ROWS + 4])
-    for whole, few in zip(model.moments(at), model.moments(at.taken(some)), strict=True):
+    for whole, few in zip(model.moments(at), model.moments(at.take(some)), strict=True):
         assert whole[..., some] == pytest.approx(few, rel=1e-9)
 
 

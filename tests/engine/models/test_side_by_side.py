@@ -11,8 +11,8 @@ from made_runs import Stage, measure, observed
 from engine import read
 from engine.models.replay.alternatives import alternatives_of
 from engine.models.replay.replayed_run import Replay
-from engine.models.stages.cutting.partitions import Growth
-from engine.models.stages.shapes import shapes_of
+from engine.models.stages.partitioning.partitions import Growth
+from engine.models.stages.stage_models import stage_models
 from engine.profile import Run
 from engine.units import MIB
 
@@ -35,7 +35,7 @@ def test_each_log_foretells_the_partitions_of_the_other(
 
 def test_who_asks_whether_there_are_any_rows_reads_one_partition_of_more() -> None:
     """`isEmpty` of messages, after each step: they had been taken to become three times as long."""
-    first = [shape for shape in shapes_of(FEW, 2) if shape.stage.in_part]
+    first = [shape for shape in stage_models(FEW, 2) if shape.stage.in_part]
     assert len(first) == 3
     assert [shape.read_growth(FILES) for shape in first] == [1.0] * 3
     assert all(shape.scaled(FILES, None).work == 1.0 for shape in first)
@@ -44,7 +44,7 @@ def test_who_asks_whether_there_are_any_rows_reads_one_partition_of_more() -> No
 @pytest.mark.parametrize("ratio", [0.1, 0.3, 1 / 3, 0.5])
 def test_who_asks_so_reads_no_more_than_there_is(ratio: float) -> None:
     """Of less than the partitions that it ran: all of it."""
-    first = [shape for shape in shapes_of(FEW, 2) if shape.stage.in_part]
+    first = [shape for shape in stage_models(FEW, 2) if shape.stage.in_part]
     for shape in first:
         for ran in (1, 2):
             some = replace(shape, stage=replace(shape.stage, tasks=ran))
@@ -62,7 +62,7 @@ def test_the_first_rows_of_a_shuffle_in_a_number_that_was_asked_for_grow(
         Stage(np.full(3, 2.0), input_bytes=30.0 * MIB, more=wrote),
         Stage(np.ones(1), (0,), shuffle_bytes=share * 12.0 * MIB, more={"in_part": True}),
     ]
-    shape = shapes_of(observed(stages, slots=2), 2)[1]
+    shape = stage_models(observed(stages, slots=2), 2)[1]
     assert shape.read_growth(FILES) == pytest.approx(grown)
 
 
@@ -95,7 +95,7 @@ def test_what_is_read_of_a_cache_of_files_that_the_run_wrote_follows_their_write
         files_bytes=None,
     )
     between = [stage for stage in run.stages if stage.submitted_seconds < scan.submitted_seconds]
-    *_, source, cache = shapes_of(replace(run, stages=(*between, scan, kept)), 2)
+    *_, source, cache = stage_models(replace(run, stages=(*between, scan, kept)), 2)
     assert source.written_by is not None
     assert cache.follows is source
     for ratio, slots in ((1.0, 8), (5.0, 2), (0.5, 3)):
@@ -121,10 +121,10 @@ def test_splits_of_which_none_holds_half_are_whole_files(
     read_bytes = measure(MIB * np.asarray(mib, dtype=float))
     stage = Stage(np.full(len(mib), 2.0), more={**TEXT, "input_bytes": read_bytes})
     run = observed([stage], slots=2, input_bytes=read_bytes.total)
-    (shape,) = shapes_of(run, 2)
+    (shape,) = stage_models(run, 2)
     assert shape.scaled(FILES, None).tasks == tasks
-    assert shape.may_stay == (tasks == FILES * len(mib))
-    assert shape.may_be_files == (tasks != FILES * len(mib))
+    assert shape.may_keep_split_count == (tasks == FILES * len(mib))
+    assert shape.may_be_whole_files == (tasks != FILES * len(mib))
 
 
 def test_two_splits_may_be_two_files_within_the_interval() -> None:

@@ -15,7 +15,7 @@ from engine.batch import ClusterBatch
 from engine.catalog import InstanceType
 from engine.cluster import Cluster, NodeGroup, Workload
 from engine.errors import BadInput, ModelDoesNotFit
-from engine.fitting import spread_of
+from engine.fitting import left_out_spread
 from engine.given_profiles import ResourceProfile
 from engine.models import MODELS
 from engine.models.base import FittedModel
@@ -300,7 +300,7 @@ def test_four_configurations_measure_the_interval() -> None:
         for ratio, factor in ((1, 0.9), (2, 1.0), (3, 1.1), (4, 1.0))
     ]
     model = fitted(*runs)
-    spread = spread_of(
+    spread = left_out_spread(
         np.asarray(model.validation.predicted_seconds),
         np.asarray(model.validation.actual_seconds),
         terms=1,

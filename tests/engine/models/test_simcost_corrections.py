@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from engine.fitting import spread_of
+from engine.fitting import left_out_spread
 from engine.forecast import FloatArray
-from engine.models.replay.priors import COUNTS_FOR_SPREAD, NOISE
+from engine.models.replay.priors import LOG_NOISE, MIN_CONFIGURATIONS_FOR_SPREAD
 from engine.models.simcost.corrections import Corrections, RunPairs
 
 SEEN = np.asarray([[1.0, 0.0], [3.0, 0.0], [1.0, 3.0], [4.0, 4.0], [5.0, 1.0], [0.0, 2.0]])
@@ -46,7 +46,7 @@ def test_the_posterior_is_least_squares_with_the_prior_as_two_more_errors() -> N
     random = np.random.default_rng(0)
     doublings, errors = random.normal(size=(12, 2)), random.normal(size=12)
     shares, logs = random.uniform(0.2, 1.0, 12), 4
-    weights = np.sqrt(shares / (2.0 * NOISE**2) * (logs - 1.0) / (logs * (logs - 1.0)))
+    weights = np.sqrt(shares / (2.0 * LOG_NOISE**2) * (logs - 1.0) / (logs * (logs - 1.0)))
     rows = np.vstack((weights[:, None] * doublings, np.diag([1.0 / 0.10, 1.0 / 0.15])))
     expected = np.linalg.lstsq(rows, np.concatenate((weights * errors, [0.0, 0.0])), rcond=None)[0]
     found = Corrections.learnt(doublings, errors, shares, logs)
@@ -70,7 +70,7 @@ def test_a_log_is_foretold_by_the_others_alone() -> None:
     assert validation is not None
     assert validation.predicted_seconds == pytest.approx(tuple(TIMES), rel=0.05)
     assert validation.actual_seconds == tuple(TIMES)
-    spread = spread_of(np.asarray(validation.predicted_seconds), TIMES, terms=1)
+    spread = left_out_spread(np.asarray(validation.predicted_seconds), TIMES, terms=1)
     assert (scale, dof) == (spread.log_scale, spread.dof)
     own = found.predicted + np.where(np.arange(len(TIMES)) == 3, 5.0, 0.0)[:, None]
     unlike, _, _ = RunPairs(own, found.doublings, found.seconds, found.groups).left_out()
@@ -89,7 +89,7 @@ def test_repetitions_are_left_out_together_and_count_as_one() -> None:
 
 
 def test_few_configurations_tell_no_spread_and_one_foretells_nothing() -> None:
-    few = range(COUNTS_FOR_SPREAD - 1)
+    few = range(MIN_CONFIGURATIONS_FOR_SPREAD - 1)
     validation, scale, dof = pairs((0.0, 0.0), *few).left_out()
     assert validation is not None
     assert validation.predicted_seconds == pytest.approx(tuple(TIMES[list(few)]))

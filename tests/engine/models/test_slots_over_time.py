@@ -19,7 +19,7 @@ from engine.models.stages.slots_over_time import (
 )
 from engine.notices import Notice
 from engine.profile import Profile, Run
-from engine.scheduling.stages import Node, schedule
+from engine.scheduling.stages import ScheduledNode, schedule
 from engine.scheduling.waves import Tasks
 
 GIB = 1024.0**3
@@ -39,7 +39,7 @@ def made(
     seconds = np.full(tasks, SECONDS) if isinstance(tasks, int) else tasks
     stage = Stage(seconds, input_bytes=len(seconds) * 0.125 * GIB)
     had = Slots.of(cores, slots)
-    nodes = [Node((), cores[0][0], 0, Tasks(stage.seconds + idle_seconds))]
+    nodes = [ScheduledNode((), cores[0][0], 0, Tasks(stage.seconds + idle_seconds))]
     ended = schedule(
         nodes, len(had.added_seconds), added_seconds=had.added_seconds, removed=had.removed,
         exact=True,
@@ -164,7 +164,7 @@ def test_executors_that_replace_lost_ones_are_not_late() -> None:
 
 def test_a_moment_without_any_executor() -> None:
     """All go, and others come: what is left waits for them."""
-    stage = Node((), 0.0, 0, Tasks(np.full(8, 2.0)))
+    stage = ScheduledNode((), 0.0, 0, Tasks(np.full(8, 2.0)))
     added = np.asarray([0.0, 0.0, 10.0, 10.0])
     for exact in (True, False):
         found = schedule([stage], 4, added_seconds=added, removed=((4.0, 2),), exact=exact)

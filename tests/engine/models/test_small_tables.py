@@ -16,10 +16,10 @@ from engine.models.replay.broadcasts import outgrown
 from engine.models.replay.notices import groups_notice, small_tables_notice
 from engine.models.replay.replayed_run import Replay
 from engine.models.replay.stage_laws import pair_fit, with_laws
-from engine.models.stages.cutting.small_tables import SMALL_TABLE_POWER, small_tables
-from engine.models.stages.match import matches
 from engine.models.stages.partition_counts import CountedStages
-from engine.models.stages.shapes import shapes_of
+from engine.models.stages.partitioning.small_tables import SMALL_TABLE_POWER, small_tables
+from engine.models.stages.stage_matching import stage_counterparts
+from engine.models.stages.stage_models import stage_models
 from engine.profile import Run
 from engine.units import MIB
 
@@ -69,10 +69,10 @@ def test_other_scans_are_no_dimensions() -> None:
 
 def test_one_log_foretells_the_tasks_of_a_star_with_nine_times_the_facts() -> None:
     """Each dimension is one task still, where as many as cores were foretold."""
-    counts = CountedStages(shapes_of(FEW, SLOTS), SLOTS, None).at(FILES).at(MORE_SLOTS)
+    counts = CountedStages(stage_models(FEW, SLOTS), SLOTS, None).at(FILES).at(MORE_SLOTS)
     seen = {
         place: stage.tasks
-        for place, stage in zip(matches(MORE, FEW), MORE.stages, strict=True)
+        for place, stage in zip(stage_counterparts(MORE, FEW), MORE.stages, strict=True)
         if place is not None and stage.files_read
     }
     assert len(seen) == DIMENSIONS + 1
@@ -84,7 +84,7 @@ def test_a_file_that_gets_larger_is_cut_by_its_size() -> None:
     of no less than 4 MiB."""
     large = larger()
     assert len(small_tables(large)) == DIMENSIONS
-    shapes = [shape for shape in shapes_of(large, SLOTS) if shape.small_table]
+    shapes = [shape for shape in stage_models(large, SLOTS) if shape.small_table]
     for shape in shapes:
         count = shape.partition_count(12.0**4, None)
         assert [count.at(slots) for slots in (2, 6, 12)] == [2.0, 6.0, 12.0]
@@ -93,7 +93,7 @@ def test_a_file_that_gets_larger_is_cut_by_its_size() -> None:
 
 @pytest.mark.parametrize("ratio", [1.0 / 9.0, 0.5, 2.0, 9.0, 9])
 def test_a_dimension_grows_by_its_power_and_the_facts_in_proportion(ratio: float) -> None:
-    for shape in shapes_of(FEW, SLOTS):
+    for shape in stage_models(FEW, SLOTS):
         power = SMALL_TABLE_POWER if shape.small_table else 1.0
         if shape.stage.files_read:
             assert shape.data(ratio) == pytest.approx(ratio**power)

@@ -21,7 +21,7 @@ from engine.models.replay.memory.spilling import (
 )
 from engine.models.replay.replayed_run import Replay
 from engine.models.sparkplan import Sparkplan
-from engine.models.stages.cutting.partitions import PartitioningSettings
+from engine.models.stages.partitioning.partitions import PartitioningSettings
 from engine.models.stages.stage_law import StageLaw
 from engine.profile import Profile, Run
 
@@ -340,7 +340,7 @@ def test_many_stages_and_clusters_spill_as_each_by_itself(
         expected = 0.0
         for stage in known:
             beyond = spilled_bytes(stage, alone, ratio, partitions)
-            tasks, _ = stage.shape.data_on(ratio, partitions, slots[at : at + 1])
+            tasks, _ = stage.shape.largest_task_bytes(ratio, partitions, slots[at : at + 1])
             moved = np.asarray([beyond - stage.replayed_spill_bytes(ratio)])
             expected += float(stage.seconds(moved)[0] / min(count, tasks[0]))
         assert found[at] == pytest.approx(expected)

@@ -12,8 +12,8 @@ from engine.models.stages.durations.contention import GROWTH_UNKNOWN, slowdown_o
 from engine.models.stages.durations.launch_order import LONGEST_FIRST
 from engine.models.stages.durations.task_times import PLACED_TASKS
 from engine.models.stages.durations.warm_up import EXCESS_SECONDS
-from engine.models.stages.kept_inputs import KEPT_INPUTS
 from engine.models.stages.outlines import outlines
+from engine.models.stages.replay_cache import KEPT_INPUTS
 from engine.models.stages.stage_law import StageLaw
 from engine.profile import Run
 
@@ -137,7 +137,7 @@ def test_all_at_once_is_one_by_one(
 ) -> None:
     replay = of_every_kind()
     at_once = replay.replayed(slots, ratio=ratio)
-    monkeypatch.setattr("engine.models.stages.prepared.FEWEST_STAGES", 1000)
+    monkeypatch.setattr("engine.models.stages.scaled_stages.FEWEST_STAGES", 1000)
     alone = replay.fresh().replayed(slots, ratio=ratio)
     assert alone.seconds == pytest.approx(at_once.seconds, rel=1e-8)
     assert alone.end == pytest.approx(at_once.end, rel=1e-8)
@@ -160,9 +160,9 @@ def test_stages_that_the_cluster_cuts_are_answered_at_once(
 ) -> None:
     """Scans that Spark cuts for the cores, as many as the cluster has."""
     replay = Replay.of(scans())
-    assert sum(shape.counts_slots for shape in replay.shapes) == 20
+    assert sum(shape.depends_on_cluster for shape in replay.shapes) == 20
     at_once = replay.replayed(slots, ratio=1.3)
-    monkeypatch.setattr("engine.models.stages.prepared.FEWEST_STAGES", 1000)
+    monkeypatch.setattr("engine.models.stages.scaled_stages.FEWEST_STAGES", 1000)
     alone = replay.fresh().replayed(slots, ratio=1.3)
     assert at_once.tasks == alone.tasks != replay.replayed(SLOTS, ratio=1.3).tasks
     assert at_once.seconds == pytest.approx(alone.seconds, rel=1e-9)

@@ -12,8 +12,8 @@ from test_partitions import plan
 from engine.cluster import Cluster, Workload
 from engine.models.replay.replayed_run import Replay
 from engine.models.replay.stage_laws import SLOTS, WORK, pair_fit, with_laws
-from engine.models.stages.match import matches
 from engine.models.stages.stage_law import StageLaw
+from engine.models.stages.stage_matching import stage_counterparts
 from engine.profile import Run
 
 
@@ -66,10 +66,10 @@ def test_stages_are_matched_by_call_site_operations_and_order() -> None:
             for i, name in enumerate(other_names)
         ),
     )
-    assert matches(ours, theirs) == [0, 3, 1, 2, 2, 4]
-    assert matches(ours, ours) == list(range(6))
+    assert stage_counterparts(ours, theirs) == [0, 3, 1, 2, 2, 4]
+    assert stage_counterparts(ours, ours) == list(range(6))
     gone = replace(theirs, stages=theirs.stages[-1:])
-    assert matches(ours, gone) == [None, None, None, None, None, 0]
+    assert stage_counterparts(ours, gone) == [None, None, None, None, None, 0]
 
 
 def test_equal_call_sites_are_told_apart_by_what_they_read_and_by_their_parents() -> None:
@@ -81,7 +81,7 @@ def test_equal_call_sites_are_told_apart_by_what_they_read_and_by_their_parents(
     )
     ours = replace(job(1.0), stages=stages)
     theirs = replace(ours, stages=(stages[0], stages[2], stages[1]))
-    assert matches(ours, theirs) == [0, 2, 1]
+    assert stage_counterparts(ours, theirs) == [0, 2, 1]
 
 
 @pytest.mark.parametrize(("work", "ratio"), [(0.0, 3.0), (-0.5, 3.0), (-1.0, 9.0), (0.5, 3.0)])

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from made_runs import Stage, observed
 
-from engine.models.stages.match import code_of, matches
+from engine.models.stages.stage_matching import code_of, stage_counterparts
 from engine.profile import Run
 from engine.stage_run import Measure
 
@@ -41,8 +41,8 @@ def test_the_order_in_which_operations_are_named_does_not_matter() -> None:
     run, turned = joined(turned=False), joined(turned=True)
     swapped = tuple(turned.stages[place] for place in (1, 0, 3, 2))
     assert [code_of(stage) for stage in run.stages] == [code_of(stage) for stage in turned.stages]
-    assert matches(run, turned) == [0, 1, 2, 3]
-    assert matches(run, replace(turned, stages=swapped)) == [1, 0, 3, 2]
+    assert stage_counterparts(run, turned) == [0, 1, 2, 3]
+    assert stage_counterparts(run, replace(turned, stages=swapped)) == [1, 0, 3, 2]
 
 
 def test_a_prediction_is_the_same_in_every_process() -> None:
@@ -82,7 +82,7 @@ def scanning(*numbers: int) -> Run:
 def test_scans_side_by_side_are_told_by_the_numbers_of_their_code(
     other: tuple[int, ...], found: list[int]
 ) -> None:
-    assert matches(scanning(1, 2, 1, 2), scanning(*other)) == found
+    assert stage_counterparts(scanning(1, 2, 1, 2), scanning(*other)) == found
 
 
 SMALL = (4.30e6, 5.92e6, 18.20e6, 2.41e6)
@@ -109,13 +109,15 @@ def side_by_side(*read_bytes: float) -> Run:
 def test_scans_of_one_code_are_told_by_how_much_of_the_input_they_read() -> None:
     """And what reads these by what it comes from: by their order each was another query's."""
     order = [1, 2, 3, 0]
-    assert matches(side_by_side(*SMALL), side_by_side(*LARGE)) == order + [4 + n for n in order]
+    assert stage_counterparts(side_by_side(*SMALL), side_by_side(*LARGE)) == order + [
+        4 + n for n in order
+    ]
 
 
 def test_scans_that_read_another_share_go_by_their_order() -> None:
     """A table that stays, beside one that grows by itself: nobody else has as much."""
     small, large = side_by_side(10e6, 40e6), side_by_side(10e6, 120e6)
-    assert matches(small, large) == [0, 1, 2, 3]
+    assert stage_counterparts(small, large) == [0, 1, 2, 3]
 
 
 def test_a_scan_of_another_plan_is_no_counterpart_of_one_that_is_another_table() -> None:
@@ -124,7 +126,7 @@ def test_a_scan_of_another_plan_is_no_counterpart_of_one_that_is_another_table()
     small, large = side_by_side(10e6, 40e6, 2e6), side_by_side(6e6, 30e6, 120e6)
     other = replace(large.stages[2], operations=("Scan parquet", "Exchange", "Project"))
     large = replace(large, stages=(*large.stages[:2], other, *large.stages[3:]))
-    assert matches(small, large)[:3] == [1, 2, 0]
+    assert stage_counterparts(small, large)[:3] == [1, 2, 0]
 
 
 def steps(number: int) -> Run:
@@ -139,8 +141,8 @@ def steps(number: int) -> Run:
 
 def test_steps_of_a_chain_beyond_the_last_go_with_the_last() -> None:
     """The first steps of the other log go with their own already."""
-    assert matches(steps(6), steps(3)) == [0, 1, 2, 3, 3, 3, 3]
-    assert matches(steps(3), steps(6)) == [0, 1, 2, 3]
+    assert stage_counterparts(steps(6), steps(3)) == [0, 1, 2, 3, 3, 3, 3]
+    assert stage_counterparts(steps(3), steps(6)) == [0, 1, 2, 3]
 
 
 def test_steps_beyond_the_last_are_no_counterparts_of_a_stage_of_another_plan() -> None:
@@ -151,7 +153,7 @@ def test_steps_beyond_the_last_are_no_counterparts_of_a_stage_of_another_plan() 
         other = replace(run.stages[1], stage_id=number + 1, parents=(0,), operations=(operation,))
         return replace(run, stages=(*run.stages, other))
 
-    found = matches(beside(5, "HashAggregate"), beside(3, "SortAggregate"))
+    found = stage_counterparts(beside(5, "HashAggregate"), beside(3, "SortAggregate"))
     assert found == [0, 1, 2, 3, 3, 3, 4]
 
 
@@ -171,9 +173,9 @@ def in_a_tree(partitions: int) -> Run:
 
 
 def test_what_aggregates_in_a_tree_is_the_same_code_with_a_shuffle_and_without() -> None:
-    assert matches(in_a_tree(2), in_a_tree(6)) == [0]
-    assert matches(in_a_tree(6), in_a_tree(2)) == [0, None]
-    assert matches(in_a_tree(6), in_a_tree(12)) == [0, 1]
+    assert stage_counterparts(in_a_tree(2), in_a_tree(6)) == [0]
+    assert stage_counterparts(in_a_tree(6), in_a_tree(2)) == [0, None]
+    assert stage_counterparts(in_a_tree(6), in_a_tree(12)) == [0, 1]
 
 
 def test_a_query_is_the_same_in_spark_3_and_in_spark_4() -> None:
@@ -186,8 +188,11 @@ def test_a_query_is_the_same_in_spark_3_and_in_spark_4() -> None:
     three = replace(three, stages=named)
     pool = "$anonfun$withThreadLocalCaptured$2 at CompletableFuture.java:1768"
     in_pool = tuple(replace(stage, name=pool) for stage in named)
-    assert matches(three, replace(three, stages=in_pool, spark_version="4.0.5")) == [0, 1]
-    assert matches(three, replace(three, stages=in_pool)) == [None, None]
+    assert stage_counterparts(three, replace(three, stages=in_pool, spark_version="4.0.5")) == [
+        0,
+        1,
+    ]
+    assert stage_counterparts(three, replace(three, stages=in_pool)) == [None, None]
 
 
 @pytest.mark.parametrize("version", [None, "2.4.8", "3.5.9"])
@@ -205,4 +210,4 @@ def test_names_tell_queries_apart_unless_one_version_alone_asks_in_a_pool(
     names = [one.name for one in reversed(ones)]
     turned = [replace(one, name=name) for one, name in zip(ones, names, strict=True)]
     other = replace(three, stages=tuple(turned), spark_version=version)
-    assert matches(three, other) == [1, 0]
+    assert stage_counterparts(three, other) == [1, 0]

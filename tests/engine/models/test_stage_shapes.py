@@ -6,7 +6,7 @@ from made_runs import Stage, measure, observed
 
 from engine.models.replay.replayed_run import Replay
 from engine.models.replay.report import skew_of
-from engine.models.stages.shapes import warm_and_cold
+from engine.models.stages.stage_models import warm_and_cold
 from engine.profile import Run
 
 SLOTS, START_SECONDS, LONG = 20, 2.0, 8.0

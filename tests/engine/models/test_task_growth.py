@@ -7,7 +7,7 @@ import pytest
 from made_runs import BLOCK, Stage, measure, observed, without_growth
 
 from engine.models.replay.replayed_run import Replay
-from engine.models.stages.cutting.partitions import Growth
+from engine.models.stages.partitioning.partitions import Growth
 from engine.models.stages.set_up import SET_UP_SECONDS
 
 SHUFFLED = Stage(np.full(10, 4.0), shuffle_bytes=1e9)

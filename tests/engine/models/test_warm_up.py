@@ -10,7 +10,6 @@ from made_runs import BLOCK, Stage, Values, measure, observed
 from engine.cluster import Workload
 from engine.models.replay.replayed_run import Replay
 from engine.models.replay.stage_laws import SLOTS, WORK, pair_fit, typical_seconds, with_laws
-from engine.models.stages.cutting.partitions import Scaled
 from engine.models.stages.durations.contention import slowdown_of
 from engine.models.stages.durations.first_tasks import lost_to_new_code
 from engine.models.stages.durations.warm_up import (
@@ -21,8 +20,9 @@ from engine.models.stages.durations.warm_up import (
     combined_each,
     warm_up_of,
 )
+from engine.models.stages.partitioning.partitions import ScaledStage
 from engine.models.stages.set_up import MOST_SET_UP, SET_UP_SECONDS, SET_UP_SHARE
-from engine.models.stages.shapes import shapes_of
+from engine.models.stages.stage_models import stage_models
 from engine.profile import Run
 from engine.sources.logs.task_summary import WARM_UP_PARTS
 from engine.stage_run import StageRun
@@ -140,10 +140,10 @@ def test_workers_that_serve_one_task_each_start_in_every_task() -> None:
     run = observed([Stage(np.full(16, 2.0), (), shuffle_bytes=16 * BLOCK)], slots=16)
     run = replace(run, stages=(replace(stage_of(run), python_start_seconds=16.0),))
     each = replace(run, config={**run.config, "spark.python.worker.reuse": "false"})
-    once, always = (shapes_of(one, 16)[0] for one in (run, each))
+    once, always = (stage_models(one, 16)[0] for one in (run, each))
     fixed = SET_UP_SECONDS
     for shape, start in ((once, 0.0), (always, 1.0)):
-        tasks = shape.tasks(Scaled(16, 10.0), dispatch_seconds=0.0, rotation=0.0)
+        tasks = shape.tasks(ScaledStage(16, 10.0), dispatch_seconds=0.0, rotation=0.0)
         grown = start + fixed + 10.0 * (2.0 - start - fixed)
         assert tasks.seconds == pytest.approx(np.full(16, grown))
     late = [shape.warm_up.late for shape in (once, always) if shape.warm_up is not None]
@@ -157,7 +157,7 @@ def test_the_first_stage_in_python_alone_starts_workers() -> None:
         replace(stage, operations=kind, name=f"stage {kind[0]}")
         for stage, kind in zip(run.stages, kinds, strict=True)
     )
-    shapes = shapes_of(replace(run, stages=stages), 8)
+    shapes = stage_models(replace(run, stages=stages), 8)
     late = [shape.warm_up.late for shape in shapes if shape.warm_up is not None]
     assert late == pytest.approx([0.85, 0.7, 0.85])
 
@@ -244,7 +244,7 @@ def test_part_of_the_shortest_task_still_grows(seconds: float, most: float) -> N
 def test_what_logs_are_held_against_is_what_is_replayed(work: float, slots: int) -> None:
     """But for the longest tasks, which contention on other slots spares."""
     replay = Replay.of(shuffled(1.0))
-    shape, scaled = replay.shapes[0], Scaled(64, work)
+    shape, scaled = replay.shapes[0], ScaledStage(64, work)
     drawn = shape.tasks(scaled, dispatch_seconds=0.0, rotation=0.0)
     slowdown = slowdown_of(
         shape, replay.contention_growth[0], (scaled, drawn), (scaled, drawn), slots
@@ -289,7 +289,7 @@ def test_stages_cut_for_the_slots_lose_to_new_code_what_the_busiest_slot_does(
     replay = replace(replay, contention_growth=np.zeros(len(stages))).fresh()
     shape = replay.shapes[0]
     found = replay.replayed(slots)
-    assert shape.counts_slots
+    assert shape.depends_on_cluster
     assert found.tasks[0] == slots
     each = 2.0 / slots
     fixed = shape.fixed_seconds

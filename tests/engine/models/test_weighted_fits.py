@@ -16,7 +16,7 @@ def test_means_of_several_iterations_are_those_of_full_predictions() -> None:
     rows = Rows(machines, one, one, one, iterations, kind, kind, np.zeros((36, 0)), one)
     seconds = (20.0 + 30.0 * iterations / machines) * (1.0 + 0.1 * kind)
     joint = fit_run_times(rows, seconds)
-    alone = [fit_run_times(rows.taken(kind == k), seconds[kind == k]) for k in (1, 2)]
+    alone = [fit_run_times(rows.take(kind == k), seconds[kind == k]) for k in (1, 2)]
     first = (
         (WeightedFit(joint, 1.0),),
         (WeightedFit(joint, 0.0), WeightedFit(alone[0], 1.0)),
@@ -27,7 +27,7 @@ def test_means_of_several_iterations_are_those_of_full_predictions() -> None:
         (WeightedFit(joint, 1.0),),
         (WeightedFit(joint, 0.005), first[2][1]),
     )
-    asked, family = rows.taken(np.arange(36) % 4 < 3), kind[np.arange(36) % 4 < 3]
+    asked, family = rows.take(np.arange(36) % 4 < 3), kind[np.arange(36) % 4 < 3]
     counts = np.asarray([5.0, 30.0])
     found = mixed_means((first, second), asked, family, counts)
     for mean, shares, count in zip(found, (first, second), counts.tolist(), strict=True):

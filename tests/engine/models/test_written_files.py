@@ -10,8 +10,8 @@ from sparkplan_runs import executors, fit
 from engine import Workload, read
 from engine.models.replay.alternatives import alternatives_of
 from engine.models.replay.replayed_run import Replay
-from engine.models.stages.durations.task_times import StageShape
-from engine.models.stages.shapes import shapes_of
+from engine.models.stages.durations.task_times import StageModel
+from engine.models.stages.stage_models import stage_models
 from engine.profile import Run
 
 DATA = Path(__file__).parents[2] / "data"
@@ -22,10 +22,10 @@ FILES = 2.0
 BY_TASK, BY_FOLDER_AND_TASK, BY_FOLDER, BY_ROWS, SOME_FOLDERS = range(5)
 
 
-def readers(run: Run) -> list[StageShape]:
+def readers(run: Run) -> list[StageModel]:
     """The stages that read what others wrote."""
     assert run.cluster.slots
-    shapes = shapes_of(run, run.cluster.slots)
+    shapes = stage_models(run, run.cluster.slots)
     return [shape for shape in shapes if shape.stage.files_by is not None]
 
 
@@ -53,7 +53,7 @@ def test_files_follow_the_tasks_of_their_writer(known: Run, asked: Run) -> None:
 
 def test_files_of_anyone_else_become_more_with_the_data_alone() -> None:
     scans = [shape.stage.stage_id for shape in readers(FEW)]
-    shapes = [shape for shape in shapes_of(untold(FEW), 2) if shape.stage.stage_id in scans]
+    shapes = [shape for shape in stage_models(untold(FEW), 2) if shape.stage.stage_id in scans]
     assert [shape.scaled(FILES, None, 8).tasks for shape in shapes] == [4, 18, 10, 54, 8]
 
 
@@ -105,6 +105,6 @@ def test_a_loop_that_reads_what_it_wrote_is_foretold() -> None:
     loop = [replace(first, stage_id=i, files_by=i - 1, written_files=2.0) for i in turns]
     loop[0] = replace(loop[0], files_by=first.files_by)
     run = replace(FEW, stages=(*FEW.stages, *loop))
-    last = shapes_of(run, 2)[-1]
+    last = stage_models(run, 2)[-1]
     assert last.partition_count(1.0, None).at(2) == first.tasks
     assert last.partition_count(FILES, None).at(8) > first.tasks

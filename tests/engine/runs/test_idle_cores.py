@@ -10,7 +10,7 @@ import engine
 from engine.batch import ClusterBatch
 from engine.cluster import cores_held
 from engine.optimiser import surface_of
-from engine.profile import Profile, told_task_cpus
+from engine.profile import Profile, configured_task_cpus
 
 DATA = Path(__file__).parents[2] / "data"
 LOG = engine.read(DATA / "idle_cores.zstd")
@@ -51,7 +51,7 @@ def test_a_task_gets_all_of_its_cores_on_one_executor(
     ],
 )
 def test_what_is_no_number_of_cores_is_one(told: str, held: int) -> None:
-    assert told_task_cpus({"spark.task.cpus": told}) == held
+    assert configured_task_cpus({"spark.task.cpus": told}) == held
 
 
 def test_an_executor_that_came_in_part_has_what_is_left_for_tasks() -> None:

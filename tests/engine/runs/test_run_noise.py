@@ -8,7 +8,7 @@ import pytest
 from engine import fit, load_catalog, read
 from engine.cluster import Cluster, Workload
 from engine.experiments.advice import advise
-from engine.experiments.belief import Points, believe
+from engine.experiments.belief import Points, belief_at
 from engine.optimiser import recommend
 from engine.profile import Profile, Run
 from engine.runs.configurations import repetitions
@@ -95,7 +95,7 @@ def test_what_repetitions_tell_is_not_counted_again() -> None:
 
 def test_what_was_measured_is_no_surer_than_its_repetitions() -> None:
     def deviation(profile: Profile) -> float:
-        return float(believe(fit(profile), Points.of([on(4)], [WORK], profile)).deviation[0])
+        return float(belief_at(fit(profile), Points.of([on(4)], [WORK], profile)).deviation[0])
 
     assert deviation(SCATTERED) > 0.25
     assert deviation(CALM) < 0.06
@@ -154,7 +154,7 @@ def test_other_job_parameters_are_no_noise() -> None:
         profile = Profile("made", runs)
         asked = Workload(20e9, parameters={"k": 3.0})
         points = Points.of([on(4), on(10)], [asked, asked], profile)
-        return float(believe(fit(profile), points).deviation.max())
+        return float(belief_at(fit(profile), points).deviation.max())
 
     assert deviation(*of(3.0, 1.0), *of(9.0, 4.0)) < 1.5 * deviation(*of(3.0, 1.0))
 
@@ -165,5 +165,5 @@ def test_runs_of_other_iterations_are_not_what_the_process_sees() -> None:
     profile = Profile(
         "made", (*runs, *(Run(4.0 * run.seconds, run.cluster, other) for run in runs))
     )
-    belief = believe(fit(profile), Points.of([on(4)], [wanted], profile))
+    belief = belief_at(fit(profile), Points.of([on(4)], [wanted], profile))
     assert math.exp(belief.mean[0]) == pytest.approx(560.0, rel=0.1)

@@ -10,11 +10,17 @@ from scipy.stats import t
 from engine import fit
 from engine.cluster import Cluster, Workload
 from engine.evidence import left_out_runs
-from engine.experiments.belief import Points, believe
+from engine.experiments.belief import Points, belief_at
 from engine.experiments.known_runs import lessons_of
 from engine.models.base import Prediction
 from engine.profile import Profile, Run
-from engine.runs.slow_runs import UnusualRun, slow_notices, slow_runs, unusual_notices, without
+from engine.runs.slow_runs import (
+    SuspectedOutlier,
+    excluded_runs,
+    slow_notices,
+    unusual_notices,
+    without,
+)
 
 
 def runs(**times: tuple[float, ...]) -> list[Run]:
@@ -34,7 +40,7 @@ CALM = {"n4": (180.0, 181.0), "n8": (105.0, 106.0), "n16": (67.0, 68.0)}
 
 
 def test_a_run_of_three_that_took_twice_as_long_is_found() -> None:
-    found = slow_runs(runs(n2=(330.0, 335.0, 760.0), **CALM))
+    found = excluded_runs(runs(n2=(330.0, 335.0, 760.0), **CALM))
     assert [(one.run.seconds, round(one.times, 2)) for one in found] == [(760.0, 2.29)]
 
 
@@ -50,13 +56,13 @@ def test_a_run_of_three_that_took_twice_as_long_is_found() -> None:
     ids=["one of two", "little", "two of three", "faster", "all scatter"],
 )
 def test_what_may_be_usual_stays(times: dict[str, tuple[float, ...]]) -> None:
-    assert slow_runs(runs(**{**CALM, **times})) == []
+    assert excluded_runs(runs(**{**CALM, **times})) == []
 
 
 def test_it_takes_odds_of_ten_and_a_quarter_longer() -> None:
     """Two runs of 100 s and a third: a Student law of noise against one of 1.25 to 4 times."""
     for times in np.arange(1.05, 2.0, 0.005):
-        found = bool(slow_runs(runs(n4=(100.0, 100.0, 100.0 * times))))
+        found = bool(excluded_runs(runs(n4=(100.0, 100.0, 100.0 * times))))
         logs = np.array([0.0, 0.0, math.log(times)])
         near = logs[logs <= math.log(1.25)]
         dof = 4.0 + len(near) - 1.0
@@ -66,7 +72,7 @@ def test_it_takes_odds_of_ten_and_a_quarter_longer() -> None:
 
 
 def test_a_fifth_longer_is_usual_however_alike_the_others_are() -> None:
-    assert slow_runs(runs(n4=(*np.linspace(100.0, 100.2, 40), 120.0))) == []
+    assert excluded_runs(runs(n4=(*np.linspace(100.0, 100.2, 40), 120.0))) == []
 
 
 def test_noise_is_seldom_taken_for_it() -> None:
@@ -76,12 +82,14 @@ def test_noise_is_seldom_taken_for_it() -> None:
     for scatter in (0.02, 0.05, 0.1, 0.2):
         for _ in range(100):
             drawn = 100.0 * np.exp(scatter * random.normal(size=(6, 3)))
-            found += len(slow_runs(runs(**{f"n{k}": tuple(row) for k, row in enumerate(drawn, 1)})))
+            found += len(
+                excluded_runs(runs(**{f"n{k}": tuple(row) for k, row in enumerate(drawn, 1)}))
+            )
     assert found < 7
 
 
 def test_one_run_of_each_of_two_configurations_hides_neither() -> None:
-    found = slow_runs(
+    found = excluded_runs(
         runs(n2=(330.0, 335.0, 760.0), n4=(180.0, 183.0, 400.0), n8=(105.0, 106.0, 107.0))
     )
     assert [one.run.seconds for one in found] == [760.0, 400.0]
@@ -103,7 +111,7 @@ def test_it_is_no_reason_for_another_run() -> None:
     slow = runs(n2=(760.0,))
     asked = Points.of([calm[0].cluster], [Workload(1.0)], Profile("job", tuple(calm)))
     found, usual = (
-        believe(fit(Profile("job", made)), asked) for made in ((*calm, *slow), tuple(calm))
+        belief_at(fit(Profile("job", made)), asked) for made in ((*calm, *slow), tuple(calm))
     )
     assert found.noise[0] == usual.noise[0]
     assert found.mean[0] == usual.mean[0]
@@ -116,7 +124,7 @@ def test_made_once_it_is_no_reason_for_another_run_either() -> None:
     calm = [run for run in every if run.cluster.nodes != 6]
     clusters = [Cluster.of_nodes(instance_type="m", nodes=n, vcpus=4.0) for n in (5, 6, 9)]
     asked = Points.of(clusters, [Workload(1.0)] * 3, Profile("job", tuple(calm)))
-    found, usual = (believe(fit(Profile("job", tuple(made))), asked) for made in (every, calm))
+    found, usual = (belief_at(fit(Profile("job", tuple(made))), asked) for made in (every, calm))
     assert found.mean == pytest.approx(usual.mean, abs=0.05)
     assert np.all(found.deviation < 1.3 * usual.deviation)
 
@@ -128,7 +136,7 @@ def test_repetitions_are_enough_or_not_without_it() -> None:
 
 def test_one_line_names_the_run_or_their_number() -> None:
     every = runs(n2=(330.0, 335.0, 760.0), n4=(180.0, 183.0, 400.0))
-    both = slow_runs(every)
+    both = excluded_runs(every)
     assert slow_notices(both)[0].text.startswith("2 runs took up to 2.3 times as long")
     assert slow_notices(both[:1])[0].text.startswith("one run took 2.3 times as long")
     assert slow_notices([]) == []
@@ -138,8 +146,8 @@ def test_one_line_names_the_run_or_their_number() -> None:
 def test_times_of_hundreds_are_written_out() -> None:
     """A run that hung over night was said to have taken "1.5e+02 times as long"."""
     made = runs(n2=(330.0, 335.0, 50_000.0))
-    assert "took 150 times as long" in slow_notices(slow_runs(made))[0].text
-    unusual = [UnusualRun(made[2], 1520.0, 0.0), UnusualRun(made[0], 2.23, 0.0)]
+    assert "took 150 times as long" in slow_notices(excluded_runs(made))[0].text
+    unusual = [SuspectedOutlier(made[2], 1520.0, 0.0), SuspectedOutlier(made[0], 2.23, 0.0)]
     text = unusual_notices(unusual)[0].text
     assert text.startswith(
         "the run of 50,000 s and the run of 330 s took 2.2 to 1,500 times as long"
@@ -159,21 +167,21 @@ def test_so_much_more_input_than_was_run_is_written_out() -> None:
 def test_a_run_is_named_by_where_it_stands() -> None:
     (made,) = runs(n4=(300.0,))
     named = [replace(made, source=source) for source in ("runs.csv:4", "jobs/runs.csv:5")]
-    said = unusual_notices([UnusualRun(run, 2.0, 0.0) for run in (*named, made)])[0].text
+    said = unusual_notices([SuspectedOutlier(run, 2.0, 0.0) for run in (*named, made)])[0].text
     assert said.startswith("runs.csv:4, runs.csv:5 and the run of 300 s took 2 times as long")
 
 
 def test_a_run_that_counts_for_less_is_named() -> None:
     made = runs(n4=(300.0,), n6=(50.0,), n8=(210.0,), n9=(220.0,))
     assert unusual_notices([]) == []
-    (one,) = unusual_notices([UnusualRun(made[0], 2.23, 0.001)])
+    (one,) = unusual_notices([SuspectedOutlier(made[0], 2.23, 0.001)])
     assert one.code == "unusual-run"
     assert one.text == (
         "the run of 300 s took 2.2 times as long as the other runs foretell, as if something went "
         "wrong: counted for next to nothing"
     )
     others = zip(made, (2.23, 0.5, 1.6, 1.8), (0.001, 0.02, 0.05, 0.01), strict=True)
-    (several,) = unusual_notices([UnusualRun(*one) for one in others])
+    (several,) = unusual_notices([SuspectedOutlier(*one) for one in others])
     assert several.text == (
         "the run of 300 s, the run of 50 s and 2 more took 0.5 to 2.2 times as long as the other "
         "runs foretell, as if something went wrong: counted as at most 0.05 of a run"

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.runs.unused_slots import UnusedSlots, unused_met
+from engine.runs.unused_slots import UnusedSlots, tasks_on_unused_slots
 
 
 def met_by(
@@ -12,7 +12,7 @@ def met_by(
 ) -> list[int]:
     start = np.arange(float(len(tasks)))
     near_from = [False, *[near] * (len(tasks) - 1)]
-    found = unused_met(
+    found = tasks_on_unused_slots(
         start, tasks, slots, per_executor=per_executor, near=near_from, cpus=[cpus] * len(tasks)
     )
     return found.tolist()
@@ -36,7 +36,7 @@ def test_stages_whose_input_lies_on_used_executors_meet_new_ones_only_beyond_the
 
 def test_order_is_that_of_the_starts() -> None:
     start, near = np.asarray([5.0, 1.0]), [False, False]
-    found = unused_met(start, [4, 4], 8, per_executor=1, near=near, cpus=[1, 1])
+    found = tasks_on_unused_slots(start, [4, 4], 8, per_executor=1, near=near, cpus=[1, 1])
     assert found.tolist() == [2, 4]
 
 

@@ -10,10 +10,10 @@ from engine.scheduling.launch_orders import (
     LaunchOrder,
     end_in_any_order,
     ends_by_turn,
-    luck_of,
+    order_z_score,
 )
 from engine.scheduling.list_scheduling import makespan
-from engine.scheduling.stages import Node, schedule
+from engine.scheduling.stages import ScheduledNode, schedule
 from engine.scheduling.waves import Tasks
 
 SEEDS = range(25)
@@ -50,7 +50,7 @@ def test_on_the_slots_of_the_log_it_is_the_end_of_its_own_order(seed: int) -> No
     cold = tasks.cold_seconds
     assert cold is not None
     turned = Tasks(np.roll(tasks.seconds, round(turn * n)), np.roll(cold, round(turn * n)))
-    luck = luck_of(turned, slots, unused=unused, turn=turn)
+    luck = order_z_score(turned, slots, unused=unused, turn=turn)
     found = end_in_any_order(turned, slots, LaunchOrder(turn, lambda: luck), unused=unused)
     assert found == pytest.approx(makespan(turned.on(unused), slots))
 
@@ -96,9 +96,9 @@ def test_one_slot_more_is_no_jump_by_what_a_first_task_loses(others: int) -> Non
     tasks, few = Tasks(seconds, seconds + 3.0), Tasks(np.ones(8))
 
     def rises(order: LaunchOrder | None) -> float:
-        nodes = [Node((), 0.0, 0, few), Node((0,), 0.0, 1, tasks, order=order)]
+        nodes = [ScheduledNode((), 0.0, 0, few), ScheduledNode((0,), 0.0, 1, tasks, order=order)]
         if others:
-            nodes.append(Node((0,), 0.0, 2, Tasks(np.ones(others))))
+            nodes.append(ScheduledNode((0,), 0.0, 2, Tasks(np.ones(others))))
         ends = [schedule(nodes, slots).seconds for slots in range(12, 48)]
         return float(np.diff(ends).max())
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.scheduling.list_scheduling import list_schedule, list_schedule_fast, makespan
-from engine.scheduling.stages import Node, schedule
+from engine.scheduling.stages import ScheduledNode, schedule
 from engine.scheduling.waves import Tasks, waves
 
 Event = tuple[float, int, str]
@@ -18,7 +18,7 @@ class DiscreteEvents:
     """One event after the other: what ends or becomes ready at a moment does so first, then free
     slots take the next task of the first ready stage."""
 
-    def __init__(self, nodes: Sequence[Node], slots: int) -> None:
+    def __init__(self, nodes: Sequence[ScheduledNode], slots: int) -> None:
         self.nodes, self.free = nodes, slots
         self.left = [len(node.tasks) if node.tasks is not None else 0 for node in nodes]
         self.queue: dict[int, list[float]] = {}
@@ -68,7 +68,7 @@ seconds = st.floats(0.01, 20.0)
 
 
 @st.composite
-def graphs(draw: st.DrawFn) -> list[Node]:
+def graphs(draw: st.DrawFn) -> list[ScheduledNode]:
     """Up to 8 nodes: stages and moments, with any earlier nodes before them."""
     count = draw(st.integers(1, 8))
     order = draw(st.permutations(range(count)))
@@ -78,13 +78,13 @@ def graphs(draw: st.DrawFn) -> list[Node]:
         times = draw(st.lists(seconds, max_size=12))
         delay = draw(st.sampled_from((0.0, 0.0, 0.5, 3.25)))
         tasks = Tasks(np.asarray(times)) if times else None
-        nodes.append(Node(tuple(sorted(after)), delay, order[i], tasks))
+        nodes.append(ScheduledNode(tuple(sorted(after)), delay, order[i], tasks))
     return nodes
 
 
 @given(nodes=graphs(), slots=st.integers(1, 9))
 @settings(max_examples=300, deadline=None)
-def test_both_forms_are_the_discrete_events(nodes: list[Node], slots: int) -> None:
+def test_both_forms_are_the_discrete_events(nodes: list[ScheduledNode], slots: int) -> None:
     start, end = DiscreteEvents(nodes, slots).run()
     for exact in (True, False):
         found = schedule(nodes, slots, exact=exact)
@@ -110,13 +110,13 @@ def test_nothing_starts_before_it_is_ready_or_at_the_limit() -> None:
 
 
 def test_a_task_of_two_cpus_takes_two_slots() -> None:
-    stage = Node((), 0.0, 0, Tasks(np.full(6, 3.0)), cpus=2)
+    stage = ScheduledNode((), 0.0, 0, Tasks(np.full(6, 3.0)), cpus=2)
     assert schedule([stage], 6).seconds == schedule([stage], 6, exact=True).seconds == 6.0
     assert schedule([stage], 7).seconds == 6.0
 
 
 def test_slots_that_come_later() -> None:
-    stage = Node((), 0.0, 0, Tasks(np.full(4, 2.0)))
+    stage = ScheduledNode((), 0.0, 0, Tasks(np.full(4, 2.0)))
     added = np.asarray([0.0, 3.0])
     assert schedule([stage], 2, added_seconds=added, exact=True).seconds == 6.0
     assert schedule([stage], 2, added_seconds=added).seconds == 6.0
@@ -126,7 +126,10 @@ def test_slots_that_come_later() -> None:
 def test_slots_that_come_while_a_huge_stage_runs(late: float) -> None:
     """In closed form where all come before its last tasks start, else placed."""
     seconds = np.random.default_rng(2).gamma(4.0, 0.5, 30_000)
-    nodes = [Node((), 1.0, 0, Tasks(seconds)), Node((0,), 0.0, 1, Tasks(np.full(3, 2.0)))]
+    nodes = [
+        ScheduledNode((), 1.0, 0, Tasks(seconds)),
+        ScheduledNode((0,), 0.0, 1, Tasks(np.full(3, 2.0))),
+    ]
     added = np.repeat([0.0, late], (10, 30))
     exact = schedule(nodes, 40, added_seconds=added, exact=True)
     fast = schedule(nodes, 40, added_seconds=added)
@@ -136,7 +139,7 @@ def test_slots_that_come_while_a_huge_stage_runs(late: float) -> None:
 
 def test_first_tasks_on_a_slot_are_cold_once() -> None:
     tasks = Tasks(np.full(4, 1.0), np.full(4, 5.0))
-    one, two = Node((), 0.0, 0, tasks), Node((0,), 0.0, 1, tasks)
+    one, two = ScheduledNode((), 0.0, 0, tasks), ScheduledNode((0,), 0.0, 1, tasks)
     found = schedule([one, two], 2)
     np.testing.assert_allclose(found.end, [6.0, 8.0])
     np.testing.assert_allclose(schedule([one, two], 2, exact=True).end, [6.0, 8.0])
@@ -146,18 +149,20 @@ def test_first_tasks_on_a_slot_are_cold_once() -> None:
 def test_as_many_tasks_of_two_cpus_are_cold_as_run_at_once(exact: bool) -> None:
     """Sixteen slots of four executors: five waves of eight tasks, of which one is cold."""
     tasks = Tasks(np.full(40, 1.0), np.full(40, 4.0))
-    found = schedule([Node((), 0.0, tasks=tasks, cpus=2)], 16, executor_slots=4, exact=exact)
-    assert (found.seconds, found.unused_met.tolist()) == (8.0, [8])
+    found = schedule(
+        [ScheduledNode((), 0.0, tasks=tasks, cpus=2)], 16, executor_slots=4, exact=exact
+    )
+    assert (found.seconds, found.tasks_on_unused_slots.tolist()) == (8.0, [8])
 
 
 @pytest.mark.parametrize("exact", [True, False])
 def test_slots_that_went_are_not_met(exact: bool) -> None:
     """Three of a hundred slots run a task, ten stay: seven tasks of the next stage are cold."""
-    first = Node((), 0.0, 0, Tasks(np.full(3, 20.0)))
+    first = ScheduledNode((), 0.0, 0, Tasks(np.full(3, 20.0)))
     tasks = Tasks(np.full(60, 1.0), np.full(60, 4.0))
-    nodes = [first, Node((0,), 0.0, 1, tasks)]
+    nodes = [first, ScheduledNode((0,), 0.0, 1, tasks)]
     found = schedule(nodes, 100, removed=[(10.0, 90)], exact=exact)
-    assert found.unused_met.tolist() == [3, 7]
+    assert found.tasks_on_unused_slots.tolist() == [3, 7]
     assert 26.0 <= found.seconds <= 30.0
 
 
@@ -170,7 +175,7 @@ def test_a_long_task_meets_contention_only_while_others_run() -> None:
 
 def test_slots_that_go_are_not_those_that_are_still_to_come() -> None:
     """Two of four go while their tasks run; two others come before these end."""
-    stage = Node((), 0.0, 0, Tasks(np.full(6, 20.0)))
+    stage = ScheduledNode((), 0.0, 0, Tasks(np.full(6, 20.0)))
     added = np.asarray([0.0, 0.0, 0.0, 0.0, 12.0, 12.0])
     for exact in (True, False):
         found = schedule([stage], 6, added_seconds=added, removed=((6.0, 2),), exact=exact)
@@ -181,7 +186,7 @@ def test_slots_that_go_are_not_those_that_are_still_to_come() -> None:
 @pytest.mark.parametrize("tasks", [50, 2_000, 30_000])
 def test_no_stage_ends_before_its_tasks_are_launched(tasks: int, exact: bool) -> None:
     """1 ms for each launch, the last task of 0.2 s after it; on few slots the work decides."""
-    stage = Node((), 3.0, 0, Tasks(np.full(tasks, 0.2)), launching_seconds=0.001 * tasks)
+    stage = ScheduledNode((), 3.0, 0, Tasks(np.full(tasks, 0.2)), launching_seconds=0.001 * tasks)
     found = schedule([stage], 100_000, exact=exact)
     assert found.seconds == pytest.approx(3.0 + 0.001 * tasks + 0.2)
     few = schedule([stage], 5, exact=exact)
@@ -190,8 +195,10 @@ def test_no_stage_ends_before_its_tasks_are_launched(tasks: int, exact: bool) ->
 
 def test_stages_side_by_side_are_launched_by_one_driver() -> None:
     """Two of 2 s of launches each, from one moment on; the next stage waits for both."""
-    side = [Node((), 0.0, k, Tasks(np.full(400, 0.1)), launching_seconds=2.0) for k in (0, 1)]
-    after = Node((0, 1), 0.0, 2, Tasks(np.full(10, 0.5)), launching_seconds=0.05)
+    side = [
+        ScheduledNode((), 0.0, k, Tasks(np.full(400, 0.1)), launching_seconds=2.0) for k in (0, 1)
+    ]
+    after = ScheduledNode((0, 1), 0.0, 2, Tasks(np.full(10, 0.5)), launching_seconds=0.05)
     found = schedule([*side, after], 1_000)
     np.testing.assert_allclose(found.end, [2.1, 4.1, 4.65])
 
@@ -220,10 +227,10 @@ def test_fast_form_agrees_within_one_percent(shape: str, tasks: int) -> None:
 def test_fast_form_agrees_where_stages_overlap() -> None:
     random = np.random.default_rng(3)
     nodes = [
-        Node((), 0.0, 1, Tasks(random.gamma(4.0, 0.25, 9000))),
-        Node((), 7.0, 0, Tasks(random.exponential(1.0, 5000))),
-        Node((1,), 0.5, 2, Tasks(random.exponential(2.0, 4000))),
-        Node((0, 2), 2.0, 3, Tasks(random.gamma(8.0, 0.5, 300))),
+        ScheduledNode((), 0.0, 1, Tasks(random.gamma(4.0, 0.25, 9000))),
+        ScheduledNode((), 7.0, 0, Tasks(random.exponential(1.0, 5000))),
+        ScheduledNode((1,), 0.5, 2, Tasks(random.exponential(2.0, 4000))),
+        ScheduledNode((0, 2), 2.0, 3, Tasks(random.gamma(8.0, 0.5, 300))),
     ]
     for slots in (3, 40, 400, 4000):
         fast, exact = schedule(nodes, slots), schedule(nodes, slots, exact=True)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pitfall_logs import DATA, codes, notice, one, text_of
 
-from engine.models.stages.match import matches
+from engine.models.stages.stage_matching import stage_counterparts
 from engine.profile import Run
 from engine.runs.stage_labels import stage_label
 from engine.sources.logs.clients import Clients, ConnectOperation, Session, ThriftEnd, ThriftStart
@@ -53,10 +53,10 @@ def test_stages_of_a_client_are_shown_by_what_they_do():
 
 def test_stages_of_two_sessions_are_matched_one_by_one():
     run = one(LOG)
-    assert matches(run, run) == list(range(len(run.stages)))
+    assert stage_counterparts(run, run) == list(range(len(run.stages)))
     half = len(run.stages) // 2
     first, second = _of_stages(run, 0, half), _of_stages(run, half, 2 * half)
-    assert matches(second, first) == list(range(half))
+    assert stage_counterparts(second, first) == list(range(half))
 
 
 def _of_stages(run: Run, start: int, stop: int) -> Run:

@@ -10,7 +10,7 @@ import pytest
 from engine.catalog import InstanceType
 from engine.cluster import Cluster, NodeGroup, Workload
 from engine.errors import BadInput
-from engine.models.workloads import left_aside
+from engine.models.workloads import unused_logs_notices
 from engine.notices import Notice
 from engine.profile import Run
 from engine.sources.merge import merged_profile
@@ -161,7 +161,7 @@ def calls_for(runs: list[Run]) -> int:
     sys.setprofile(one_more)
     try:
         merged_profile([SourceContents("history.csv", tuple(runs))])
-        left_aside(runs)
+        unused_logs_notices(runs)
     finally:
         sys.setprofile(None)
     return count

@@ -14,7 +14,7 @@ from engine.cluster import Workload
 from engine.forecast import BoolArray
 from engine.models.replay.memory.block_costs import disk_rate_of
 from engine.models.replay.memory.memory_cliff import MemoryCliff
-from engine.models.replay.priors import POWER_SPREAD, SIZE_NOISE, ratio_of
+from engine.models.replay.priors import POWER_SPREAD, SIZE_NOISE, size_ratio
 from engine.models.replay.replayed_run import Replay
 
 SAME_SHARE = 0.02
@@ -49,7 +49,9 @@ def saturated_caches(
     shuffle_partitions = asked[0].shuffle_partitions
     saturated = [
         cliff.saturated(
-            batch, max(ratio_of(wanted, cliff.replay.run) for wanted in asked), shuffle_partitions
+            batch,
+            max(size_ratio(wanted, cliff.replay.run) for wanted in asked),
+            shuffle_partitions,
         )
         for cliff in cliffs
         if cliff

@@ -21,7 +21,7 @@ from engine.models.replay.memory.cache_replay import CacheReplay
 from engine.models.replay.memory.executor_memory import ExecutorMemory, tasks_beside
 from engine.models.replay.memory.spilling import SpillingStage, spilling_stages
 from engine.models.replay.replayed_run import Replay
-from engine.models.stages.durations.task_times import StageShape
+from engine.models.stages.durations.task_times import StageModel
 
 MOST_PRESSING = 0.5
 """A stage whose tasks take at least this share of the largest execution memory among such stages
@@ -47,7 +47,7 @@ class EvictingStages:
     places: tuple[int, ...]
     stage: SpillingStage
     uneven: float
-    maker: StageShape
+    maker: StageModel
     block_bytes: float
 
     @classmethod
@@ -83,7 +83,7 @@ class EvictingStages:
         on n clusters at `ratio` times the input; NaN where it is unknown."""
         cores, shape = batch.cores_held, self.stage.shape
         slots = np.where(batch.slots >= 1.0, batch.slots, 1.0)
-        tasks, data = shape.data_on(ratio, shuffle_partitions, slots)
+        tasks, data = shape.largest_task_bytes(ratio, shuffle_partitions, slots)
         cpus = shape.stage.task_cpus
         beside = tasks_beside(tasks, cpus=cpus, slots=slots, executor_cores=cores)
         taken = self.stage.task_bytes * data * np.maximum(beside, self.uneven)
@@ -110,7 +110,7 @@ def _between(needed: Sequence[Sequence[int]]) -> list[int]:
     return [place for place in inside if not needed[place]]
 
 
-def _uneven(shape: StageShape) -> float:
+def _uneven(shape: StageModel) -> float:
     """Largest over mean peak execution memory of a stage's tasks; 1 where it is unknown."""
     peak = shape.stage.peak_execution_memory_bytes
     return peak.maximum / peak.mean if peak and peak.mean and peak.maximum else 1.0

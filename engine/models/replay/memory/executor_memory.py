@@ -10,13 +10,13 @@ import numpy as np
 from engine.batch import ClusterBatch
 from engine.forecast import FloatArray
 from engine.memory import (
-    HEAP_SEEN,
     MEMORY_FRACTION,
+    REPORTED_HEAP_SHARE,
     RESERVED_GIB,
     STORAGE_FRACTION,
     unified_memory_gib,
 )
-from engine.models.stages.cutting.partitions import spark_version
+from engine.models.stages.partitioning.partitions import spark_version
 from engine.profile import Profile, Run
 from engine.units import GIB
 
@@ -63,10 +63,10 @@ class ExecutorMemory:
         heap, executors = run.cluster.executor_memory_gib, run.cluster.executors
         storage = run.storage_memory_bytes
         each = storage / executors / GIB if storage and executors else None
-        seen, legacy = HEAP_SEEN, LEGACY_STORAGE_SHARE if _is_legacy(run) else None
+        seen, legacy = REPORTED_HEAP_SHARE, LEGACY_STORAGE_SHARE if _is_legacy(run) else None
         if heap and each is not None:
             told = (each / fraction + RESERVED_GIB) / heap
-            seen = told if LEAST_SEEN < told < MOST_SEEN else HEAP_SEEN
+            seen = told if LEAST_SEEN < told < MOST_SEEN else REPORTED_HEAP_SHARE
             legacy = each / heap if legacy is not None else None
         protected = _share(run.config.get("spark.memory.storageFraction"), STORAGE_FRACTION)
         cores, own_bytes = run.cluster.executor_cores, None if each is None else each * GIB

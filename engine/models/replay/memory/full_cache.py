@@ -17,8 +17,8 @@ import numpy as np
 
 from engine.forecast import FloatArray
 from engine.models.replay.replayed_run import Replay
-from engine.models.stages.durations.drawn_times import drawn
-from engine.models.stages.durations.task_times import StageShape
+from engine.models.stages.durations.quantile_times import times_from_quantiles
+from engine.models.stages.durations.task_times import StageModel
 
 TELLING_TASKS = 3
 """Fewer tasks that hit the cache do not show the distribution of their times."""
@@ -41,14 +41,14 @@ def with_full_cache(replay: Replay, misses: Mapping[int, tuple[float, float]]) -
     return replace(replay, shapes=tuple(shapes)).fresh()
 
 
-def _without_misses(shape: StageShape, miss_seconds: float, missed_share: float) -> StageShape:
+def _without_misses(shape: StageModel, miss_seconds: float, missed_share: float) -> StageModel:
     """The stage with the task times of its cache hits alone, its shortest tasks.
 
     The hits end where the sorted task times jump (`_hits_before_jump`). Where no jump shows it, the
     time saved is at most `miss_seconds`: the shortest of equal tasks are short by chance alone.
     """
     n = shape.stage.tasks
-    times = drawn(shape.warm, n, shape.mean_seconds)
+    times = times_from_quantiles(shape.warm, n, shape.mean_seconds)
     hits = n - math.ceil(missed_share * n)
     quantiles = len(shape.stage.task_seconds.quantiles)
     span = 1 if quantiles >= n else math.ceil(n / max(1, quantiles - 1)) + 1

@@ -39,7 +39,7 @@ from engine.models.replay.memory.executor_memory import ExecutorMemory, own_batc
 from engine.models.replay.memory.full_cache import with_full_cache
 from engine.models.replay.memory.reader_memory import ReaderMemory
 from engine.models.replay.replayed_run import Replay
-from engine.models.stages.durations.task_times import StageShape
+from engine.models.stages.durations.task_times import StageModel
 
 LEAST_READ = 0.05
 """A stage that reads cached data keeps this share of its time when nothing is computed again."""
@@ -330,14 +330,14 @@ class MemoryCliff:
         left = np.minimum(left, self.left_by_rule)
         if (share == self.share_by_rule).all() and np.all(left == self.left_by_rule):
             return total
-        same_slots: dict[tuple[float, int, bool], tuple[StageShape, FloatArray]] = {}
+        same_slots: dict[tuple[float, int, bool], tuple[StageModel, FloatArray]] = {}
         for reader in self.cache_readers:
             shape = self.replay.shapes[reader.place]
             scaled = shape.scaled(ratio, None)
             lost = np.stack((reader.miss_seconds, reader.evicted_seconds))
             lost *= scaled.partitions * scaled.work / shape.stage.tasks
-            if shape.counts_slots:
-                tasks, _ = shape.data_on(ratio, shuffle_partitions, slots)
+            if shape.depends_on_cluster:
+                tasks, _ = shape.largest_task_bytes(ratio, shuffle_partitions, slots)
                 total += self._more_lost(lost, share, left) / shape.at_once(slots, tasks)
             else:
                 count = float(shape.scaled(ratio, shuffle_partitions).tasks)

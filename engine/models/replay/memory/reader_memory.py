@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from engine.forecast import FloatArray
 from engine.models.replay.memory.spilling import growing_bytes
 from engine.models.replay.replayed_run import Replay
-from engine.models.stages.durations.task_times import StageShape
+from engine.models.stages.durations.task_times import StageModel
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,7 +22,7 @@ class ReaderMemory:
         growing_bytes: the part of it that grows with the data of a task.
     """
 
-    shape: StageShape
+    shape: StageModel
     peak_bytes: float
     growing_bytes: float
 
@@ -45,5 +45,5 @@ class ReaderMemory:
         self, ratio: float, shuffle_partitions: int | None, slots: FloatArray
     ) -> FloatArray:
         """(n,) execution memory per core at `ratio` times the input on (n,) numbers of slots."""
-        _, data = self.shape.data_on(ratio, shuffle_partitions, slots)
+        _, data = self.shape.largest_task_bytes(ratio, shuffle_partitions, slots)
         return self.peak_bytes + self.growing_bytes * (data - 1.0)

@@ -19,8 +19,8 @@ from engine.distinct import distinct, distinct_rows
 from engine.forecast import FloatArray, IntArray
 from engine.models.replay.memory.executor_memory import ExecutorMemory, own_batch, tasks_beside
 from engine.models.replay.replayed_run import Replay
-from engine.models.stages.cutting.partitions import LARGEST_TASKS
-from engine.models.stages.durations.task_times import StageShape
+from engine.models.stages.durations.task_times import StageModel
+from engine.models.stages.partitioning.partitions import LARGEST_TASKS
 from engine.profile import Run
 from engine.stage_run import StageRun, total_of
 
@@ -91,7 +91,7 @@ class SpillingStage:
             More than 1 where it held more and did not spill: other tasks needed less.
     """
 
-    shape: StageShape
+    shape: StageModel
     task_bytes: float
     spilled_bytes: float
     disk_share: float
@@ -201,12 +201,12 @@ def _spilled(
 def _tasks(
     stage: SpillingStage, memory: TaskMemory, ratio: float, shuffle_partitions: int | None
 ) -> tuple[FloatArray, FloatArray]:
-    """`StageShape.data_on` for (n,) clusters, evaluated once per distinct number of slots, and only
-    once where the stage does not depend on it."""
-    if not stage.shape.counts_slots:
-        return stage.shape.data_on(ratio, shuffle_partitions, memory.slots[:1])
+    """`StageModel.largest_task_bytes` for (n,) clusters, evaluated once per distinct number of
+    slots, and only once where the stage does not depend on it."""
+    if not stage.shape.depends_on_cluster:
+        return stage.shape.largest_task_bytes(ratio, shuffle_partitions, memory.slots[:1])
     counted, which = distinct(memory.slots)
-    tasks, data = stage.shape.data_on(ratio, shuffle_partitions, counted)
+    tasks, data = stage.shape.largest_task_bytes(ratio, shuffle_partitions, counted)
     return tasks[which], data[which]
 
 

@@ -6,8 +6,14 @@ from __future__ import annotations
 import math
 
 from engine.models.stages.disturbance import computes_elsewhere
-from engine.models.stages.durations.task_times import StageShape
-from engine.models.stages.durations.warm_up import Cut, Slowdown, combined, warmed, work_of_slots
+from engine.models.stages.durations.task_times import StageModel
+from engine.models.stages.durations.warm_up import (
+    ScaledTasks,
+    Slowdown,
+    combined,
+    warmed,
+    work_of_slots,
+)
 
 GROWTH_CPU = 0.05
 GROWTH_WAITING = 0.20
@@ -17,7 +23,7 @@ of the part spent waiting, and if neither is known (sources in
 docs/models/sparkplan_rules_replay.md)."""
 
 
-def contention_growth(shape: StageShape) -> float:
+def contention_growth(shape: StageModel) -> float:
     """Prior growth of a stage's log task time per doubling of concurrent tasks.
 
     Waiting (disk, network, remote blocks) grows faster than computing (shared caches and memory
@@ -36,7 +42,7 @@ def contention_growth(shape: StageShape) -> float:
 
 
 def slowdown_of(
-    shape: StageShape, per_doubling: float, here: Cut, in_log: Cut, slots: int
+    shape: StageModel, per_doubling: float, here: ScaledTasks, in_log: ScaledTasks, slots: int
 ) -> Slowdown:
     """Factors on the task times of a stage on `slots`, relative to observed tasks of the same size:
     by the number of concurrent tasks, and by the warm-up of the slots.

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from engine.forecast import FloatArray
-from engine.models.stages.durations.drawn_times import drawn
+from engine.models.stages.durations.quantile_times import times_from_quantiles
 from engine.stage_run import StageRun
 
 
@@ -133,9 +133,9 @@ def warm_task(
         return None
     if outside is None or not outside.count or not seen.total:
         return None
-    times = drawn(np.asarray(seen.quantiles), seen.count, seen.mean or 0.0)
+    times = times_from_quantiles(np.asarray(seen.quantiles), seen.count, seen.mean or 0.0)
     first, later = np.split(times[::-1], [_first_tasks(stage, lanes)])
-    overhead = drawn(np.asarray(outside.quantiles), seen.count, outside.mean or 0.0)
+    overhead = times_from_quantiles(np.asarray(outside.quantiles), seen.count, outside.mean or 0.0)
     lost = max(LEAST_OVERHEAD_SECONDS, float(overhead[-len(first) :].mean()))
     posterior = warm_given_first(float(first.mean()), lost, _new_code(stage, len(first), before))
     if len(later) and later.mean() > 0.0:

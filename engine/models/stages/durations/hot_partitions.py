@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from engine.forecast import FloatArray
-from engine.models.stages.cutting.partitions import PartitioningSettings
-from engine.models.stages.durations.drawn_times import drawn
+from engine.models.stages.durations.quantile_times import times_from_quantiles
+from engine.models.stages.partitioning.partitions import PartitioningSettings
 from engine.stage_run import StageRun
 
 HOT_FACTOR = 1.2
@@ -72,7 +72,7 @@ class HotPartitions:
         as_it_was = tasks == n and all(growth <= limit for limit in self.split_growth)
         if as_it_was or typical <= 0.0:
             return None
-        rest = drawn(usual * (mean / typical), tasks - kept, mean)
+        rest = times_from_quantiles(usual * (mean / typical), tasks - kept, mean)
         times = np.concatenate((rest, ordered[n - kept :]))
         work = np.full(tasks, growth)
         work[: tasks - kept] *= (n - kept) / (tasks - kept)

@@ -34,7 +34,7 @@ def launched(stage_id: int, n: int, rotation: float) -> IntArray:
     if rotation == LONGEST_FIRST:
         return np.arange(n)[::-1]
     from_longest = np.argsort(np.random.default_rng(stage_id).random(n))
-    return turned(n - 1 - from_longest, rotation)
+    return rotated(n - 1 - from_longest, rotation)
 
 
 def last_launched(stage_id: int, n: int, rotation: float) -> int:
@@ -50,7 +50,7 @@ def last_launched(stage_id: int, n: int, rotation: float) -> int:
     return n - 1 - int(last)
 
 
-def turned(values: Value, rotation: float) -> Value:
+def rotated(values: Value, rotation: float) -> Value:
     """(n,) values in the launch order of a rotation, given those for rotation 0."""
     if rotation == LONGEST_FIRST:
         return np.sort(values)[::-1]

@@ -13,13 +13,13 @@ from functools import cached_property
 import numpy as np
 
 from engine.forecast import FloatArray
-from engine.models.stages.cutting.partitioned_stage import PartitionedStage
-from engine.models.stages.cutting.partitions import Growth, Scaled
-from engine.models.stages.durations.drawn_times import drawn, drawn_outline
 from engine.models.stages.durations.hot_partitions import HotPartitions, hot_partitions
 from engine.models.stages.durations.launch_order import LONGEST_FIRST, last_launched, launched
+from engine.models.stages.durations.quantile_times import drawn_outline, times_from_quantiles
 from engine.models.stages.durations.ranked_tasks import RankedTasks
 from engine.models.stages.durations.warm_up import WarmUp
+from engine.models.stages.partitioning.partitioned_stage import PartitionedStage
+from engine.models.stages.partitioning.partitions import Growth, ScaledStage
 from engine.models.stages.set_up import SET_UP_SECONDS, set_up_share, stretched
 from engine.scheduling.waves import DrawnTasks, Tasks
 
@@ -32,7 +32,7 @@ LEAST_WARM = 0.2
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class StageShape(PartitionedStage):
+class StageModel(PartitionedStage):
     """One observed stage: its partitions and the times of its tasks.
 
     Args:
@@ -58,7 +58,7 @@ class StageShape(PartitionedStage):
     late_scale: float = 0.0
     map_output_bytes: float | None = None
 
-    def tasks(self, scaled: Scaled, *, dispatch_seconds: float, rotation: float) -> Tasks:
+    def tasks(self, scaled: ScaledStage, *, dispatch_seconds: float, rotation: float) -> Tasks:
         """The stage's tasks in launch order.
 
         Args:
@@ -85,7 +85,7 @@ class StageShape(PartitionedStage):
         )
 
     def _drawn(
-        self, scaled: Scaled, dispatch_seconds: float, rotation: float
+        self, scaled: ScaledStage, dispatch_seconds: float, rotation: float
     ) -> tuple[FloatArray, FloatArray | None]:
         """(n,) times of warm tasks and, if any were seen, of first tasks, in launch order."""
         times, work = self._warm_by_rank(scaled, rotation)
@@ -95,7 +95,7 @@ class StageShape(PartitionedStage):
         return np.asarray(warm[order]), None if cold is None else np.asarray(cold[order])
 
     def _warm_by_rank(
-        self, scaled: Scaled, rotation: float
+        self, scaled: ScaledStage, rotation: float
     ) -> tuple[FloatArray, FloatArray | float]:
         """(n,) ascending times of warm tasks of the observed size, and their relative work: (n,) if
         tasks differ in it, as if the last one launched has a partial partition."""
@@ -105,7 +105,11 @@ class StageShape(PartitionedStage):
         if cut is not None:
             return cut
         seen = self.stage.tasks
-        times = drawn(self.warm, n, self.mean_seconds, seen=seen) if n != seen else self._observed
+        times = (
+            times_from_quantiles(self.warm, n, self.mean_seconds, seen=seen)
+            if n != seen
+            else self._observed
+        )
         if scaled.last == 1.0:
             return times, work
         each = np.full(n, work)
@@ -114,7 +118,7 @@ class StageShape(PartitionedStage):
 
     @cached_property
     def _observed(self) -> FloatArray:
-        return drawn(self.warm, self.stage.tasks, self.mean_seconds)
+        return times_from_quantiles(self.warm, self.stage.tasks, self.mean_seconds)
 
     @cached_property
     def hot(self) -> HotPartitions | None:
@@ -136,7 +140,7 @@ class StageShape(PartitionedStage):
         cold = (
             times + self.cold_excess
             if self.hot
-            else drawn(self.cold, n, mean, seen=self.stage.tasks)
+            else times_from_quantiles(self.cold, n, mean, seen=self.stage.tasks)
         )
         excess = np.minimum(self.cold_excess, (1.0 - LEAST_WARM) * cold)
         return np.asarray(self._stretched(cold - excess, work) + excess + dispatch_seconds)

@@ -18,9 +18,9 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from engine.forecast import FloatArray, IntArray
-from engine.models.stages.cutting.partitions import Scaled
 from engine.models.stages.durations.first_tasks import lost_to_new_code
 from engine.models.stages.durations.python_workers import MOST_START
+from engine.models.stages.partitioning.partitions import ScaledStage
 from engine.scheduling.waves import Tasks
 from engine.stage_run import Measure, StageRun
 
@@ -93,7 +93,7 @@ class WarmUps:
                 late[row] = curve.late
         return cls(waves, means, late)
 
-    def taken(self, rows: IntArray) -> WarmUps:
+    def take(self, rows: IntArray) -> WarmUps:
         """Those of some stages."""
         return WarmUps(self.waves[rows], self.means[rows], self.late[rows])
 
@@ -146,11 +146,11 @@ def warmed(
     return relative(waves) * relative(busiest) / relative(busiest_in_log)
 
 
-Cut = tuple[Scaled, Tasks]
+ScaledTasks = tuple[ScaledStage, Tasks]
 """A stage at some input and number of partitions, and its tasks."""
 
 
-def work_of_slots(cut: Cut, lanes: int) -> tuple[float, float]:
+def work_of_slots(cut: ScaledTasks, lanes: int) -> tuple[float, float]:
     """Work per slot of a stage on `lanes` slots, in tasks of the observed size: that of the mean
     slot, and that of the busiest."""
     scaled, tasks = cut

@@ -1,4 +1,4 @@
-"""Builds a `StageShape` for each stage of an observed run: partitions, task times, references."""
+"""Builds a `StageModel` for each stage of an observed run: partitions, task times, references."""
 
 from __future__ import annotations
 
@@ -10,37 +10,41 @@ from functools import partial
 import numpy as np
 
 from engine.forecast import FloatArray
-from engine.models.stages.cutting.data_flow import DataFlow
-from engine.models.stages.cutting.inferred_files import PlannedScans, inferred_files, planned_files
-from engine.models.stages.cutting.partitioned_stage import PartitionedStage
-from engine.models.stages.cutting.partitions import Growth, PartitioningSettings
-from engine.models.stages.cutting.small_tables import small_tables
-from engine.models.stages.cutting.stage_growth import (
+from engine.models.stages.disturbance import computes_in_python
+from engine.models.stages.durations.first_tasks import starts_executors, warm_task
+from engine.models.stages.durations.python_workers import start_share, without_start
+from engine.models.stages.durations.quantile_times import times_from_quantiles
+from engine.models.stages.durations.task_times import LEAST_WARM, StageModel
+from engine.models.stages.durations.warm_up import assumed_warm_up, warm_up_of
+from engine.models.stages.linked_stages import relinked
+from engine.models.stages.paired_inputs import keys_of_same_rows, pairs_power, pairs_share
+from engine.models.stages.partitioning.data_flow import DataFlow
+from engine.models.stages.partitioning.inferred_files import (
+    PlannedScans,
+    inferred_files,
+    planned_files,
+)
+from engine.models.stages.partitioning.partitioned_stage import PartitionedStage
+from engine.models.stages.partitioning.partitions import Growth, PartitioningSettings
+from engine.models.stages.partitioning.small_tables import small_tables
+from engine.models.stages.partitioning.stage_growth import (
     growth_of,
     is_merged,
     shuffle_partitions_of,
 )
-from engine.models.stages.disturbance import computes_in_python
-from engine.models.stages.durations.drawn_times import drawn
-from engine.models.stages.durations.first_tasks import starts_executors, warm_task
-from engine.models.stages.durations.python_workers import start_share, without_start
-from engine.models.stages.durations.task_times import LEAST_WARM, StageShape
-from engine.models.stages.durations.warm_up import assumed_warm_up, warm_up_of
-from engine.models.stages.linked_stages import linked
-from engine.models.stages.match import code_of
-from engine.models.stages.paired_inputs import keys_of_same_rows, pairs_power, pairs_share
 from engine.models.stages.slots_over_time import planned_on, slots_of_stages
+from engine.models.stages.stage_matching import code_of
 from engine.profile import Run
 from engine.stage_run import Measure, StageRun, total_of
 
 
-def shapes_of(run: Run, slots: int) -> list[StageShape]:
+def stage_models(run: Run, slots: int) -> list[StageModel]:
     """The stages of a run on `slots` task slots, in its order."""
     reading = [stage for stage in run.stages if stage.outside_bytes > 0.0]
     knows_input = bool(reading) and run.workload.input_bytes is not None
     settings, planned = PartitioningSettings.of(run, slots), planned_files(run)
     planning_cores, slots_of = planned_on(run), slots_of_stages(run)
-    same_code: dict[Hashable, list[StageShape]] = {}
+    same_code: dict[Hashable, list[StageModel]] = {}
     python = next((stage.stage_id for stage in run.stages if computes_in_python(stage)), None)
     shapes = []
     for stage in run.stages:
@@ -59,7 +63,7 @@ def shapes_of(run: Run, slots: int) -> list[StageShape]:
     shapes = [replace(one, small_table=one.stage.stage_id in small) for one in shapes]
     excess = EXECUTOR_SHARE * _cold_excess(shapes)
     warm = [_with_cold(shape, excess) for shape in shapes]
-    return linked(_with_read_growths(_with_map_outputs(_with_references(run, warm))))
+    return relinked(_with_read_growths(_with_map_outputs(_with_references(run, warm))))
 
 
 MOST_WRITERS = 8
@@ -68,7 +72,7 @@ the number of splits. Each writer is evaluated again for every cluster, and a lo
 reads its files adds one in each iteration."""
 
 
-def _with_inferred_times(shape: StageShape, lanes: int, before: Sequence[StageShape]) -> StageShape:
+def _with_inferred_times(shape: StageModel, lanes: int, before: Sequence[StageModel]) -> StageModel:
     """Infers the times of later tasks for a stage in which the log breaks off before it shows them
     (`first_tasks.py`); returns other stages unchanged.
 
@@ -95,15 +99,15 @@ def _with_inferred_times(shape: StageShape, lanes: int, before: Sequence[StageSh
     return replace(inferred, warm_up=assumed_warm_up(later / mean, waves))
 
 
-def _with_references(run: Run, shapes: Sequence[StageShape]) -> list[StageShape]:
+def _with_references(run: Run, shapes: Sequence[StageModel]) -> list[StageModel]:
     """The stages, with references to those on which their number of partitions depends.
 
     These are the stage whose number they take over (`_with_followed_stage`), for each input of a
     union or product the stage that stored or shuffles it, and the writer of scanned files.
     """
     explicit = "spark.default.parallelism" in run.config
-    by_id, chain_length = dict[int, StageShape](), dict[int, int]()
-    outside, found = dict[int, StageShape](), list[StageShape]()
+    by_id, chain_length = dict[int, StageModel](), dict[int, int]()
+    outside, found = dict[int, StageModel](), list[StageModel]()
     for shape in shapes:
         stage = shape.stage
         if shape.growth is Growth.WORK:
@@ -128,12 +132,12 @@ def _with_references(run: Run, shapes: Sequence[StageShape]) -> list[StageShape]
 
 
 def _with_followed_stage(
-    shape: StageShape,
-    by_id: Mapping[int, StageShape],
-    outside: StageShape | None,
+    shape: StageModel,
+    by_id: Mapping[int, StageModel],
+    outside: StageModel | None,
     *,
     explicit: bool,
-) -> StageShape:
+) -> StageModel:
     """A stage with the earlier one whose number of partitions it takes over.
 
     - A stage that reads a cache or checkpoint has the partitions of the stage that stored it. If
@@ -147,7 +151,7 @@ def _with_followed_stage(
         outside: the last stage that read from outside in as many tasks.
         explicit: whether `spark.default.parallelism` is set.
     """
-    stage, maker, above = shape.stage, shape.stage.stored_by, list[StageShape]()
+    stage, maker, above = shape.stage, shape.stage.stored_by, list[StageModel]()
     if maker is not None:
         above = [by_id[maker]] if maker in by_id else []
     elif _reads_cache_alone(stage):
@@ -170,7 +174,7 @@ def _reads_cache_alone(stage: StageRun) -> bool:
 
 
 def _reads_like_partitions_of(
-    stage: StageRun, whole: StageShape, by_id: Mapping[int, StageShape]
+    stage: StageRun, whole: StageModel, by_id: Mapping[int, StageModel]
 ) -> bool:
     """Whether the tasks of a stage that runs some partitions of a shuffle read as much each as if
     the shuffle had as many partitions as `whole`: then the program set no other number."""
@@ -185,7 +189,7 @@ MAX_SIZE_FACTOR = 1.5
 
 
 def _input_stages(
-    run: Run, shape: StageShape, by_id: Mapping[int, StageShape], *, explicit: bool
+    run: Run, shape: StageModel, by_id: Mapping[int, StageModel], *, explicit: bool
 ) -> tuple[PartitionedStage | None, ...]:
     """For each input of a union or product the stage that determines its number of partitions. RDD
     shuffles take over the number of an earlier stage, as in `_with_followed_stage`."""
@@ -207,7 +211,7 @@ def _input_stages(
     return tuple(found)
 
 
-def _shuffled_input(run: Run, shape: StageShape, place: int) -> PartitionedStage:
+def _shuffled_input(run: Run, shape: StageModel, place: int) -> PartitionedStage:
     """A shuffled input of a union or product as a stage of its own. In a product each of its
     partitions is read once for each partition of the other input."""
     stage, numbers = shape.stage, shape.stage.paired or shape.stage.united
@@ -232,7 +236,7 @@ def _shuffled_input(run: Run, shape: StageShape, place: int) -> PartitionedStage
     )
 
 
-def _with_map_outputs(shapes: Sequence[StageShape]) -> list[StageShape]:
+def _with_map_outputs(shapes: Sequence[StageModel]) -> list[StageModel]:
     """The stages, with the largest shuffle output of one map task before them
     (`StageShape.map_output_bytes`), if more data makes more such tasks, not larger ones."""
     largest = {
@@ -243,14 +247,14 @@ def _with_map_outputs(shapes: Sequence[StageShape]) -> list[StageShape]:
         and written.maximum is not None
     }
 
-    def with_output(shape: StageShape) -> StageShape:
+    def with_output(shape: StageModel) -> StageModel:
         before = [largest[p] for p in shape.stage.parents if p in largest]
         return replace(shape, map_output_bytes=max(before)) if before else shape
 
     return [with_output(shape) for shape in shapes]
 
 
-def _with_read_growths(shapes: list[StageShape]) -> list[StageShape]:
+def _with_read_growths(shapes: list[StageModel]) -> list[StageModel]:
     """The stages, with the growth of what they read if it is out of proportion to the input."""
     flow = DataFlow.of(shapes)
     if flow is None:
@@ -261,22 +265,19 @@ def _with_read_growths(shapes: list[StageShape]) -> list[StageShape]:
     ]
 
 
-def _with_read_growth(shape: StageShape, flow: DataFlow, place: int) -> StageShape:
+def _with_read_growth(shape: StageModel, flow: DataFlow, place: int) -> StageModel:
     """A stage whose read growth, and that of its shuffled inputs, comes from the data flow."""
     own, shuffled = shape.stage.stage_id, partial(flow.shuffle_read_growth, place)
-    input_stages = [
+    input_stages = tuple(
         replace(one, growing=shuffled) if one and one.stage.stage_id == own else one
         for one in shape.input_stages
-    ]
-    return replace(
-        shape, growing=partial(flow.read_growth, place), input_stages=tuple(input_stages)
     )
+    return replace(shape, growing=partial(flow.read_growth, place), input_stages=input_stages)
 
 
-def _varies_in_partitions(shape: StageShape) -> bool:
-    """Whether the number of partitions of a stage varies: RDD shuffles that read it take it
-    over."""
-    return shape.growth is Growth.TASKS or shape.counts_slots or shape.follows is not None
+def _varies_in_partitions(shape: StageModel) -> bool:
+    """Whether its number of partitions varies: RDD shuffles that read it take it over."""
+    return shape.growth is Growth.TASKS or shape.depends_on_cluster or shape.follows is not None
 
 
 def _shape(
@@ -287,10 +288,10 @@ def _shape(
     *,
     ran_on: int,
     knows_input: bool,
-) -> StageShape:
+) -> StageModel:
     warm, mean, cold = warm_and_cold(stage)
     outside = stage.overhead_seconds.mean if stage.overhead_seconds else None
-    return StageShape(
+    return StageModel(
         stage=stage,
         growth=growth_of(run, stage, partitioning, knows_input=knows_input),
         warm=warm,
@@ -318,25 +319,27 @@ def warm_and_cold(stage: StageRun) -> tuple[FloatArray, float, FloatArray]:
         if all tasks were first tasks, since then the two cannot be separated.
     """
     every = stage.task_seconds
-    values, first = np.asarray(every.quantiles, dtype=float), first_tasks(stage)
+    values, first = np.asarray(every.quantiles, dtype=float), first_task_seconds(stage)
     mean = every.mean or 0.0
     if not 0 < len(first) <= every.count - MINIMUM_WARM:
         return values, mean, np.empty(0)
-    later = _without(drawn(values, every.count, mean), first)
+    later = _without(times_from_quantiles(values, every.count, mean), first)
     excess = _executor_start_seconds(first, later)
-    most = max(float(later.max()), float(later.mean()) * uneven_data(stage))
+    most = max(float(later.max()), float(later.mean()) * skew_factor(stage))
     least = np.minimum(first, later.min())
     started = np.clip(first - excess, least, np.maximum(least, most))
     warm = np.sort(np.concatenate((later, started)))
     return warm, float(warm.mean()), warm + excess
 
 
-def first_tasks(stage: StageRun) -> FloatArray:
+def first_task_seconds(stage: StageRun) -> FloatArray:
     """(k,) times of the tasks that were the first on their slot."""
     first = stage.first_wave_seconds
     if first is None or not first.count:
         return np.empty(0)
-    return drawn(np.asarray(first.quantiles, dtype=float), first.count, first.mean or 0.0)
+    return times_from_quantiles(
+        np.asarray(first.quantiles, dtype=float), first.count, first.mean or 0.0
+    )
 
 
 def _executor_start_seconds(first: FloatArray, later: FloatArray) -> float:
@@ -346,7 +349,7 @@ def _executor_start_seconds(first: FloatArray, later: FloatArray) -> float:
     return max(0.0, float(np.median(np.sort(first) - np.quantile(later, ranks))))
 
 
-def uneven_data(stage: StageRun) -> float:
+def skew_factor(stage: StageRun) -> float:
     """Bytes read by the largest task over the mean. The time of a first task beyond this factor,
     and beyond all later tasks, is a slow start of its executor and not due to its data."""
     read = (stage.shuffle_read_bytes, stage.input_bytes)
@@ -376,14 +379,14 @@ met four first: there a first task took 0.8 and 0.95 s longer than the first one
 used executor, and the first of all 1.3 and 1.6 s longer than later ones."""
 
 
-def _cold_excess(shapes: list[StageShape]) -> float:
+def _cold_excess(shapes: list[StageModel]) -> float:
     """Mean seconds by which a first task is longer, over the stages that show both kinds."""
-    seen = [(len(first_tasks(s.stage)), s.cold_excess) for s in shapes if len(s.cold)]
+    seen = [(len(first_task_seconds(s.stage)), s.cold_excess) for s in shapes if len(s.cold)]
     count = sum(n for n, _ in seen)
     return sum(n * excess for n, excess in seen) / count if count else 0.0
 
 
-def _with_cold(shape: StageShape, excess: float) -> StageShape:
+def _with_cold(shape: StageModel, excess: float) -> StageModel:
     """Gives a stage without separate cold times some: its warm times plus the excess. If all of its
     tasks were first tasks, its times are the cold ones, and the excess is subtracted for the warm.
     """

@@ -18,12 +18,12 @@ from functools import cached_property
 
 import numpy as np
 
+from engine.caching import LruCache
 from engine.forecast import FloatArray
-from engine.lazy import Recent
-from engine.models.stages.cutting.group_law import GroupLaw
-from engine.models.stages.cutting.partitioned_stage import PartitionedStage
-from engine.models.stages.cutting.partitions import Growth
-from engine.models.stages.cutting.small_tables import SMALL_TABLE_POWER
+from engine.models.stages.partitioning.group_law import GroupLaw
+from engine.models.stages.partitioning.partitioned_stage import PartitionedStage
+from engine.models.stages.partitioning.partitions import Growth
+from engine.models.stages.partitioning.small_tables import SMALL_TABLE_POWER
 from engine.stage_run import StageRun, total_of
 
 PROBE_RATIOS = (0.5, 2.0)
@@ -42,7 +42,7 @@ LIMIT_REACHED_SHARE = 0.5
 """A task that keeps less than this share of its rows has reached its limit, and still does with
 more rows."""
 
-TREES = frozenset(("treeAggregate", "treeReduce"))
+TREE_AGGREGATIONS = frozenset(("treeAggregate", "treeReduce"))
 """RDD operations that aggregate in several rounds."""
 
 ROUNDING = 1e-9
@@ -89,9 +89,11 @@ class DataFlow:
     shapes: Sequence[PartitionedStage]
     sources: Sequence[Sequence[UpstreamStage]]
     laws: Sequence[GroupLaw | None]
-    _read: Recent[FloatArray] = field(default_factory=lambda: Recent(CACHED_GROWTHS), repr=False)
-    _tables: Recent[FloatArray] = field(
-        default_factory=lambda: Recent(CACHED_GROWTH_TABLES), repr=False
+    _read: LruCache[FloatArray] = field(
+        default_factory=lambda: LruCache(CACHED_GROWTHS), repr=False
+    )
+    _tables: LruCache[FloatArray] = field(
+        default_factory=lambda: LruCache(CACHED_GROWTH_TABLES), repr=False
     )
 
     @classmethod
@@ -153,7 +155,7 @@ class DataFlow:
         """Whether the number of tasks depends on the cluster for any stage whose tasks share groups
         or keep a limited number of rows each."""
         return any(
-            shape.counts_slots
+            shape.depends_on_cluster
             and (limits_rows_per_task(shape.stage) if law is None else law.power < 1.0)
             for law, shape in zip(self.laws, self.shapes, strict=True)
         )
@@ -287,7 +289,7 @@ def limits_rows_per_task(stage: StageRun) -> bool:
 
 def aggregates_in_a_tree(stage: StageRun) -> bool:
     """Whether each task of a stage makes one aggregate of its rows or of others' aggregates."""
-    return not TREES.isdisjoint(stage.operations)
+    return not TREE_AGGREGATIONS.isdisjoint(stage.operations)
 
 
 def _sources(

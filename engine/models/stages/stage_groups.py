@@ -98,7 +98,7 @@ def stage_groups(run: Run) -> tuple[StageGroup, ...]:
     return tuple(groups)
 
 
-def matched(runs: Sequence[Sequence[StageGroup]]) -> list[tuple[int, ...]]:
+def matched_groups(runs: Sequence[Sequence[StageGroup]]) -> list[tuple[int, ...]]:
     """Indices of the groups that all runs have, in order: one tuple per group, one index per run.
 
     Groups match when their stages have the same names and operations. Where between two matches

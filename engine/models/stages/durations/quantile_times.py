@@ -16,7 +16,9 @@ ROUNDING = 1e-4
 """Relative tolerance between the mean of all times and that of their rounded values."""
 
 
-def drawn(values: FloatArray, n: int, mean: float, *, seen: int | None = None) -> FloatArray:
+def times_from_quantiles(
+    values: FloatArray, n: int, mean: float, *, seen: int | None = None
+) -> FloatArray:
     """(n,) ascending task times with the given mean, from sorted quantiles.
 
     The tail between 201 quantiles is coarse, so all times but the longest are scaled to give the
@@ -78,8 +80,8 @@ def longest_share(n: FloatArray, seen: FloatArray, last_gap: FloatArray | float)
 def drawn_outline(
     values: FloatArray, n: int, mean: float, *, seen: int | None = None
 ) -> tuple[FloatArray, FloatArray]:
-    """(p,) representative times of the n that `drawn` would give, and the number of tasks that each
-    stands for."""
+    """(p,) representative times of the n that `times_from_quantiles` would give, and the number of
+    tasks that each stands for."""
     at, counts = outline_of(n)
     values = _with_longest_of(values, n, seen)
     times = quantiles_at(values, at)

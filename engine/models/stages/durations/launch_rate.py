@@ -28,7 +28,7 @@ def launch_seconds(run: Run) -> float:
     return min([LAUNCH_SECONDS, *(each for each in shown if each > 0.0)])
 
 
-def launching_seconds(each: float, tasks: int, slots: int) -> float:
+def driver_launch_seconds(each: float, tasks: int, slots: int) -> float:
     """Seconds in which the driver launches a stage's tasks beyond the log's number of slots: the
     wait of a first wave is in the idle time between tasks that the log shows."""
     return each * max(0, tasks - slots)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from engine.lazy import Recent
+from engine.caching import LruCache
 from engine.models.stages.partition_counts import CountedStages, PartitionCounts
-from engine.models.stages.prepared import PreparedStages
+from engine.models.stages.scaled_stages import ScaledStages
 
 KEPT_INPUTS = 16
 """Cache size in inputs: enough to step a slider back and forth."""
 
 
 @dataclass(frozen=True)
-class KeptInputs:
+class ReplayCache:
     """Recent results of a replay, by the input relative to the log's and the number of shuffle
     partitions.
 
@@ -24,7 +24,7 @@ class KeptInputs:
         useful: number of slots beyond which no more are ever busy.
     """
 
-    stages: Recent[PreparedStages] = field(default_factory=lambda: Recent(KEPT_INPUTS))
-    counts: Recent[PartitionCounts] = field(default_factory=lambda: Recent(KEPT_INPUTS))
-    counted: Recent[CountedStages] = field(default_factory=lambda: Recent(KEPT_INPUTS))
-    useful: Recent[int] = field(default_factory=lambda: Recent(KEPT_INPUTS))
+    stages: LruCache[ScaledStages] = field(default_factory=lambda: LruCache(KEPT_INPUTS))
+    counts: LruCache[PartitionCounts] = field(default_factory=lambda: LruCache(KEPT_INPUTS))
+    counted: LruCache[CountedStages] = field(default_factory=lambda: LruCache(KEPT_INPUTS))
+    useful: LruCache[int] = field(default_factory=lambda: LruCache(KEPT_INPUTS))

@@ -10,15 +10,15 @@ import numpy as np
 
 from engine.forecast import FloatArray, IntArray
 from engine.models.stages.closed_forms import FEWEST_STAGES, StageBatch
-from engine.models.stages.cutting.partitions import Scaled
-from engine.models.stages.durations.warm_up import Cut, Slowdown
+from engine.models.stages.durations.warm_up import ScaledTasks, Slowdown
 from engine.models.stages.outlines import groups, outlines
-from engine.models.stages.table import StageTable
+from engine.models.stages.partitioning.partitions import ScaledStage
+from engine.models.stages.stage_table import StageTable
 from engine.scheduling.waves import ClosedForm, Tasks
 
 
 @dataclass(frozen=True, eq=False)
-class PreparedStages:
+class ScaledStages:
     """The stages of a log at one input.
 
     Args:
@@ -27,7 +27,7 @@ class PreparedStages:
             few stages.
     """
 
-    scaled: tuple[Scaled, ...]
+    scaled: tuple[ScaledStage, ...]
     tasks: tuple[Tasks, ...]
     batches: tuple[StageBatch, ...] = ()
 
@@ -39,7 +39,7 @@ class PreparedStages:
         wanted: FloatArray,
         stages: IntArray | None = None,
         cores: float | None = None,
-    ) -> PreparedStages:
+    ) -> ScaledStages:
         """The stages of a log, or some of them.
 
         Args:
@@ -56,20 +56,20 @@ class PreparedStages:
         tasks = [table.deferred(*one) for one in zip(stages.tolist(), scaled, strict=True)]
         batches = []
         for rows, members in groups(stages, cuts):
-            some = cuts.taken(rows)
+            some = cuts.take(rows)
             found = outlines(table, members, some)
             batches.append(StageBatch.of(table, members, some, found))
         return cls(tuple(scaled), tuple(tasks), tuple(batches))
 
-    def replaced(self, stages: Sequence[int], others: PreparedStages) -> PreparedStages:
+    def replaced(self, stages: Sequence[int], others: ScaledStages) -> ScaledStages:
         """A copy with the stages at some indices replaced; the closed forms stay those of
         before."""
         scaled, tasks = list(self.scaled), list(self.tasks)
         for index, many, drawn in zip(stages, others.scaled, others.tasks, strict=True):
             scaled[index], tasks[index] = many, drawn
-        return PreparedStages(tuple(scaled), tuple(tasks), self.batches)
+        return ScaledStages(tuple(scaled), tuple(tasks), self.batches)
 
-    def cut(self, index: int) -> Cut:
+    def cut(self, index: int) -> ScaledTasks:
         """The partitions and tasks of one stage."""
         return self.scaled[index], self.tasks[index]
 

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Set
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from engine.models.stages.cutting.partitions import PartitioningSettings
+from engine.models.stages.partitioning.partitions import PartitioningSettings
 from engine.profile import Run
 from engine.stage_run import StageRun
 

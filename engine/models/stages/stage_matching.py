@@ -14,8 +14,8 @@ import math
 import re
 from collections.abc import Callable, Hashable, Mapping, Sequence
 
-from engine.models.stages.cutting.data_flow import aggregates_in_a_tree
-from engine.models.stages.cutting.partitions import spark_version
+from engine.models.stages.partitioning.data_flow import aggregates_in_a_tree
+from engine.models.stages.partitioning.partitions import spark_version
 from engine.profile import Run
 from engine.runs.stage_labels import asked_in_a_pool
 from engine.stage_run import StageRun
@@ -34,7 +34,7 @@ Keys = tuple[Sequence[Key], Sequence[Key]]
 """The keys of the stages of either run. Stages with equal keys may be counterparts."""
 
 
-def matches(run: Run, other: Run) -> list[int | None]:
+def stage_counterparts(run: Run, other: Run) -> list[int | None]:
     """For each stage of `run` the index of its counterpart in `other`, or None.
 
     If a step is repeated more often in `run`, the surplus repetitions match the last one in

@@ -19,8 +19,8 @@ from engine.forecast import FloatArray
 from engine.models.replay.priors import ERROR_PER_DOUBLING_INPUT
 from engine.models.replay.report import exclusive_seconds
 from engine.models.stages.durations.first_tasks import starts_executors
-from engine.models.stages.durations.task_times import StageShape
-from engine.models.stages.shapes import shapes_of
+from engine.models.stages.durations.task_times import StageModel
+from engine.models.stages.stage_models import stage_models
 from engine.notices import Notice
 from engine.profile import Run
 from engine.stage_run import EXACT_VALUES, STAGE_AMOUNTS, Measure, StageRun
@@ -96,14 +96,16 @@ def _redistributed(mass: FloatArray, open_ended: FloatArray) -> FloatArray:
     return left
 
 
-def as_if_whole(run: Run) -> Run:
+def with_all_tasks(run: Run) -> Run:
     """The run as it would have been with all tasks of its stages: bytes, task times and durations.
     For models that use the observed stages without a replay."""
     slots = run.cluster.slots
     if not slots or not seen_in_part(run):
         return run
     stages, later = [], 0.0
-    for stage, shape in zip(run.stages, shapes_of(with_tasks_under_way(run), slots), strict=True):
+    for stage, shape in zip(
+        run.stages, stage_models(with_tasks_under_way(run), slots), strict=True
+    ):
         more = 0.0
         if 0 < stage.task_seconds.count < stage.tasks:
             stage, more = _whole(stage, shape, slots)
@@ -112,7 +114,7 @@ def as_if_whole(run: Run) -> Run:
     return replace(run, seconds=run.seconds + later, stages=tuple(stages))
 
 
-def _whole(stage: StageRun, shape: StageShape, slots: int) -> tuple[StageRun, float]:
+def _whole(stage: StageRun, shape: StageModel, slots: int) -> tuple[StageRun, float]:
     """A stage with all of its tasks, and the seconds by which that lengthens it. The unseen tasks
     run warm code on started executors, except on slots whose first task is still running."""
     lanes, seen, tasks = max(1, slots // stage.task_cpus), stage.task_seconds, stage.tasks
@@ -183,18 +185,18 @@ def _seconds_left(stage: StageRun, lanes: int, *, mean: float, total: float) -> 
     return max(0.0, total - ended.total - under_way) / at_once
 
 
-def unseen_spread(run: Run) -> float:
+def unseen_log_scale(run: Run) -> float:
     """Standard deviation of log time that unseen tasks add.
 
     Per stage it is the larger of the error for as much more input, and the error of later tasks
     inferred from first ones (`first_tasks.py`); weighted by the stage's share of the run time."""
-    whole = as_if_whole(run)
+    whole = with_all_tasks(run)
     if whole is run:
         return 0.0
     seen = np.asarray([max(1, stage.task_seconds.count) for stage in run.stages])
     tasks = np.asarray([stage.tasks for stage in run.stages])
     away = np.log2(np.maximum(1.0, tasks / seen))
-    shapes = shapes_of(with_tasks_under_way(run), run.cluster.slots or 1)
+    shapes = stage_models(with_tasks_under_way(run), run.cluster.slots or 1)
     late = np.asarray([shape.late_scale for shape in shapes])
     start = np.asarray([stage.submitted_seconds for stage in whole.stages])
     end = np.asarray([stage.completed_seconds for stage in whole.stages])
@@ -212,7 +214,7 @@ def _from_first_tasks(run: Run) -> bool:
     return any(0 < s.task_seconds.count * s.task_cpus <= slots for s in seen_in_part(run))
 
 
-def in_part_notice(runs: Sequence[Run]) -> Notice | None:
+def partial_stages_notice(runs: Sequence[Run]) -> Notice | None:
     """The warning that the time of stages is inferred from part of their tasks; None where every
     task was seen."""
     partly = [run for run in runs if seen_in_part(run)]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from engine.forecast import FloatArray, IntArray
-from engine.models.replay.log_pairs import weights_of
+from engine.models.replay.log_pairs import inverse_variance_weights
 from engine.models.replay.mean_times_cache import MeanTimes
 
 
@@ -53,7 +53,7 @@ class LogForecasts:
         """From r arrays of each, and (r,) number of runs of each log's configuration."""
         away, unsure = np.asarray(doublings), np.asarray(log_scales)
         return cls(
-            weights_of(away, unsure, repeated=repeated),
+            inverse_variance_weights(away, unsure, repeated=repeated),
             np.asarray(log_seconds),
             np.asarray(memory),
             away,
@@ -72,7 +72,7 @@ class LogForecasts:
         return np.asarray((self.weights * values).sum(axis=0)) if len(values) > 1 else values[0]
 
 
-def doublings(slots_ratio: FloatArray, ratio: float) -> FloatArray:
+def log2_distances(slots_ratio: FloatArray, ratio: float) -> FloatArray:
     """(n, 2) doublings (base-2 logarithms) of (n,) ratios of slots and of one ratio of inputs."""
     slots = np.log2(slots_ratio)
     return np.stack((slots, np.full_like(slots, math.log2(ratio))), axis=-1)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from engine.forecast import FloatArray
-from engine.models.stages.cutting.packed_files import PackedFiles
+from engine.models.stages.partitioning.packed_files import PackedFiles
 from engine.profile import Run
 from engine.stage_run import StageRun, total_of
 

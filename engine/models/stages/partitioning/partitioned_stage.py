@@ -1,8 +1,7 @@
 """The number and size of an observed stage's partitions at another input and on another cluster.
 
-The number comes from a rule of Spark's if the log's own number agrees with one. Otherwise it comes
-from the stages whose partitions this one takes over, from other logs, or from the kind of its
-partitions (`Growth`).
+The number comes from a rule of Spark's that the log's own number agrees with; else from the stages
+whose partitions this one takes over, from other logs, or from the kind of partitions (`Growth`).
 """
 
 from __future__ import annotations
@@ -15,11 +14,12 @@ from functools import cached_property, partial
 import numpy as np
 
 from engine.forecast import FloatArray
-from engine.models.stages.cutting.combined_inputs import combined_count
-from engine.models.stages.cutting.inferred_files import InferredFiles
-from engine.models.stages.cutting.input_splits import InputSplits
-from engine.models.stages.cutting.merged_partitions import MERGED_BEYOND, MergedPartitions
-from engine.models.stages.cutting.partitions import (
+from engine.models.stages.paired_inputs import grown_pairs
+from engine.models.stages.partitioning.combined_inputs import combined_count
+from engine.models.stages.partitioning.inferred_files import InferredFiles
+from engine.models.stages.partitioning.input_splits import InputSplits
+from engine.models.stages.partitioning.merged_partitions import MERGED_BEYOND, MergedPartitions
+from engine.models.stages.partitioning.partitions import (
     LARGEST_TASKS,
     SMALLEST_STAGE,
     WHOLE,
@@ -27,13 +27,12 @@ from engine.models.stages.cutting.partitions import (
     PartitionCount,
     PartitioningSettings,
     RuleByReadGrowth,
-    Scaled,
+    ScaledStage,
     ScalingPartitionRule,
     whole_tasks,
 )
-from engine.models.stages.cutting.small_tables import SmallTableSplits
-from engine.models.stages.cutting.written_files import written_count
-from engine.models.stages.paired_inputs import grown_pairs
+from engine.models.stages.partitioning.small_tables import SmallTableSplits
+from engine.models.stages.partitioning.written_files import written_count
 from engine.models.stages.set_up import share_of_reading
 from engine.models.stages.stage_law import PRIOR_LAW, StageLaw
 from engine.stage_run import StageRun, total_of
@@ -80,7 +79,7 @@ class PartitionedStage:
 
     def scaled(
         self, ratio: float, shuffle_partitions: int | None, slots: int | None = None
-    ) -> Scaled:
+    ) -> ScaledStage:
         """The stage at `ratio` times the input on `slots` (None for the run's own), with another
         configured number of shuffle partitions (None for the run's).
 
@@ -90,7 +89,7 @@ class PartitionedStage:
         cores = None if slots is None else slots * self.partitioning.cores_per_slot
         return self.cut(ratio, self.partition_count(ratio, shuffle_partitions).at(cores), cores)
 
-    def cut(self, ratio: float, wanted: float, cores: float | None = None) -> Scaled:
+    def cut(self, ratio: float, wanted: float, cores: float | None = None) -> ScaledStage:
         """The stage at `ratio` times the input in `wanted` partitions on a number of cores."""
         partitions = max(min(wanted, LARGEST_TASKS), SMALLEST_STAGE)
         tasks = max(1, math.ceil(partitions - WHOLE))
@@ -98,7 +97,7 @@ class PartitionedStage:
         cut = partitions / self.stage.tasks
         total = self.law.total(ratio, self.grown(ratio, cut, cores), tasks=cut)
         work = total * self.stage.tasks / partitions
-        return Scaled(tasks, work, last if last < 1.0 - WHOLE else 1.0)
+        return ScaledStage(tasks, work, last if last < 1.0 - WHOLE else 1.0)
 
     def grown(self, ratio: float, cut: float, cores: float | None = None) -> float:
         """Prior growth of its work at `ratio` times the input in `cut` times as many partitions.
@@ -160,7 +159,7 @@ class PartitionedStage:
         power, read = self.law.data, self.read_growth(ratio, cores)
         return read if power is None else math.pow(ratio, power) * read / self.read_growth(ratio)
 
-    def data_on(
+    def largest_task_bytes(
         self, ratio: float, shuffle_partitions: int | None, slots: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
         """(n,) tasks of `scaled` on (n,) numbers of slots, and (n,) bytes of the largest task
@@ -180,22 +179,23 @@ class PartitionedStage:
         return np.asarray(np.minimum(lanes, self.stage.tasks if tasks is None else tasks))
 
     @cached_property
-    def counts_slots(self) -> bool:
+    def depends_on_cluster(self) -> bool:
         """Whether the number of partitions depends on the cluster."""
         first = self._root
         if first is not self:
-            return first.counts_slots
+            return first.depends_on_cluster
         if self.growth is Growth.MERGED:
             rule = self._merge_settings
             return (
                 self._follows_merge_rule
                 and rule.min_merged_partitions is None
-                and rule.counts_slots
+                and rule.depends_on_cluster
             )
         if self._combines:
-            return self._combined(1.0, None).counts_slots
+            return self._combined(1.0, None).depends_on_cluster
         written = self._written_by
-        return self._splits.depends_on_cluster or (written is not None and written.counts_slots)
+        by_writer = written is not None and written.depends_on_cluster
+        return self._splits.depends_on_cluster or by_writer
 
     @cached_property
     def follows_cores(self) -> bool:
@@ -206,22 +206,22 @@ class PartitionedStage:
         return not fitted and first._splits.one_per_core
 
     @property
-    def by_chance(self) -> bool:
+    def per_core_by_coincidence(self) -> bool:
         """Whether one partition per core may be a coincidence, the program having asked for that
         number: no log with another number of cores rules it out."""
         return self.follows_cores and not self.law.by_cores
 
     @property
-    def may_stay(self) -> bool:
+    def may_keep_split_count(self) -> bool:
         """Whether the number of splits may stay with more data although it is taken to grow: no log
         of another input shows that it grows."""
-        return self._splits_uncertain and self._splits.may_stay
+        return self._splits_uncertain and self._splits.may_keep_split_count
 
     @property
-    def may_be_files(self) -> bool:
+    def may_be_whole_files(self) -> bool:
         """Whether splits may be whole files, which more data has more of, although their number is
         taken to stay: no log of another input shows it."""
-        return self._splits_uncertain and self._splits.may_be_files
+        return self._splits_uncertain and self._splits.may_be_whole_files
 
     @property
     def _splits_uncertain(self) -> bool:
@@ -231,22 +231,22 @@ class PartitionedStage:
         return alone and not fitted
 
     @property
-    def early_cores(self) -> int | None:
+    def planning_cores(self) -> int | None:
         """The cores for which its scan was split, if these may have been all that had come when the
         query was planned; None if the log's slots or other logs explain its splits."""
         if self.law.partitions is not None or self._combines or self.growth is not Growth.TASKS:
             return None
-        return self._splits.early_cores
+        return self._splits.planning_cores
 
     @property
-    def files_open(self) -> bool:
+    def file_sizes_uncertain(self) -> bool:
         """Whether the size of the files that it scans is uncertain: it is inferred, and no log with
         other cores or input shows how the scan is split."""
         files = self.unplanned
         return files is not None and not files.is_known and self.law.partitions is None
 
     @property
-    def pairs_open(self) -> bool:
+    def pairing_uncertain(self) -> bool:
         """Whether it is a product of which one input may not grow, as far as the logs show."""
         return self.pairs and self.law.cut is None
 
@@ -265,7 +265,7 @@ class PartitionedStage:
         if rule is None:
             return source._count_without_rule(ratio, shuffle_partitions)
         own = float(rule.on_log_cores(ratio))
-        if not self.counts_slots:
+        if not self.depends_on_cluster:
             return PartitionCount(own)
         return PartitionCount(own, source.partitioning.log_cores, rule, ratio)
 
@@ -386,7 +386,7 @@ class PartitionedStage:
         """Coalesced partitions of what it reads at `ratio` times the input."""
         rule, growing = self._merge_rule(most), partial(self.growth_on, ratio)
         own = float(rule.on_log_cores(self.read_growth(ratio)))
-        if not self.counts_slots:
+        if not self.depends_on_cluster:
             return PartitionCount(own)
         return PartitionCount(own, self.partitioning.log_cores, RuleByReadGrowth(rule, growing))
 

@@ -14,14 +14,14 @@ from datetime import date
 
 import numpy as np
 
+from engine.caching import Lazy
 from engine.catalog import Billing
 from engine.choosing.answer_notices import with_interval_notice
-from engine.choosing.differences import more_usd, takes_longer
+from engine.choosing.difference_texts import more_usd, takes_longer
 from engine.choosing.recommendation import Choice, Goal, Recommendation
 from engine.choosing.surface import Surface
 from engine.errors import BadInput
 from engine.forecast import FloatArray
-from engine.lazy import Lazy
 from engine.mixing.effort import MAX_BOUNDS, Effort
 from engine.mixing.market import Market, values_of
 from engine.mixing.mix_law import MixLaw

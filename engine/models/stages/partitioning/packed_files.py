@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 
 from engine.forecast import BoolArray, FloatArray
-from engine.models.stages.cutting.partitions import LEAST_CORES
+from engine.models.stages.partitioning.partitions import LEAST_CORES
 
 PACKING_TOLERANCE = 1.5
 """Packing files of one size explains the observed splits up to this factor either way; others were
@@ -129,7 +129,7 @@ class PackedFiles:
         return cls(first, scans, float(cores), float(splits), counted_share)
 
     @property
-    def may_stay(self) -> bool:
+    def may_keep_split_count(self) -> bool:
         """Whether the number of splits may stay with more data: unsplittable files may get
         larger."""
         return not self.sizes.splittable

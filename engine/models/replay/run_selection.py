@@ -16,7 +16,7 @@ PER_REPLAY = 3
 """Minimum number of runs per representative: their median leaves out a first, cold micro-batch."""
 
 
-def replayable(logs: Sequence[Run]) -> list[Run]:
+def replayable_runs(logs: Sequence[Run]) -> list[Run]:
     """The usable ones of logs with the same job parameters: complete ones if there are any, then
     those with a known input size if there are any; first micro-batches only if there are no others.
     """
@@ -25,7 +25,7 @@ def replayable(logs: Sequence[Run]) -> list[Run]:
     return sized if len(sized) > MOST_REPLAYS else settled(sized)
 
 
-def representatives(runs: Sequence[Run]) -> list[Run]:
+def representative_runs(runs: Sequence[Run]) -> list[Run]:
     """The runs to replay: all up to `MOST_REPLAYS`; of more, ordered by slots and size and divided
     into groups, the one of median time from each group."""
     if len(runs) <= MOST_REPLAYS:

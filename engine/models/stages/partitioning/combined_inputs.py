@@ -17,8 +17,8 @@ from functools import partial, reduce
 import numpy as np
 
 from engine.forecast import BoolArray, FloatArray
-from engine.models.stages.cutting.input_splits import InputSplits
-from engine.models.stages.cutting.partitions import (
+from engine.models.stages.partitioning.input_splits import InputSplits
+from engine.models.stages.partitioning.partitions import (
     WHOLE,
     PartitionCount,
     PartitioningSettings,
@@ -64,7 +64,7 @@ def combined_count(
     sides = [one or _input_count(stage, index, settings, ratio) for index, one in enumerate(known)]
     whole = [math.ceil(side.own - WHOLE) for side in sides]
     own = float(math.prod(whole) if stage.paired else sum(whole))
-    if not any(side.counts_slots for side in sides):
+    if not any(side.depends_on_cluster for side in sides):
         return PartitionCount(own)
     rules: list[PartitionRule] = [side.rule or _same(side.own) for side in sides]
     together = partial(CombinedPartitions, paired=bool(stage.paired))

@@ -10,8 +10,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
-from engine.models.stages.cutting.packed_files import PACKING_TOLERANCE, FileSizes, PackedFiles
-from engine.models.stages.cutting.partitions import (
+from engine.models.stages.partitioning.packed_files import PACKING_TOLERANCE, FileSizes, PackedFiles
+from engine.models.stages.partitioning.partitions import (
     LEAST_CORES,
     PartitionCount,
     PartitioningSettings,
@@ -96,16 +96,18 @@ class InputSplits:
         return self.one_per_core or (self.is_scan and self.settings.scans_depend_on_cluster)
 
     @property
-    def may_stay(self) -> bool:
+    def may_keep_split_count(self) -> bool:
         """Whether the number of splits may stay with more data. The program may have asked for that
         number, from Hadoop, which then splits files to about it, or by a `coalesce` whose limit was
         not reached. And files that cannot be split may get larger."""
         if self.is_hadoop:
             return self._whole_files and not self._whole_blocks
-        return self.maybe_coalesced or (self.packed is not None and self.packed.may_stay)
+        return self.maybe_coalesced or (
+            self.packed is not None and self.packed.may_keep_split_count
+        )
 
     @property
-    def may_be_files(self) -> bool:
+    def may_be_whole_files(self) -> bool:
         """Whether splits that are taken for parts of one small file may be whole files, of which
         more data has more."""
         return self.is_hadoop and self.tasks > 1 and not self._scales_with_input
@@ -163,7 +165,7 @@ class InputSplits:
         return max(float(n), self.scanned_bytes * ratio / largest)
 
     @property
-    def early_cores(self) -> int | None:
+    def planning_cores(self) -> int | None:
         """The cores for which its scans were split, if far fewer than those of the log: executors
         may have come after the query was planned. None if not, or if the program sets the number.
         """
@@ -289,7 +291,7 @@ def _one_unsplittable_file(stage: StageRun, settings: PartitioningSettings) -> P
         return None
     sizes = FileSizes(1.0, stage.outside_bytes, settings.split_bytes, settings.open_cost_bytes)
     found = PackedFiles.of(sizes, scans=1, cores=settings.scan_parallelism, splits=1)
-    return found if found is not None and found.may_stay else None
+    return found if found is not None and found.may_keep_split_count else None
 
 
 def _scan_count(stage: StageRun) -> int:

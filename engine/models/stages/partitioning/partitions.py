@@ -86,7 +86,7 @@ class PartitioningSettings:
     split_bytes: float = SPLIT_BYTES
     open_cost_bytes: float = OPEN_COST_BYTES
     skewed_bytes: float = SKEWED_BYTES
-    scanned_for: int | None = None
+    min_scan_partitions: int | None = None
     cores_per_slot: float = 1.0
 
     @classmethod
@@ -127,7 +127,7 @@ class PartitioningSettings:
     @property
     def scan_parallelism(self) -> int:
         """The number of splits that a small scan is divided into on the run's own cores."""
-        return self.scanned_for or self.default_parallelism(None)
+        return self.min_scan_partitions or self.default_parallelism(None)
 
     def merged(self, total_bytes: float, cores: int | None) -> float:
         """Number of partitions, as a fraction, to which adaptive execution coalesces a shuffle of
@@ -141,14 +141,14 @@ class PartitioningSettings:
         return max(self.smallest_bytes, min(self.advisory_bytes, per_core), 1.0)
 
     @property
-    def counts_slots(self) -> bool:
+    def depends_on_cluster(self) -> bool:
         """Whether the default parallelism depends on the cluster."""
         return self.parallelism is None
 
     @property
     def scans_depend_on_cluster(self) -> bool:
         """Whether the number of splits of a small scan depends on the cluster."""
-        return self.scanned_for is None and self.counts_slots
+        return self.min_scan_partitions is None and self.depends_on_cluster
 
     def max_splits(self, total_bytes: float) -> float:
         """The most splits into which Spark divides `total_bytes` to give every core one."""
@@ -242,7 +242,7 @@ class PartitionCount:
     ratio: float = 1.0
 
     @property
-    def counts_slots(self) -> bool:
+    def depends_on_cluster(self) -> bool:
         """Whether the number may be another on another cluster."""
         return self.rule is not None
 
@@ -294,7 +294,7 @@ def _open_cost_bytes(config: Mapping[str, str]) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Scaled:
+class ScaledStage:
     """The tasks of a stage at another input or on another cluster: their number and size.
 
     Args:

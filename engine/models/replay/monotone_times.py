@@ -62,7 +62,7 @@ def _path_to(ordered: Sequence[float], wanted: float) -> tuple[list[float], floa
     return [*ordered[:nearest], *(ordered[nearest] * step for step in steps)], share
 
 
-def held_mean(
+def monotone_mean(
     mean: FloatArray, of: Callable[[Workload], FloatArray], runs: Sequence[Run], wanted: Workload
 ) -> FloatArray:
     """(n,) mean log time over logs, made monotone by `monotone_log_time` where the inputs of all

@@ -9,13 +9,18 @@ from functools import cached_property, partial
 import numpy as np
 
 from engine.forecast import BoolArray, FloatArray, IntArray
-from engine.models.stages.cutting.partitions import LARGEST_TASKS, Growth, Scaled, whole_tasks
-from engine.models.stages.durations.drawn_times import are_subsampled, longest_share
 from engine.models.stages.durations.launch_order import LONGEST_FIRST
+from engine.models.stages.durations.quantile_times import are_subsampled, longest_share
 from engine.models.stages.durations.ranked_tasks import DeferredTasks
-from engine.models.stages.durations.task_times import PLACED_TASKS, StageShape
+from engine.models.stages.durations.task_times import PLACED_TASKS, StageModel
 from engine.models.stages.durations.warm_up import WarmUps
 from engine.models.stages.paired_inputs import grown_pairs
+from engine.models.stages.partitioning.partitions import (
+    LARGEST_TASKS,
+    Growth,
+    ScaledStage,
+    whole_tasks,
+)
 from engine.models.stages.set_up import SET_UP_SECONDS, stretched
 from engine.models.stages.stage_law import faster_by
 from engine.scheduling.waves import Tasks, probabilities
@@ -25,8 +30,8 @@ BASE = probabilities(4 * LARGEST_TASKS)[:-1]
 
 
 @dataclass(frozen=True, eq=False)
-class Cuts:
-    """`Scaled` of m stages as (m,) arrays: tasks, work of each, size of the last partition."""
+class ScaledBatch:
+    """`ScaledStage` of m stages as (m,) arrays: tasks, work of each, size of the last partition."""
 
     tasks: FloatArray
     work: FloatArray
@@ -37,14 +42,14 @@ class Cuts:
         """(m,) `Scaled.partitions`."""
         return self.tasks - 1.0 + self.last
 
-    def each(self) -> list[Scaled]:
-        """One `Scaled` for each stage."""
+    def each(self) -> list[ScaledStage]:
+        """One `ScaledStage` for each stage."""
         columns = (self.tasks.astype(np.int64), self.work, self.last)
-        return [Scaled(*values) for values in zip(*(c.tolist() for c in columns), strict=True)]
+        return [ScaledStage(*values) for values in zip(*(c.tolist() for c in columns), strict=True)]
 
-    def taken(self, rows: IntArray) -> Cuts:
+    def take(self, rows: IntArray) -> ScaledBatch:
         """Those of a subset of rows."""
-        return Cuts(self.tasks[rows], self.work[rows], self.last[rows])
+        return ScaledBatch(self.tasks[rows], self.work[rows], self.last[rows])
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +61,7 @@ class StageTable:
         contention_growth: (s,) prior growth of log task time per doubling of concurrent tasks.
     """
 
-    shapes: tuple[StageShape, ...]
+    shapes: tuple[StageModel, ...]
     dispatch_seconds: FloatArray
     rotation: FloatArray
     contention_growth: FloatArray
@@ -196,7 +201,7 @@ class StageTable:
 
     def cut(
         self, stages: IntArray, ratio: float, wanted: FloatArray, cores: float | None = None
-    ) -> Cuts:
+    ) -> ScaledBatch:
         """`StageShape.cut` of some stages at `ratio` times the input in (m,) partitions."""
         law = self._law_work[stages]
         tasks, partitions, last = whole_tasks(wanted)
@@ -209,9 +214,9 @@ class StageTable:
         grown = faster_by(ratio, partitions / self.observed[stages], self._law_cut[stages])
         faster = base * np.exp(np.maximum(law, 0.0) * grown)
         total = np.where(law >= 0.0, faster, -law + (1.0 + law) * base)
-        return Cuts(tasks, total * self.observed[stages] / partitions, last)
+        return ScaledBatch(tasks, total * self.observed[stages] / partitions, last)
 
-    def drawn(self, index: int, scaled: Scaled) -> Tasks:
+    def drawn(self, index: int, scaled: ScaledStage) -> Tasks:
         """The tasks of the stage at index `index`."""
         return self.shapes[index].tasks(
             scaled,
@@ -219,7 +224,7 @@ class StageTable:
             rotation=self.turns[index],
         )
 
-    def deferred(self, index: int, scaled: Scaled) -> Tasks:
+    def deferred(self, index: int, scaled: ScaledStage) -> Tasks:
         """As `drawn`, computed when first used."""
         shape, excess = self.shapes[index], None
         if (scaled.tasks > PLACED_TASKS and shape.hot is None) or not len(shape.cold):

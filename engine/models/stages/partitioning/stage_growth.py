@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.models.stages.cutting.partitions import (
+from engine.models.stages.partitioning.partitions import (
     Growth,
     PartitioningSettings,
     configured_number,

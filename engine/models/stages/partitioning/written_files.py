@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from engine.forecast import BoolArray, FloatArray
-from engine.models.stages.cutting.packed_files import PackedFiles
-from engine.models.stages.cutting.partitions import (
+from engine.models.stages.partitioning.packed_files import PackedFiles
+from engine.models.stages.partitioning.partitions import (
     WHOLE,
     PartitionCount,
     PartitioningSettings,

@@ -49,7 +49,7 @@ class Lazy(Sequence[T], Generic[T]):
         return self._made[key]
 
 
-class Recent(Generic[T]):
+class LruCache(Generic[T]):
     """A thread-safe least-recently-used cache. A copy or pickle of it is empty.
 
     Args:
