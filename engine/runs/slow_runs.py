@@ -4,8 +4,8 @@ With a lost node or a busy disk a run takes half as long again, or three times a
 shifts the time of its configuration by a third, and as noise it widens the interval of all others.
 If its configuration was run at least twice besides, such a run is excluded. A run made once may
 have been slow for a reason that recurs. Then the prediction of the other runs decides how much it
-counts (`engine/models/laws/wrong_runs.py`), and it is reported, and so is the slower of two
-(`engine/models/laws/wrong_pairs.py`).
+counts (`engine/models/laws/outlier_runs.py`), and it is reported, and so is the slower of two
+(`engine/models/laws/outlier_pairs.py`).
 """
 
 from __future__ import annotations

@@ -175,7 +175,7 @@ def typical_seconds(
     replay: Replay, place: int, work: FloatArray, *, tasks: int, slots: int, cut: int
 ) -> FloatArray:
     """(n,) mean task time of a stage with so many tasks, each with (n,) `work`, predicted from this
-    log alone: `StageShape.tasks`, `slowdown_of` and `Tasks.slowed`, vectorised.
+    log alone: `StageModel.tasks`, `slowdown_of` and `Tasks.slowed`, vectorised.
 
     Args:
         cut: number of tasks that the same work has on the log's own slots.

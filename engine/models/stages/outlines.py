@@ -1,6 +1,6 @@
 """The outlines of many stages' task times at one input, computed as arrays.
 
-As `StageShape.tasks`, but for all stages of a log at once: for each its outline, which is some of
+As `StageModel.tasks`, but for all stages of a log at once: for each its outline, which is some of
 its task times in ascending order and the number of tasks that each stands for, and the sum of all
 times. Stages with similar numbers of tasks are computed together.
 """
@@ -66,7 +66,7 @@ def outlines(table: StageTable, stages: IntArray, cuts: ScaledBatch) -> Outlines
 
 def _outlined(table: StageTable, stages: IntArray, cuts: ScaledBatch) -> Outlines:
     """Outlines of stages of more than `PLACED_TASKS` tasks, as `drawn_outline` and
-    `StageShape.tasks`."""
+    `StageModel.tasks`."""
     n, (at, counts, end) = cuts.tasks[:, None], _grid(cuts.tasks)
     column = np.arange(at.shape[1])
     depth = table.base_depth[stages, : len(column)]
@@ -85,7 +85,7 @@ def _outlined(table: StageTable, stages: IntArray, cuts: ScaledBatch) -> Outline
 
 def _ranked(table: StageTable, stages: IntArray, cuts: ScaledBatch) -> Outlines:
     """Outlines of stages of up to `EVERY_TASK` tasks, with every task, as `drawn` and
-    `StageShape.tasks`."""
+    `StageModel.tasks`."""
     n, points = cuts.tasks[:, None], table.points[stages][:, None]
     rank = np.arange(int(cuts.tasks.max()))
     exists, alike = rank < n, n == points
@@ -120,7 +120,7 @@ def _ranked(table: StageTable, stages: IntArray, cuts: ScaledBatch) -> Outlines:
 
 
 def _summed(table: StageTable, stages: IntArray, cuts: ScaledBatch) -> Outlines:
-    """Outlines of stages between the two sizes, as `drawn`, `StageShape.tasks` and `outline`: some
+    """Outlines of stages between the two sizes, as `drawn`, `StageModel.tasks` and `outline`: some
     task times are computed, and the sum of all in closed form. Stages in which two tasks are out of
     order are computed one by one."""
     drawn = _SomeDrawn.of(table, stages, cuts)

@@ -71,7 +71,7 @@ class CountedStages:
     shuffle_partitions: int | None
 
     def at(self, ratio: float) -> PartitionCounts:
-        """Their partitions at `ratio` times the input, as `StageShape.partition_count`."""
+        """Their partitions at `ratio` times the input, as `StageModel.partition_count`."""
         own, others = np.empty(len(self.shapes)), list[tuple[int, PartitionRule]]()
         for stages, rule in self._ruled:
             own[stages] = rule.on_log_cores(ratio)

@@ -238,7 +238,7 @@ def _shuffled_input(run: Run, shape: StageModel, place: int) -> PartitionedStage
 
 def _with_map_outputs(shapes: Sequence[StageModel]) -> list[StageModel]:
     """The stages, with the largest shuffle output of one map task before them
-    (`StageShape.map_output_bytes`), if more data makes more such tasks, not larger ones."""
+    (`StageModel.map_output_bytes`), if more data makes more such tasks, not larger ones."""
     largest = {
         shape.stage.stage_id: written.maximum
         for shape in shapes

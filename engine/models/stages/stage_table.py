@@ -57,7 +57,7 @@ class StageTable:
     """The properties of s stages that do not depend on the input.
 
     Args:
-        dispatch_seconds, rotation: (s,) as in `StageShape.tasks`.
+        dispatch_seconds, rotation: (s,) as in `StageModel.tasks`.
         contention_growth: (s,) prior growth of log task time per doubling of concurrent tasks.
     """
 
@@ -134,7 +134,7 @@ class StageTable:
         return [index for index, shape in enumerate(self.shapes) if not shape.in_proportion]
 
     def grown(self, ratio: float, cores: float | None = None) -> FloatArray:
-        """(s,) `StageShape.grown` in the observed number of partitions."""
+        """(s,) `StageModel.grown` in the observed number of partitions."""
         result = np.where(self._grows, ratio, 1.0)
         for index in self._not_in_proportion:
             result[index] = self.shapes[index].grown(ratio, 1.0, cores)
@@ -148,17 +148,17 @@ class StageTable:
 
     @cached_property
     def overhead(self) -> FloatArray:
-        """(s,) `StageShape.overhead_seconds`."""
+        """(s,) `StageModel.overhead_seconds`."""
         return np.asarray([shape.overhead_seconds for shape in self.shapes])
 
     @cached_property
     def set_up_share(self) -> FloatArray:
-        """(s,) `StageShape.set_up_share`."""
+        """(s,) `StageModel.set_up_share`."""
         return np.asarray([shape.set_up_share for shape in self.shapes])
 
     @cached_property
     def fixed_seconds(self) -> FloatArray:
-        """(2, s) `StageShape.fixed_seconds` and `late_fixed_seconds`."""
+        """(2, s) `StageModel.fixed_seconds` and `late_fixed_seconds`."""
         pairs = [(shape.fixed_seconds, shape.late_fixed_seconds) for shape in self.shapes]
         return np.asarray(pairs).T
 
@@ -202,7 +202,7 @@ class StageTable:
     def cut(
         self, stages: IntArray, ratio: float, wanted: FloatArray, cores: float | None = None
     ) -> ScaledBatch:
-        """`StageShape.cut` of some stages at `ratio` times the input in (m,) partitions."""
+        """`StageModel.cut` of some stages at `ratio` times the input in (m,) partitions."""
         law = self._law_work[stages]
         tasks, partitions, last = whole_tasks(wanted)
         base = self.grown(ratio, cores)[stages]

@@ -92,7 +92,7 @@ def hot_partitions(
     data makes more pieces.
 
     Args:
-        map_output_bytes: as in `StageShape`.
+        map_output_bytes: as in `StageModel`.
     """
     read = stage.shuffle_read_bytes
     if read is None or read.total <= 0.0 or stage.tasks < FEWEST_TASKS:

@@ -1,7 +1,7 @@
 """Partial sums of the task times of many stages in closed form, without computing each time.
 
 Task times are the quantile function at evenly spaced probabilities. That is linear between stored
-quantiles, with an exponential tail in the last gap (`drawn_times`). Sums over such points are
+quantiles, with an exponential tail in the last gap (`quantile_times`). Sums over such points are
 arithmetic series and, in the tail, sums of logarithms: log ratios of Gamma functions.
 """
 
