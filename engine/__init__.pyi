@@ -10,6 +10,10 @@ from engine.catalog_files.find_type import named_type as named_type
 from engine.catalog_files.index import list_catalogs as list_catalogs
 from engine.catalog_files.reader import load_catalog as load_catalog
 from engine.catalog_files.reader import validate_catalog as validate_catalog
+from engine.choosing.cluster_costs import cost_assumptions as cost_assumptions
+from engine.choosing.cluster_costs import cost_of as cost_of
+from engine.choosing.cluster_costs import observed_price as observed_price
+from engine.choosing.cluster_costs import predict_on_spot as predict_on_spot
 from engine.choosing.limits import Limits as Limits
 from engine.choosing.owned import recommend_owned as recommend_owned
 from engine.choosing.recommendation import HARDLY_SLOWER as HARDLY_SLOWER
@@ -20,10 +24,6 @@ from engine.choosing.recommendation import Goal as Goal
 from engine.choosing.recommendation import Recommendation as Recommendation
 from engine.choosing.recommendation import Rejected as Rejected
 from engine.choosing.recommendation import Sensitivity as Sensitivity
-from engine.choosing.rented import cost_assumptions as cost_assumptions
-from engine.choosing.rented import cost_of as cost_of
-from engine.choosing.rented import observed_price as observed_price
-from engine.choosing.rented import predict_on_spot as predict_on_spot
 from engine.cluster import BesideHeap as BesideHeap
 from engine.cluster import Cluster as Cluster
 from engine.cluster import Layout as Layout
