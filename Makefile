@@ -12,7 +12,7 @@ STAMP := $(VENV)/.installed
 DEV_STAMP := $(VENV)/.installed-dev
 EXTRAS := dev$(if $(shell command -v java),$(comma)spark)
 
-.PHONY: run test lint bench clean
+.PHONY: run test test-deep lint bench clean
 
 run: $(STAMP)
 	$(BIN)/sparkplan
@@ -22,6 +22,10 @@ run: $(STAMP)
 # each worker would spend half of its time to collect them on that.
 test: lint
 	PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder
+
+# The same tests with many more random cases (tests/depth.py): for hours, not for each change.
+test-deep:
+	SPARKPLAN_TESTS=deep $(MAKE) test
 
 lint: $(DEV_STAMP)
 	$(BIN)/ruff check .

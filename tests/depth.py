@@ -1,0 +1,15 @@
+"""How many random cases a test draws: a few in `make test`, many in `make test-deep`.
+
+What holds for every case is asserted of each that is drawn. The ordinary run draws as many as find
+what breaks often, so that it ends within a quarter of an hour on two cores; the deep one takes
+hours, before a release or after a change to what the test is of.
+"""
+
+import os
+
+DEEP = os.environ.get("SPARKPLAN_TESTS") == "deep"
+
+
+def cases(ordinary: int, *, deep: int) -> int:
+    """How many cases to draw: as many as the run asks for."""
+    return deep if DEEP else ordinary
