@@ -43,7 +43,7 @@ class DeadlineRecord:
     """How the left-out runs compare with a deadline.
 
     Args:
-        cases: runs predicted to end before the deadline (T_Est < SLO, OptEx Eq. 9).
+        cases: runs predicted to end before the deadline (T_Est < SLO, OptEx V).
         share: the share of these that kept it (the statistic S, OptEx VI-F); None without cases.
     """
 

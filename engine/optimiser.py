@@ -1,6 +1,6 @@
-"""Predictions + prices + a goal -> a recommendation: exact over every type and node count.
+"""Predictions + prices + a goal -> a recommendation: exhaustive over every type and node count.
 
-What wins (OptEx IV and Eq. 9, with the uncertainty of the prediction):
+What wins (OptEx V with Eq. 9, with the uncertainty of the prediction):
 
     deadline    the cheapest composition with P(T <= deadline) >= confidence
     budget      the fastest whose expected cost stays within it

@@ -33,7 +33,7 @@ class StageSpan:
     """One stage of a run; times are seconds since its start.
 
     Args:
-        waves: tasks over slots; None if the slots are unknown.
+        waves: tasks x CPUs per task, over slots; None if the slots are unknown.
         busy_share: mean share of all slots that its tasks hold while it runs; None as `waves`.
         bottleneck: one word; None if unknown.
         critical: whether it is on the critical path (see `critical_path`).

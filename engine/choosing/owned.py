@@ -226,7 +226,7 @@ class _ExecutorCounts:
 
     @cached_property
     def bounds(self) -> FloatArray:
-        """(n,) the shortest deadline that is met, as `Surface.bounds`; inf as `resource`."""
+        """(n,) the shortest deadline that is met, as `Surface.log_bounds`; inf as `resource`."""
         quantile = self.forecast.quantile(self.problem.goal.confidence)
         alone = np.nextafter(self.forecast.seconds, np.inf)
         bounds = np.where(np.isnan(quantile), alone, quantile)

@@ -278,7 +278,8 @@ class Recommendation:
             searched: the least cost within the deadline (where nothing meets it, within the least
             that can be met, rounded by `reachable_seconds`), and the least deadline within the
             budget (where nothing keeps it, within the least, rounded by `reachable_usd`).
-        optimal: every composition was compared, so nothing better exists under this model.
+        optimal: every composition was compared: nothing better exists on the surface, which is
+            exact to `SURFACE_TOLERANCE` where the model interpolates.
         evaluated: how many compositions were compared.
         hidden: reason -> number of types that were no candidates.
         sensitivity: what the answer depends on, where requested and there is an answer.

@@ -226,8 +226,8 @@ class Surface:
         """(k, m) logarithm of the shortest deadline that each point meets at a confidence.
 
         One-sided: P(T <= exp(log_bound)) = confidence. Without an interval it is the next number
-        above log T, so that `log_bound <= log(deadline)` means `T < deadline` (OptEx Eq. 9 is
-        strict). Working in logarithms, a change of confidence costs no exp.
+        above log T, so that `log_bound <= log(deadline)` means `T < deadline` (OptEx V: T_Est <
+        SLO, strictly). Working in logarithms, a change of confidence costs no exp.
         """
         return self._cache.bounds.get(confidence, lambda: self._log_bounds(confidence))
 

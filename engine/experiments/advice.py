@@ -33,10 +33,10 @@ class NextRun:
     """A run that could be made next.
 
     Args:
-        usd, seconds: expected price and time.
+        usd, seconds: predicted time (median), and the price of it.
         low, high: central interval of `seconds` at the requested confidence.
-        gain_usd: expected saving each time the job runs afterwards; None where time is minimised,
-            and `gain_seconds` are saved instead.
+        gain_usd: expected saving each time the job runs afterwards, penalties for a missed deadline
+            or budget included; None where time is minimised, and `gain_seconds` are saved instead.
         changes: probability that the recommendation changes.
         then_low, then_high: the interval of the current choice as expected after this run; None if
             it has none now.
@@ -57,7 +57,8 @@ class NextRun:
 
     @property
     def pays_after(self) -> float | None:
-        """Runs of the job after which it has paid for itself; None if it saves no money."""
+        """Price / `gain_usd`: runs of the job after which it has paid for itself, avoided penalties
+        counted as money; None if it saves none."""
         return self.usd / self.gain_usd if self.gain_usd else None
 
 
@@ -66,15 +67,17 @@ class Advice:
     """The current choice, and whether another run is worth making.
 
     Args:
-        instance, nodes, seconds, usd: the choice, with its expected time and cost.
+        instance, nodes, seconds, usd: the choice, with its predicted time and cost.
         low, high: central interval of `seconds`; None, like `p_deadline`, if the model gives none.
-        next_runs: by expected saving per dollar, or in the `opening` by information per dollar.
+        next_runs: by expected saving per dollar, or in the `opening` by variance reduction per
+            dollar.
         changes: largest probability that a single run changes the recommendation.
         stop: whether to stop; `reason` says why or why not.
         weighed: how many compositions were compared.
         by: the criteria of the decision, in words.
         spot: whether at spot prices, with the expected interruptions.
-        opening: whether so little is known that the next runs are chosen for information alone.
+        opening: whether so little is known that the next runs are chosen by the variance that they
+            remove alone.
         notices: about the choice and the model, as in a recommendation.
     """
 
@@ -204,8 +207,8 @@ def _next_runs(
     shown: int,
     opening: bool,
 ) -> tuple[NextRun, ...]:
-    """The best run of each type, by saving per dollar or, in the `opening`, by information per
-    dollar."""
+    """The best run of each type, by saving per dollar or, in the `opening`, by variance reduction
+    per dollar."""
     n, candidates, gains = len(priced.clusters), analysis.runs, analysis.gains
     value = variance_reduction(analysis.belief, n) if opening else gains.gain
     run_belief = analysis.belief.take(slice(n, None))
@@ -272,7 +275,7 @@ def _width_factor(belief: Belief, priced: PricedCompositions, composition: int, 
     """Predictive scale of the log time of a composition after a run, relative to the one before.
 
     For a normal belief it does not depend on the outcome of that run: the posterior variance is
-    var - c^2 / (K + noise).
+    var - c^2 / (K + noise^2).
     """
     across = belief.covariance[run, composition]
     run_variance = belief.covariance[run, run] + np.square(belief.noise[run])

@@ -294,13 +294,14 @@ def _posterior(
 def _moment_matched(beliefs: Sequence[Belief], weights: FloatArray) -> Belief:
     """The normal distribution with the mean and covariance of a mixture of beliefs.
 
-    Its degrees of freedom are those of a weighted sum of variances (Welch-Satterthwaite): they
-    follow the beliefs that contribute most of the variance.
+    Its degrees of freedom are V^2 / sum(w v^2 / nu), with V the variance of the mixture, and v and
+    nu those of each belief: Satterthwaite's moments with the weights not squared, since the beliefs
+    rest on the same runs and their errors do not cancel.
     """
     mean = np.asarray(
         sum(weight * belief.mean for weight, belief in zip(weights, beliefs, strict=True))
     )
-    covariance, noise, satterthwaite = (
+    covariance, noise, squared_variance_over_dof = (
         np.zeros_like(beliefs[0].covariance),
         np.zeros_like(mean),
         0.0,
@@ -309,10 +310,12 @@ def _moment_matched(beliefs: Sequence[Belief], weights: FloatArray) -> Belief:
         offset = belief.mean - mean
         covariance += weight * (belief.covariance + np.outer(offset, offset))
         noise += weight * np.square(belief.noise)
-        satterthwaite = satterthwaite + weight * belief.deviation**4 / belief.dof
+        squared_variance_over_dof = (
+            squared_variance_over_dof + weight * belief.deviation**4 / belief.dof
+        )
     mixture = Belief(mean, covariance, np.sqrt(noise), np.full(len(mean), np.inf))
     with np.errstate(divide="ignore"):
-        return replace(mixture, dof=np.asarray(mixture.deviation**4 / satterthwaite))
+        return replace(mixture, dof=np.asarray(mixture.deviation**4 / squared_variance_over_dof))
 
 
 def _from_model(

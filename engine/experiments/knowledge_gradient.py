@@ -2,8 +2,11 @@
 
 After some runs every composition that could be rented has a predicted time with an uncertainty, and
 one of them would be chosen now. Another run may change that choice, and the better choice saves
-money every time the job runs. The expected saving is the run's gain: the knowledge gradient of
-Frazier, Powell and Dayanik, "The Knowledge-Gradient Policy for Correlated Normal Beliefs", 2009.
+money every time the job runs. The expected saving is the run's gain, after the knowledge gradient
+of Frazier, Powell and Dayanik, "The Knowledge-Gradient Policy for Correlated Normal Beliefs", 2009,
+with two differences. The choice follows the rule of `engine.recommend` instead of minimising the
+expected loss, so that a saving may be negative, and then counts as 0. And the loss contains
+penalties for a missed deadline or budget.
 """
 
 from __future__ import annotations
@@ -231,7 +234,8 @@ def is_opening(profile: Profile) -> bool:
 def variance_reduction(belief: Belief, n: int) -> FloatArray:
     """(m,) total variance of log time that each candidate run removes from all compositions.
 
-    This is A-optimality. Under a normal distribution it is known before the run is made.
+    The criterion of I-optimal designs (the summed variance of predictions), for one run at a time.
+    Under a normal distribution it is known before the run is made.
 
     Args:
         belief: as for `gains`.
@@ -250,7 +254,8 @@ def gains(decision: Decision, belief: Belief, n: int) -> Gains:
     """The knowledge gradient of m candidate runs.
 
     Given one run's outcome, the posterior of all compositions is known in closed form. The gain is
-    the mean, over `OUTCOMES` outcomes, of what the best choice then saves against the current one.
+    the mean, over `OUTCOMES` outcomes, of the loss that the composition recommended then saves
+    against the current one, penalties included; at least 0.
 
     Args:
         belief: over the n compositions of the decision, followed by the m points of the runs.

@@ -2,7 +2,8 @@
 
 Ernest 3.3 runs every experiment whose weight is not zero, which may cost more than the budget. Here
 a set of whole runs stays within it: the experiments of the largest weights, then exchanges
-(Fedorov) until no single run added or replaced lowers tr(M^-1). Its distance to the continuous
+(Fedorov) until neither a single run added or replaced lowers tr(M^-1), nor one added in place of
+several. Its distance to the continuous
 optimum, which no set of whole runs can beat, is known and reported (`efficiency`).
 """
 
@@ -178,8 +179,8 @@ class _RunSelection:
         )
 
     def improved_by_exchanges(self, chosen: IntArray, considered: IntArray) -> IntArray:
-        """Fedorov exchange: the best single addition or exchange, repeated until none lowers the
-        criterion."""
+        """Fedorov exchange under a budget: the best addition or exchange of one run, and where none
+        is left the best addition for which several are removed, until none lowers the criterion."""
         members = list(map(int, chosen))
         best = float(_traces(self.information(chosen))[()])
         for _ in range(_MOST_EXCHANGES):

@@ -91,12 +91,16 @@ def layout_notice(
         )
     if measured is None:
         return None
-    slots_per_node = measured.executors_per_node * measured.executor_cores
-    if DENSER * slots_per_node > instance.vcpus:
+    cores_per_node = measured.executors_per_node * measured.executor_cores
+    if DENSER * cores_per_node > instance.vcpus:
         return None
+    run = profile.largest_run
+    at_once = measured.executors_per_node * (
+        measured.executor_cores // (run.cluster.task_cpus if run else 1)
+    )
     return Notice(
         "idle-vcpus",
-        f"{instance.name} is planned as it was measured, with {_tasks(slots_per_node)} at once on "
+        f"{instance.name} is planned as it was measured, with {_tasks(at_once)} at once on "
         f"{_vcpus(instance)}: other types get one for each vCPU",
         "--fill-nodes plans its nodes like theirs",
     )

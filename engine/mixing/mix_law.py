@@ -10,9 +10,10 @@ this law is our own. It builds on the fitted model's predictions for each type a
   weighted by the shares of the work.
 - Tasks are not divisible. The last tasks of a stage may run on the slowest cores while the others
   wait. T is therefore stretched by 1 + c (v / v_slow - 1), where v = C / slots is the mean speed of
-  a core and c the share of a stage in its last wave (the mean of min(1, slots / tasks) over the
-  stages, weighted by their work). Without stages in the evidence c is 0. Time outside tasks waits
-  for no core, so T is capped at T_slow on as many slots: a faster core never slows a cluster down.
+  a core and c the share of a stage in its last wave (the mean of min(1, slots / cores that its
+  tasks hold) over the stages, weighted by their work). Without stages in the evidence c is 0. Time
+  outside tasks waits for no core, so T is capped at T_slow on as many slots: a faster core never
+  slows a cluster down.
 - The scale of log T is the largest of its members' (among equals, with the fewest degrees of
   freedom): errors about different types are assumed not to cancel.
 
@@ -35,15 +36,17 @@ from engine.mixing.beyond_surface import BeyondSurface, forecast_beyond
 from engine.mixing.node_counts import NodeCounts
 
 
-def last_wave_share(slots: FloatArray, tasks: FloatArray, work: FloatArray) -> FloatArray:
-    """(n,) share of a stage in its last wave: the work-weighted mean of min(1, slots / tasks).
+def last_wave_share(slots: FloatArray, task_cores: FloatArray, work: FloatArray) -> FloatArray:
+    """(n,) share of a stage in its last wave: the work-weighted mean of min(1, slots / cores that
+    all its tasks would hold at once).
 
     Args:
-        slots: (n,) tasks that run at once; tasks, work: (s,) of the stages; empty gives 0.
+        slots: (n,) cores that tasks hold at once.
+        task_cores, work: (s,) of the stages; empty gives 0.
     """
-    if not len(tasks) or work.sum() <= 0.0:
+    if not len(task_cores) or work.sum() <= 0.0:
         return np.zeros(len(slots))
-    share = np.minimum(1.0, slots[:, None] / tasks)
+    share = np.minimum(1.0, slots[:, None] / task_cores)
     return np.asarray(share @ (work / work.sum()))
 
 
@@ -68,7 +71,9 @@ class MixLaw:
         slots: (k,) of a node; NaN where the layout is unknown.
         speed: (k,) of one of its cores; NaN as `slots`.
         executor_cores: (k,) only types with equal ones are mixed.
-        tasks, work: (s,) tasks of the measured stages, and their task seconds.
+        task_cores: (s,) cores that all tasks of each measured stage would hold at once, tasks x
+            CPUs per task.
+        work: (s,) task seconds of these stages.
         interruption_rates: (k,) interruptions of a node per hour; None without spot nodes.
         uninterruptible: (k,) nodes that are never interrupted; None for none.
         lost_work: what an interruption costs.
@@ -81,7 +86,7 @@ class MixLaw:
     slots: FloatArray
     speed: FloatArray
     executor_cores: IntArray
-    tasks: FloatArray
+    task_cores: FloatArray
     work: FloatArray
     interruption_rates: FloatArray | None = None
     uninterruptible: IntArray | None = None
@@ -94,8 +99,8 @@ class MixLaw:
         """The law over the predictions of a surface, and those beyond it."""
         candidates, run = surface.candidates, surface.fitted.profile.largest_run
         answering = surface.fitted.answering(surface.workload)
-        stage_times = [stage.task_seconds for stage in run.stages] if run else []
-        task_times = [time for time in stage_times if time is not None]
+        stages = [(stage, stage.task_seconds) for stage in run.stages] if run else []
+        measured = [(stage, times) for stage, times in stages if times is not None]
         forecast, shape = surface.forecast, surface.shape
         law = cls(
             seconds=surface.uninterrupted,
@@ -105,8 +110,10 @@ class MixLaw:
             slots=surface.slots,
             speed=answering.slot_speeds(candidates.grid([1])),
             executor_cores=np.asarray([layout.executor_cores for layout in candidates.layouts]),
-            tasks=np.asarray([float(time.count) for time in task_times]),
-            work=np.asarray([time.total for time in task_times]),
+            task_cores=np.asarray(
+                [float(time.count * stage.task_cpus) for stage, time in measured]
+            ),
+            work=np.asarray([time.total for _, time in measured]),
             interruption_rates=surface.interruption_rates if surface.spot else None,
             uninterruptible=surface.owned if surface.spot else None,
             lost_work=surface.lost_work,
@@ -253,7 +260,7 @@ class MixLaw:
         slots = (counts * self.slots[rows]).sum(axis=1)
         stretched_seconds = stretched(
             seconds,
-            last_wave=last_wave_share(slots, self.tasks, self.work),
+            last_wave=last_wave_share(slots, self.task_cores, self.work),
             mean=total / slots,
             slowest=np.where(member, self.speed[rows], np.inf).min(axis=1),
         )

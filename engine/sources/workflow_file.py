@@ -17,12 +17,12 @@ from engine.models.boe.workflow_course import Activity
 from engine.profile import Profile
 from engine.scheduling.drf import scheduler_named
 from engine.sources.formats.workflow_values import (
+    coefficient_of_variation,
     container_memory,
     core_count,
     instance_type,
     node_count,
     rate,
-    share,
     task_bytes,
     task_duration,
     tasks,
@@ -257,8 +257,8 @@ def _stages(entries: list[Section], memory_gib: float) -> tuple[Activity, ...]:
                 after=after,
                 cores=entry.get("task_cores", core_count) or 1.0,
                 memory_gib=entry.get("task_memory", container_memory) or memory_gib,
-                spread=entry.get("spread", share) or 0.0,
-                output_spread=entry.get("output_spread", share) or 0.0,
+                spread=entry.get("spread", coefficient_of_variation) or 0.0,
+                output_spread=entry.get("output_spread", coefficient_of_variation) or 0.0,
             )
         )
     return tuple(found)

@@ -70,7 +70,7 @@ def _answer(job: JobPlan) -> Row | str:
 
 
 def _why_none(job: JobPlan) -> list[str]:
-    """What the nearest miss violates, and the limit that would admit it: its expected time may be
+    """What the nearest miss violates, and the limit that would admit it: its predicted time may be
     within the deadline, but not at the confidence asked for. Two alternatives have a line each."""
     if (miss := job.miss) is None:
         return []

@@ -201,7 +201,7 @@ def as_dict(
 
 
 def meets(prediction: engine.Prediction, deadline: float) -> bool:
-    """P(T <= deadline) >= confidence, one-sided; without an interval the expected time decides."""
+    """P(T <= deadline) >= confidence, one-sided; without an interval the predicted time decides."""
     p = prediction.p_within(deadline)
     return prediction.seconds < deadline if p is None else p >= prediction.confidence
 

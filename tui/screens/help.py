@@ -107,7 +107,7 @@ WORDS: tuple[tuple[str, str], ...] = (
     ),
     ("confidence", "the least probability of being in time; also that of the interval shown"),
     ("interval", "9 in 10 runs: of ten runs, nine are expected to end within it"),
-    ("budget", "the most that one run may cost, by the expected time"),
+    ("budget", "the most that one run may cost, by the predicted time"),
     ("data size", "the input; the evidence is scaled to it by the model"),
     ("composition", "how many nodes of which types (workers; the master is billed beside them)"),
     ("mix", "a cluster of unlike nodes, recommended where no cluster of one type is better"),

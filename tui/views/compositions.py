@@ -355,7 +355,7 @@ def miss_text(rejected: Rejected, deadline: float | None) -> str:
 
 
 SAME_TIME = 0.001
-"""Relative difference up to which the deciding time is the expected time: there is no interval."""
+"""Relative difference up to which the deciding time is the predicted time: there is no interval."""
 
 
 def count(recommendation: Recommendation) -> str:

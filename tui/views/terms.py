@@ -68,7 +68,7 @@ COLUMNS = {
     "composition": "composition: so many workers of a type; the master is billed beside them",
     "time": "time: the median of what is predicted: half of the runs end earlier",
     "interval": "interval: {odds} runs are expected to end within it",
-    "cost": "cost: of one run at its expected time: nodes, master, service, disks",
+    "cost": "cost: of one run at its predicted time: nodes, master, service, disks",
     "cost between": "cost between: what a run costs at the ends of that interval",
     "in time": "in time: the probability that a run ends within the deadline",
     "note": "note: what the row rests on, or why it lost",
@@ -105,7 +105,7 @@ COLUMNS = {
     "next run": "next run: the cluster to run the job on, to learn most for its price",
     "price": "price: of that one run",
     "saves/run": "saves/run: what the better choice is expected to save on each later run",
-    "pays after": "pays after: so many runs of the job have saved what this one costs",
+    "pays after": "pays after: later runs until its price is saved; late runs count as dearer",
     "changes": "changes: the chance that another composition is chosen after it",
     "choice then": "choice then: interval of the chosen composition, once this was run",
     "run": "run: the cluster of a training run, on a sample of the input",
@@ -116,7 +116,7 @@ COLUMNS = {
 
 CHARTS = {
     "time": "Time by nodes: the median; dots: {odds}; bar on the axis: meets the goal",
-    "cost": "Cost by nodes: of one run at its expected time, master and service included",
+    "cost": "Cost by nodes: of one run at its predicted time, master and service included",
     "frontier-chart": "Frontier: no cluster is both faster and cheaper than one on the line",
 }
 """By the id of the chart, without a crosshair."""

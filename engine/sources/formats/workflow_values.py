@@ -1,4 +1,4 @@
-"""Converters for the values of a workflow file: types, counts, shares and rates from text."""
+"""Converters for the values of a workflow file: types, counts, spreads and rates from text."""
 
 from __future__ import annotations
 
@@ -102,18 +102,21 @@ def tasks(text: str) -> int:
     return value
 
 
-def share(text: str) -> float:
-    """A coefficient of variation (standard deviation over mean): zero or more."""
+def coefficient_of_variation(text: str) -> float:
+    """A coefficient of variation (standard deviation over mean), 0 to 3."""
     try:
         value = float(text.removesuffix("%")) / (100.0 if text.endswith("%") else 1.0)
     except ValueError:
         value = math.nan
-    if not 0.0 <= value <= MOST_SPREAD:
-        raise BadInput(f"must be a share such as 0.2 or 20%, not {text!r}")
+    if not 0.0 <= value <= MAX_COEFFICIENT_OF_VARIATION:
+        raise BadInput(
+            "must be a standard deviation over the mean, from 0 to "
+            f"{MAX_COEFFICIENT_OF_VARIATION:g}, such as 0.2 or 20%, not {text!r}"
+        )
     return value
 
 
-MOST_SPREAD = 3.0
+MAX_COEFFICIENT_OF_VARIATION = 3.0
 """Task times with a larger coefficient of variation follow no normal distribution."""
 
 

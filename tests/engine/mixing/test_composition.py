@@ -9,6 +9,8 @@ from two_types import CATALOG, TODAY, best, fitted, spot
 
 import engine
 from engine.cost import billed_seconds
+from engine.mixing.mix_law import MixLaw
+from engine.optimiser import surface_of
 
 
 def composed(nodes: dict[str, int], model: str = "ernest-extended", **more) -> engine.Composed:
@@ -136,3 +138,20 @@ def test_a_faster_node_in_place_of_a_slow_one_is_never_slower(
     ]
     assert found[0].choice.seconds <= found[1].choice.seconds * (1.0 + 1e-9)
     assert found[0].choice.seconds == found[0].prediction.seconds
+
+
+def test_the_last_wave_counts_the_cpus_of_tasks() -> None:
+    """`spark.task.cpus` of 2: half as many tasks fill the slots, and each holds two of them."""
+    profile = engine.read("movie-als-small", ran_on="r5.xlarge")
+    run = profile.largest_run
+    wide = replace(
+        profile,
+        runs=(replace(run, stages=tuple(replace(stage, task_cpus=2) for stage in run.stages)),),
+    )
+
+    def task_cores(of: engine.Profile) -> list[float]:
+        model, catalog = engine.fit(of), engine.load_catalog("aws")
+        surface = surface_of(model, catalog, instances=["m5.xlarge"], max_nodes=3)
+        return list(MixLaw.of(surface).task_cores)
+
+    assert task_cores(wide) == [2.0 * cores for cores in task_cores(profile)]

@@ -51,7 +51,7 @@ def random_law(rng: np.random.Generator, k: int, m: int) -> MixLaw:
         slots=slots,
         speed=speed,
         executor_cores=rng.choice([2, 4], k, p=[0.2, 0.8]),
-        tasks=rng.integers(1, 200, stages).astype(float),
+        task_cores=rng.integers(1, 200, stages).astype(float),
         work=rng.uniform(1, 100, stages),
     )
 
@@ -250,7 +250,7 @@ def test_a_mix_is_as_unsure_as_the_least_sure_of_its_types() -> None:
         slots=np.full(3, 4.0),
         speed=np.ones(3),
         executor_cores=np.full(3, 4),
-        tasks=np.asarray([]),
+        task_cores=np.asarray([]),
         work=np.asarray([]),
     )
     rows = np.asarray([[0, 1, 2], [0, 1, 2], [0, 1, 2]])
@@ -276,7 +276,7 @@ def test_unlike_sizes_of_equal_cores_are_one_pool() -> None:
         slots=slots,
         speed=np.ones(2),
         executor_cores=np.asarray([2, 2]),
-        tasks=np.asarray([]),
+        task_cores=np.asarray([]),
         work=np.asarray([]),
     )
     forecast = law.forecast(np.asarray([[0, 1]]), np.asarray([[10, 2]]))
@@ -293,7 +293,7 @@ def test_coarse_tasks_wait_for_the_slowest_cores() -> None:
         slots=np.asarray([4.0, 4.0]),
         speed=np.asarray([0.5, 1.5]),
         executor_cores=base.executor_cores,
-        tasks=np.asarray([16.0]),
+        task_cores=np.asarray([16.0]),
         work=np.asarray([50.0]),
     )
     forecast = law.forecast(np.asarray([[0, 1]]), np.asarray([[1, 1]]))

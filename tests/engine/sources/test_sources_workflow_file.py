@@ -168,7 +168,7 @@ BAD = {
     "no cores": ("cluster: {nodes: 1}\njobs: []\n", "cores is missing"),
     "spread": (
         "jobs: [{name: a, stages: [{tasks: 1, load: 1s, spread: -1}]}]\n",
-        "spread: must be a share",
+        "spread: must be a standard deviation over the mean",
     ),
     "not a list": ("jobs: {a: 1}\n", "jobs must be a list"),
     "not a mapping": ("jobs: [a]\n", "jobs must be a list of mappings"),
