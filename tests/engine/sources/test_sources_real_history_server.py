@@ -24,8 +24,8 @@ from real_spark import history_server, spark_home  # noqa: E402
 HOME = spark_home()
 BIG, RUNNING = "local-big", "local-running"
 RETAINED = 100
-"""Stages of an application that the server remembers: by default 1,000, of which a log takes it half
-a minute of processor time to go through."""
+"""Stages of an application that the server remembers: by default 1,000, and to go through a log of
+more takes it half a minute of processor time."""
 
 LISTS_WITHIN_SECONDS = 90
 
@@ -37,7 +37,8 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The bundled logs, one of more stages than the server retains and one of an application that runs."""
+    """The bundled logs, one of more stages than the server retains and one of an application that
+    runs."""
     folder = tmp_path_factory.mktemp("logs")
     bundled = Path(str(files("sample_logs")))
     for sample in list_samples():
