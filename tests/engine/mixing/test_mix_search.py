@@ -196,7 +196,7 @@ def test_no_composition_is_better_for_what_a_fitted_model_says(model: str, sampl
     surface = Surface.build(fit(profile, model=model), candidates, max_nodes=m)
     options = PurchaseOptions.of(surface, catalog.billing, m)
     law, k = options.law(surface), len(candidates.names)
-    for case in range(12):
+    for case in range(cases(6, deep=12)):
         q, confidence = int(rng.integers(2, 4)), float(rng.choice([0.5, 0.9]))
         market = options.market
         if case % 3 == 0:

@@ -155,7 +155,7 @@ def test_faster_cores_are_never_slower(model: Model, seed: int, count: int, size
 
 
 @every_model
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", range(cases(1, deep=2)))
 def test_more_input_is_never_faster_where_runs_of_sizes_hand_over(model: Model, seed: int) -> None:
     """Finely, over and beyond the sizes of the runs, far from their clusters."""
     workloads = [Workload(float(size)) for size in np.geomspace(0.1, 30.0, 60)]
