@@ -6,7 +6,7 @@ import shutil
 import socket
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -32,7 +32,9 @@ def spark_home() -> Path | None:
 
 
 @contextmanager
-def history_server(home: Path, logs: Path, work: Path) -> Iterator[str]:
+def history_server(
+    home: Path, logs: Path, work: Path, settings: Mapping[str, str]
+) -> Iterator[str]:
     """The address of a real history server over a folder of logs, once it answers."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -41,6 +43,7 @@ def history_server(home: Path, logs: Path, work: Path) -> Iterator[str]:
         "spark.history.fs.logDirectory": logs.as_uri(),
         "spark.history.ui.port": str(port),
         "spark.history.fs.update.interval": "1s",
+        **settings,
     }
     environment = {
         **os.environ,

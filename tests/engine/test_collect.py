@@ -247,10 +247,10 @@ def test_a_real_application_is_collected(tmp_path: Path, monkeypatch: pytest.Mon
     program = tmp_path / "job.py"
     program.write_text(
         "import sys\n"
-        "from pyspark.sql import SparkSession\n"
-        "spark = SparkSession.builder.appName('collected').getOrCreate()\n"
+        "from pyspark import SparkContext\n"
+        "spark = SparkContext(appName='collected')\n"
         "rows = int(1e6 * float(sys.argv[1]))\n"
-        "spark.range(rows, numPartitions=4).selectExpr('sum(id % 7)').collect()\n"
+        "spark.range(rows, numSlices=4).sum()\n"
         "spark.stop()\n"
     )
     template = f"--master 'local[{{total_cores}}]' {program} {{fraction}}"

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+from depth import cases
 from scipy.special import stdtrit
 from synthetic import catalog_of, model, offer
 
@@ -194,7 +195,7 @@ def random_case(seed: int) -> tuple[Surface, Goal, Billing, Candidates]:
     return surface, goal, billing, kept
 
 
-@pytest.mark.parametrize("block", range(8))
+@pytest.mark.parametrize("block", range(cases(3, deep=8)))
 def test_against_brute_force(block: int) -> None:
     outcomes = []
     for seed in range(80 * block, 80 * (block + 1)):

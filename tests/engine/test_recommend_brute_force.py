@@ -8,6 +8,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from depth import cases
 from scipy.special import stdtrit
 from synthetic import DAY, catalog_of, model, offer
 
@@ -17,7 +18,7 @@ from engine.choosing.recommendation import Recommendation
 from engine.errors import BadInput
 from engine.optimiser import recommend
 
-CASES = 45
+CASES = cases(24, deep=45)
 VCPUS = {"a": 4, "b": 8, "c": 16}
 """Executors have four cores, so a node has as many slots as vCPUs."""
 

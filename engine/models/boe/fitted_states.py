@@ -100,40 +100,52 @@ class FittedStates(FittedModel):
     def forecast(self, batch: ClusterBatch, workload: Workload) -> Forecast:
         wanted = self._wanted(workload)
         own = self.answering(wanted)
-        mean, away = own._averaged(batch, wanted)
-        if own.is_job:
-            mean = monotone_mean(
-                mean, lambda other: own._averaged(batch, other)[0], own._runs, wanted
-            )
-        seconds = np.exp(mean)
+        _, away = own._weights(batch, wanted)
+        seconds = np.exp(
+            monotone_mean(lambda other: own._mean_log(batch, other), own._runs, wanted)
+            if own.is_job
+            else own._mean_log(batch, wanted)
+        )
         crowded = shared_cores_scale(own._runs, batch, seconds) if own.is_job else 0.0
         log_scale = np.hypot(own.learnt * np.hypot(own.spread, away), crowded)
         return Forecast.of(seconds, np.where(np.isfinite(seconds), log_scale, np.nan), own.dof)
 
-    def _averaged(self, batch: ClusterBatch, wanted: Workload) -> tuple[FloatArray, FloatArray]:
-        """(n,) mean log time of the plans, weighted by nearness, and (n,) the standard deviation
-        that their distance from the question adds."""
-        logs, far, spreads = [], [], []
-        for plan, bias in zip(self.plans, self.bias, strict=True):
-            scale = self._scale(plan, wanted)
-            seconds = seconds_on(
-                plan, batch, scale=scale, shuffle_partitions=wanted.shuffle_partitions
+    def _mean_log(self, batch: ClusterBatch, wanted: Workload) -> FloatArray:
+        """(n,) mean log time of the plans, weighted by nearness."""
+        weights, _ = self._weights(batch, wanted)
+        partitions = wanted.shuffle_partitions
+        logs = [
+            np.log(
+                seconds_on(
+                    plan,
+                    batch,
+                    scale=self._scale(plan, wanted),
+                    shuffle_partitions=partitions,
+                )
             )
-            logs.append(np.log(seconds) + bias)
+            + bias
+            for plan, bias in zip(self.plans, self.bias, strict=True)
+        ]
+        return np.asarray((weights * np.asarray(logs)).sum(axis=0))
+
+    def _weights(self, batch: ClusterBatch, wanted: Workload) -> tuple[FloatArray, FloatArray]:
+        """(p, n) weights of the plans, and (n,) the standard deviation that their distance from
+        the question adds."""
+        far, spreads = [], []
+        for plan in self.plans:
             slots, doubt = self._away(plan, batch)
-            sizes = abs(math.log2(scale)) if self.is_job else 0.0
-            far.append(slots + sizes)
+            sizes = abs(math.log2(self._scale(plan, wanted)))
+            far.append(slots + (sizes if self.is_job else 0.0))
             spreads.append(
                 np.sqrt(
                     (SPREAD_PER_DOUBLING_SLOTS * slots) ** 2
-                    + (SPREAD_PER_DOUBLING_INPUT * abs(math.log2(scale))) ** 2
+                    + (SPREAD_PER_DOUBLING_INPUT * sizes) ** 2
                     + doubt**2
                 )
             )
         distance = np.asarray(far) + np.asarray(spreads) / SPREAD_PER_DOUBLING_SLOTS
         weights = nearness(distance, self.repeated)
-        mean, away = ((weights * np.asarray(each)).sum(axis=0) for each in (logs, spreads))
-        return mean, away
+        return weights, np.asarray((weights * np.asarray(spreads)).sum(axis=0))
 
     @cached_property
     def _runs(self) -> list[Run]:

@@ -117,6 +117,9 @@ class WorkflowPlan:
     _made: LruCache[tuple[Activity, ...]] = field(
         default_factory=lambda: LruCache(KEPT), repr=False
     )
+    _seconds: LruCache[float] = field(
+        default_factory=lambda: LruCache(CACHED_COURSES), init=False, repr=False
+    )
 
     def activities(
         self, scale: float = 1.0, shuffle_partitions: int | None = None
@@ -147,7 +150,7 @@ class WorkflowPlan:
         tracks: int | None = None,
     ) -> Course:
         """The course of the plan on a cluster; `record` and `tracks` as `estimate` has them."""
-        speeds = [part.speed_on(target).relative for part in self.parts]
+        speeds = self._speeds(target)
         activities = [
             at_speed(entry, speeds[entry.job])
             for entry in self.activities(scale, shuffle_partitions)
@@ -159,6 +162,18 @@ class WorkflowPlan:
         return estimate(
             activities, target.machines, scheduler, skew=skew, record=record, tracks=tracks
         )
+
+    def seconds(self, target: Target, scale: float, shuffle_partitions: int | None) -> float:
+        """How long the course takes, cached: the answer for one input rests on the courses of some
+        others (`monotone_mean`), and that for the next input mostly on the same ones."""
+        key = (target.machines, self._speeds(target), scale, shuffle_partitions)
+        return self._seconds.get(
+            key, lambda: self.course(target, scale, shuffle_partitions, record=False).seconds
+        )
+
+    def _speeds(self, target: Target) -> tuple[float, ...]:
+        """How fast a core of the target is for each job."""
+        return tuple(part.speed_on(target).relative for part in self.parts)
 
     def skew_seconds(
         self, target: Target, scale: float, shuffle_partitions: int | None, *, seconds: float
@@ -248,6 +263,9 @@ class AskedPlan:
 
 KEPT = 8
 """Inputs whose activities are kept."""
+
+CACHED_COURSES = 4096
+"""Clusters and inputs of which a plan remembers the time."""
 
 
 def at_speed(entry: Activity, speed: float) -> Activity:

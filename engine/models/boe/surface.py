@@ -77,7 +77,7 @@ def seconds_on(
     activities = asked.activities
     targets = [plan.target(batch, place) for place in places]
     found = [
-        asked.course(target).seconds
+        plan.seconds(target, scale, shuffle_partitions)
         if target is not None and fits(target, activities)
         else math.nan
         for target in targets

@@ -63,23 +63,22 @@ def _path_to(ordered: Sequence[float], wanted: float) -> tuple[list[float], floa
 
 
 def monotone_mean(
-    mean: FloatArray, of: Callable[[Workload], FloatArray], runs: Sequence[Run], wanted: Workload
+    of: Callable[[Workload], FloatArray], runs: Sequence[Run], wanted: Workload
 ) -> FloatArray:
     """(n,) mean log time over logs, made monotone by `monotone_log_time` where the inputs of all
     logs are known and some differ; elsewhere unchanged.
 
     Args:
-        mean: (n,) mean log time of `wanted`.
-        of: workload -> (n,) mean log time of any other.
+        of: workload -> (n,) mean log time.
         runs: the logs.
     """
     inputs = {run.workload.input_bytes for run in runs}
     known = [size for size in inputs if size is not None]
     if len(known) < max(2, len(inputs)) or wanted.input_bytes is None:
-        return mean
+        return of(wanted)
 
     def log_time(size: float) -> FloatArray:
-        return mean if size == wanted.input_bytes else of(replace(wanted, input_bytes=size))
+        return of(replace(wanted, input_bytes=size))
 
     return monotone_log_time(log_time, known, wanted.input_bytes)
 

@@ -128,33 +128,42 @@ class SimcostModel(FittedModel):
 
     def forecast(self, batch: ClusterBatch, workload: Workload) -> Forecast:
         wanted = with_defaults(workload, self.profile)
-        mean, variance = self._averaged(batch, wanted)
         useful, runs = max(run.most_useful_slots for run in self.learnt), self._runs
-        mean = monotone_mean(mean, lambda other: self._averaged(batch, other)[0], runs, wanted)
+        mean = monotone_mean(lambda other: self._mean_log(batch, other), runs, wanted)
         seconds = np.exp(mean)
         crowded = shared_cores_scale(runs, batch, seconds, useful_slots=useful)
-        log_scale = np.sqrt(self.log_scale**2 + variance + crowded**2)
+        log_scale = np.sqrt(self.log_scale**2 + self._variance(batch, wanted) + crowded**2)
         return Forecast.of(seconds, np.where(np.isfinite(seconds), log_scale, np.nan), self.dof)
 
-    def _averaged(self, batch: ClusterBatch, wanted: Workload) -> tuple[FloatArray, FloatArray]:
-        """(n,) mean log time of the logs, the nearer ones more, and (n,) the variance that what
-        lies between them and the question adds."""
-        logs, far, doubts = [], [], []
-        for run in self.learnt:
-            seconds, doubt = self._of_run(run, batch, wanted)
-            ratio = size_ratio(wanted, run.run)
-            busy = np.minimum(batch.slots, max(run.most_useful_slots, run.slots))
-            far.append(log2_distances(busy / run.slots, ratio))
-            logs.append(np.log(seconds) + far[-1] @ self.corrections.mean)
-            doubts.append(doubt)
-        weights = inverse_variance_weights(
-            np.asarray(far), np.asarray(doubts), repeated=self._repeated
-        )
-        mean = np.einsum("rn,rn->n", weights, np.asarray(logs))
-        away = np.einsum("rn,rnk->nk", weights, np.asarray(far))
+    def _mean_log(self, batch: ClusterBatch, wanted: Workload) -> FloatArray:
+        """(n,) mean log time of the logs, the nearer ones more."""
+        weights, far, _ = self._weights(batch, wanted)
+        logs = [
+            np.log(self._seconds(run, batch, wanted)) + away @ self.corrections.mean
+            for run, away in zip(self.learnt, far, strict=True)
+        ]
+        return np.asarray(np.einsum("rn,rn->n", weights, np.asarray(logs)))
+
+    def _variance(self, batch: ClusterBatch, wanted: Workload) -> FloatArray:
+        """(n,) variance that what lies between the logs and the question adds."""
+        weights, far, doubts = self._weights(batch, wanted)
+        away = np.einsum("rn,rnk->nk", weights, far)
         variance = np.einsum("nj,jk,nk->n", away, self.corrections.covariance, away)
-        doubt = np.einsum("rn,rn->n", weights, np.asarray(doubts))
-        return mean, variance + doubt**2
+        doubt = np.einsum("rn,rn->n", weights, doubts)
+        return np.asarray(variance + doubt**2)
+
+    def _weights(
+        self, batch: ClusterBatch, wanted: Workload
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """(r, n) weights of the logs, (r, n, 2) their distances in doublings of slots and of
+        input, and (r, n) the doubt about the machines' speed."""
+        far, doubts = [], []
+        for run in self.learnt:
+            busy = np.minimum(batch.slots, max(run.most_useful_slots, run.slots))
+            far.append(log2_distances(busy / run.slots, size_ratio(wanted, run.run)))
+            doubts.append(batch.speeds(run.run.cluster.instance)[1])
+        distances, doubt = np.asarray(far), np.asarray(doubts)
+        return inverse_variance_weights(distances, doubt, repeated=self._repeated), distances, doubt
 
     def runs_used(self, workload: Workload) -> int:
         return len(self.learnt)
@@ -168,18 +177,15 @@ class SimcostModel(FittedModel):
         """(r,) how often the configuration of each log was run."""
         return times_run(configurations(self._runs))
 
-    def _of_run(
-        self, run: RunCosts, batch: ClusterBatch, wanted: Workload
-    ) -> tuple[FloatArray, FloatArray]:
-        """(n,) seconds by the costs of one run, and the doubt about the machines' speed."""
+    def _seconds(self, run: RunCosts, batch: ClusterBatch, wanted: Workload) -> FloatArray:
+        """(n,) seconds by the costs of one run."""
         stages, overhead = _stages_of(run, wanted)
-        _, doubt = batch.speeds(run.run.cluster.instance)
         at = clusters_of(run, batch)
         rows = np.column_stack((at.vcores, at.vcores_per_node, batch.type_index))
         _, distinct_rows, place = np.unique(rows, axis=0, return_index=True, return_inverse=True)
         few = at.take(distinct_rows)
         seconds = predicted_seconds(stages, few, overhead_seconds=overhead)
-        return seconds[place.reshape(-1)], doubt
+        return seconds[place.reshape(-1)]
 
     def _nearest(self, batch: ClusterBatch, wanted: Workload) -> RunCosts:
         """The run that weighs most in the answer for the first cluster."""
@@ -265,7 +271,7 @@ class SimcostModel(FittedModel):
         """The logs as simulations of the question (Eqs. 4 to 6); of a single log, its tasks drawn
         again."""
         if len(self.learnt) > 1:
-            seconds = [float(self._of_run(run, batch, wanted)[0][0]) for run in self.learnt]
+            seconds = [float(self._seconds(run, batch, wanted)[0]) for run in self.learnt]
             return estimate(seconds, confidence=CONFIDENCE)
         return self._simulated
 

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -311,17 +312,22 @@ GOALS = [
 ]
 
 
+@cache
+def of_a_log() -> Surface:
+    profile = read("nightly-features")
+    candidates = select_candidates(load_catalog("aws"), profile=profile, instances=["m5.*", "c5.*"])
+    return Surface.build(fit(profile), candidates, max_nodes=32)
+
+
 @pytest.mark.parametrize("spot", [False, True])
 @pytest.mark.parametrize("goal", GOALS)
 def test_advice_is_about_the_goal_at_the_prices_that_are_paid(
     goal: dict[str, float], spot: bool
 ) -> None:
     """Its choice costs what the optimiser says of it, and keeps the promises that can be kept."""
-    profile, catalog = read("nightly-features"), load_catalog("aws")
-    fitted = fit(profile)
+    surface = of_a_log()
+    fitted, catalog = surface.fitted, surface.candidates.catalog
     billing = replace(catalog.billing, spot=spot)
-    candidates = select_candidates(catalog, profile=profile, instances=["m5.*", "c5.*"])
-    surface = Surface.build(fitted, candidates, max_nodes=32)
     advice = advise(
         fitted, catalog=catalog, surface=surface, nodes=range(1, 33), billing=billing, **goal
     )

@@ -68,7 +68,7 @@ def test_every_model_says_so_of_one_cluster() -> None:
     """Whoever asks for a cluster by name is warned as well as whoever has one recommended."""
     profile = engine.read("sales-report-large")
     catalog = engine.load_catalog("aws")
-    workload = Workload(3e12)
+    workload = Workload(3e11)
     for model in ("sparkplan", "simcost"):
         fitted = engine.fit(profile, model=model)
         for nodes, warned in ((2, True), (500, False)):

@@ -3,6 +3,7 @@
 import json
 import math
 from dataclasses import replace
+from functools import cache
 
 import pytest
 from handovers_made import after, words
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 import engine
 from engine import load_catalog
-from engine.catalog import InstanceType, MemoryRule
+from engine.catalog import Catalog, InstanceType, MemoryRule
 from engine.cluster import BesideHeap, Layout
 from engine.machines.node_memory import (
     CODE,
@@ -99,6 +100,11 @@ def test_emr_is_not_told_to_hand_out_more_than_the_machine_has() -> None:
     assert "15.4 GiB, more than the 12 GiB that EMR leaves" in notice
 
 
+@cache
+def catalog_on(platform: str) -> Catalog:
+    return on_platform(load_catalog({"dataproc": "gcp"}.get(platform, "aws")), platform)
+
+
 @given(
     vcpus=st.integers(1, 128),
     gib=st.floats(2.0, 2000.0),
@@ -106,8 +112,7 @@ def test_emr_is_not_told_to_hand_out_more_than_the_machine_has() -> None:
     beside=st.builds(BesideHeap, off_heap_gib=st.none() | st.floats(0.01, 1.0)),
 )
 def test_layouts_of_our_own_fit(vcpus: int, gib: float, platform: str, beside: BesideHeap) -> None:
-    name = {"dataproc": "gcp"}.get(platform, "aws")
-    catalog = on_platform(load_catalog(name), platform)
+    catalog = catalog_on(platform)
     node = InstanceType("x", vcpus, gib)
     layout = layout_of(node, catalog.memory_rule, beside_per_core=beside)
     if layout is None:

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from depth import cases
 from synthetic import TableModel, catalog_of, model, offer, profile_on
 from test_mix_search import every_mix, goal_for, random_law, random_market, searched, single_best
 
@@ -56,7 +57,7 @@ def test_the_columns_inside_a_range_are_those_that_lie_in_it() -> None:
 @pytest.mark.parametrize("kind", ["deadline", "budget", "time"])
 def test_no_composition_is_better_by_a_law_with_gaps(kind: str) -> None:
     rng, k, m = np.random.default_rng([3, ord(kind[0])]), 4, 4
-    for _ in range(80):
+    for _ in range(cases(16, deep=80)):
         whole = random_law(rng, k, int(SPARSE[-1]))
         law = whole.at(SPARSE)
         market = random_market(rng, law, m)

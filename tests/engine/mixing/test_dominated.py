@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from depth import cases
 from test_mix_search import goal_for, random_law, random_market, searched
 
 from engine.catalog import Billing
@@ -13,7 +14,7 @@ from engine.forecast import IntArray
 from engine.mixing.market import Market, SpotShare, dominated
 from engine.mixing.mix_law import MixLaw
 
-CASES = 80
+CASES = cases(16, deep=80)
 """Random catalogs per goal."""
 
 MOST = 6

@@ -5,6 +5,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from depth import cases
 from test_mix_search import goal_for, random_law, random_market
 from two_types import CATALOG, TODAY, fitted, spot
 
@@ -17,7 +18,7 @@ from engine.models import fit
 from engine.optimiser import recommend
 from engine.sources import read
 
-CASES = 60
+CASES = cases(16, deep=60)
 
 
 def rented_both_ways(rng: np.random.Generator, k: int, m: int):

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from depth import cases
 from test_mix_search import random_law
 
 from engine.catalog import Billing
@@ -19,7 +20,7 @@ from engine.mixing.mix_law import MixLaw
 from engine.mixing.multipliers import CountLimits, Multipliers
 from engine.mixing.search import Search, _SearchGroup
 
-CASES = 150
+CASES = cases(30, deep=150)
 """Random catalogs per number of types in a mix."""
 
 
@@ -163,7 +164,7 @@ def test_nothing_is_better_whatever_binds(q: int) -> None:
 @pytest.mark.parametrize("seed", range(3))
 def test_a_search_that_ends_early_is_not_above_the_best(seed: int) -> None:
     rng = np.random.default_rng([11, seed])
-    for _ in range(60):
+    for _ in range(cases(15, deep=60)):
         law, market, goal, m = a_case(rng)
         rows, counts = every_composition(law, market, m, 3)
         best, known = best_of(law, market, goal, rows, counts)
@@ -213,7 +214,7 @@ def test_where_nothing_may_be_looked_at_no_use_of_owned_nodes_is(
     monkeypatch.setattr(
         _SearchGroup, "search", lambda *given: (looked.append(1), search(*given))[1]
     )
-    for _ in range(20):
+    for _ in range(cases(6, deep=20)):
         law, market, goal, m = a_case(rng)
         market = replace(market, owned=np.full(len(law.slots), 2))
         rows, counts = every_composition(law, market, m, 2)

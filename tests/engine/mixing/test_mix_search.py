@@ -1,10 +1,11 @@
-"""Mixed compositions against brute force on thousands of random small catalogs."""
+"""Mixed compositions against brute force on many random small catalogs."""
 
 from dataclasses import replace
 from itertools import combinations, count, product
 
 import numpy as np
 import pytest
+from depth import cases
 
 from engine.catalog import Billing
 from engine.catalog_files.reader import load_catalog
@@ -25,7 +26,7 @@ from engine.mixing.search import MixResult, Search
 from engine.models import fit
 from engine.sources import read
 
-CASES = 120
+CASES = cases(24, deep=120)
 """Random catalogs per goal and number of types."""
 
 
@@ -154,7 +155,7 @@ def test_no_composition_is_better_near_the_shortest_deadline(k: int, m: int, q: 
     """With a start-up that is longer than the run, and spreads that differ from count to count."""
     rng = np.random.default_rng([7, k, q])
     mixes_won = 0
-    for _ in range(CASES // 2):
+    for _ in range(cases(20, deep=60)):
         law = random_law(rng, k, m)
         scale = rng.uniform(0.02, 0.5, (k, m)) if rng.random() < 0.7 else law.log_scale
         dof = rng.choice([4.0, 9.0, 30.0], (k, m))
@@ -195,7 +196,7 @@ def test_no_composition_is_better_for_what_a_fitted_model_says(model: str, sampl
     surface = Surface.build(fit(profile, model=model), candidates, max_nodes=m)
     options = PurchaseOptions.of(surface, catalog.billing, m)
     law, k = options.law(surface), len(candidates.names)
-    for case in range(12):
+    for case in range(cases(6, deep=12)):
         q, confidence = int(rng.integers(2, 4)), float(rng.choice([0.5, 0.9]))
         market = options.market
         if case % 3 == 0:

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from cached_runs import HEAP, ITERATIONS, KEPT_PER_BYTE, PARSE, READ, cliff_of, run_of, storage_of
+from depth import cases
 from made_runs import BLOCK, measure
 
 from engine.batch import ClusterBatch
@@ -275,9 +276,9 @@ def test_shares_that_fit() -> None:
 @pytest.mark.parametrize("executors", range(2, 9))
 def test_as_much_fits_on_its_own_cluster_as_in_the_log(executors: int) -> None:
     """To the last digit: what rounding leaves was told as time of a cache that does not fit."""
-    for more in np.linspace(0.1, 0.9, 40):
-        run = run_of(400, executors, sizes=False)
-        files = 3.0 * storage_of(executors)
+    run = run_of(400, executors, sizes=False)
+    files = 3.0 * storage_of(executors)
+    for more in np.linspace(0.1, 0.9, cases(10, deep=40)):
         first = replace(run.stages[0], input_bytes=measure([files]))
         steps = [storage_of(executors) + more * files] * ITERATIONS
         cliff = cliff_of(reading(replace(run, stages=(first, *run.stages[1:])), *steps))

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from depth import DEEP
 from scipy import stats
 
 from engine.forecast import FloatArray, student_quantile
@@ -64,7 +65,7 @@ def test_without_errors_the_prior_stays_and_a_few_move_it_a_little(
     assert 0.1 < law(spread_after(np.full(5, 0.01), *part), *part)[0] < 1.0
 
 
-@pytest.mark.parametrize("count", [3, 7, 15])
+@pytest.mark.parametrize("count", [3, 7, 15] if DEEP else [3])
 def test_an_interval_covers_the_next_error_however_few_there_were(count: int) -> None:
     """Scales and tails differ from job to job as the prior says, and so many errors tell of them,
     whatever they and the next one, here of two kinds, consist of: the likeliest alone would hold

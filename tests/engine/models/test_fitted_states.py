@@ -12,6 +12,7 @@ import engine
 from engine.machines.transfer import speed_of
 from engine.models.boe.fitted_states import FittedStates, nearness
 from engine.models.boe.model import fit_states, fit_workflow
+from engine.models.boe.plan import WorkflowPlan
 from engine.models.boe.task_time import Step, TaskWork
 from engine.models.boe.workflow import OwnNodes, Workflow, WorkflowJob
 from engine.models.boe.workflow_course import Activity
@@ -68,6 +69,31 @@ def test_nearer_logs_count_more_and_repeated_ones_share_a_weight() -> None:
     far = math.exp(-1.5)
     assert weights[:, 0] == pytest.approx(np.asarray([1.0, far / 2, far / 2]) / (1.0 + far))
     assert weights[:, 1] == pytest.approx([0.5, 0.25, 0.25])
+
+
+def test_what_the_answers_for_several_inputs_share_is_estimated_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Between two logs answers lie on a line between those at the logs; other cores, inputs and
+    clusters are asked about anew."""
+    logs = run(8), run(8, tasks=96, input_bytes=4 * GB)
+    fitted, counted = fitted_to(*logs), []
+    once = WorkflowPlan.course
+    monkeypatch.setattr(
+        WorkflowPlan, "course", lambda *given, **more: (counted.append(1), once(*given, **more))[1]
+    )
+
+    def seconds(model: FittedStates, slots: int, times: float) -> float:
+        inputs = [engine.Workload(times * GB)]
+        return float(
+            model.predict_many(clusters=[of_executors(slots)], workloads=inputs).seconds[0]
+        )
+
+    for slots, expected in ((16, 4), (5, 4), (16, 0)):
+        counted.clear()
+        found = [seconds(fitted, slots, times) for times in (1.5, 2.0, 3.0)]
+        assert len(counted) == expected
+        assert found == [seconds(fitted_to(*logs), slots, times) for times in (1.5, 2.0, 3.0)]
 
 
 def test_two_logs_are_averaged_in_log_time_by_how_far_each_is() -> None:

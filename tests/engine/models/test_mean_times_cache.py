@@ -5,11 +5,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from depth import DEEP
 
 import engine
 from engine.batch import ClusterBatch
 from engine.catalog import Catalog
 from engine.choosing.candidates import select_candidates
+from engine.models.replay import mean_times_cache
 from engine.models.replay.mean_times_cache import (
     CACHED_GRIDS,
     CACHED_WORKLOADS,
@@ -17,6 +19,12 @@ from engine.models.replay.mean_times_cache import (
     MeanTimes,
     MeanTimesCache,
 )
+
+TYPES = None if DEEP else ["m5.*", "r6g.*"]
+NODES = range(1, 33, 6) if DEEP else range(1, 14, 6)
+FEWEST = FEWEST_CLUSTERS if DEEP else 40
+STEPS_OF_ONE = (1.0, 1.3, 1.7, 2.0, 2.6, 1.3, 0.7, 30.0) if DEEP else (1.0, 1.3, 2.6, 1.3, 0.7)
+STEPS_OF_TWO = (1.0, 1.3, 2.0, 1.3, 0.7) if DEEP else (1.3, 0.7, 1.3)
 
 
 @pytest.fixture(scope="module")
@@ -27,25 +35,29 @@ def catalog() -> Catalog:
 @pytest.mark.parametrize(
     ("sources", "scales"),
     [
-        (["movie-als-small"], (1.0, 1.3, 1.7, 2.0, 2.6, 1.3, 0.7, 30.0)),
-        (["sales-report-small", "sales-report-large"], (1.0, 1.3, 2.0, 1.3, 0.7)),
+        (["movie-als-small"], STEPS_OF_ONE),
+        (["sales-report-small", "sales-report-large"], STEPS_OF_TWO),
     ],
     ids=["one log", "two logs"],
 )
 def test_steps_of_the_data_size_say_what_a_new_model_says(
-    sources: list[str], scales: tuple[float, ...], catalog: Catalog
+    sources: list[str],
+    scales: tuple[float, ...],
+    catalog: Catalog,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Back and forth, on a grid and on a part of it by turns."""
+    """Back and forth, on a grid and on a part of it by turns: a small one, which is cached too."""
+    monkeypatch.setattr(mean_times_cache, "FEWEST_CLUSTERS", FEWEST)
     profile = engine.read(*sources, ran_on="m5.xlarge")
     stepped = engine.fit(profile)
-    batch = select_candidates(catalog, profile=profile).grid(range(1, 33, 6))
-    assert len(batch) > FEWEST_CLUSTERS
+    batch = select_candidates(catalog, profile=profile, instances=TYPES).grid(NODES)
+    assert len(batch) > FEWEST
     fresh = {
         scale: engine.fit(profile).forecast(batch, profile.workload_at(scale))
         for scale in set(scales)
     }
     for scale in scales:
-        for count in (len(batch), FEWEST_CLUSTERS):
+        for count in (len(batch), FEWEST):
             first = np.arange(count)
             found = stepped.forecast(batch.take(first), profile.workload_at(scale))
             expected = fresh[scale].take(first)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from depth import cases
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_runs import Job, Stage, observed
@@ -111,7 +112,7 @@ def fitted(model: Model, seed: int) -> FittedModel:
 
 @every_model
 @given(seed=st.integers(0, 5), count=nodes, size=sizes)
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=cases(6, deep=20), deadline=None)
 def test_deterministic_finite_positive_and_inside_its_interval(
     model: Model, seed: int, count: int, size: float
 ) -> None:
@@ -128,7 +129,7 @@ def test_deterministic_finite_positive_and_inside_its_interval(
 
 @every_model
 @given(seed=st.integers(0, 5), count=nodes, size=sizes, more=st.floats(1.0, 20.0))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=cases(10, deep=40), deadline=None)
 def test_more_input_is_never_faster(
     model: Model, seed: int, count: int, size: float, more: float
 ) -> None:
@@ -142,7 +143,7 @@ def test_more_input_is_never_faster(
 
 @every_model
 @given(seed=st.integers(0, 5), count=nodes, size=sizes)
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=cases(6, deep=30), deadline=None)
 def test_faster_cores_are_never_slower(model: Model, seed: int, count: int, size: float) -> None:
     """Nor are slower ones faster, whatever time grows with the number of machines."""
     kinds = [
@@ -154,7 +155,7 @@ def test_faster_cores_are_never_slower(model: Model, seed: int, count: int, size
 
 
 @every_model
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", range(cases(1, deep=2)))
 def test_more_input_is_never_faster_where_runs_of_sizes_hand_over(model: Model, seed: int) -> None:
     """Finely, over and beyond the sizes of the runs, far from their clusters."""
     workloads = [Workload(float(size)) for size in np.geomspace(0.1, 30.0, 60)]
@@ -165,7 +166,7 @@ def test_more_input_is_never_faster_where_runs_of_sizes_hand_over(model: Model, 
 
 @every_model
 @given(seed=st.integers(0, 5), counts=st.lists(nodes, min_size=2, max_size=4), size=sizes)
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=cases(4, deep=15), deadline=None)
 def test_many_at_once_are_the_same_as_one_by_one(
     model: Model, seed: int, counts: list[int], size: float
 ) -> None:

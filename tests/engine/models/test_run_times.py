@@ -1,6 +1,7 @@
 """Candidate models of run times: weights, validation by the question, monotone sizes."""
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -184,14 +185,20 @@ def test_several_sizes_at_once_are_each_by_itself() -> None:
         assert means[place] == pytest.approx(plain_means, rel=1e-9, abs=1e-9)
 
 
+@cache
+def fitted_over_iterations() -> tuple[RunTimeFit, RunTimeFit]:
+    """To all runs, and to a few."""
+    runs = replace(grid(), iterations=np.tile([5.0, 20.0, 40.0], 5))
+    times = (30.0 + 20.0 * runs.iterations * runs.size / runs.machines) * np.tile([1.0, 1.1], 8)[1:]
+    return fit_run_times(runs, times), fit_run_times(runs.take(slice(4)), times[:4])
+
+
 @pytest.mark.parametrize("size", [0.1, 0.6, 1.0, 1.3, 5.0])
 def test_several_iterations_at_once_are_each_by_itself(size: float) -> None:
     """So is the mean made to grow with the size, which needs only the sizes up to the next one."""
     machines = np.linspace(1.0, 70.0, BLOCK_ROWS + 5)
     at = rows(machines, np.full(len(machines), size))
-    runs = replace(grid(), iterations=np.tile([5.0, 20.0, 40.0], 5))
-    times = (30.0 + 20.0 * runs.iterations * runs.size / runs.machines) * np.tile([1.0, 1.1], 8)[1:]
-    for model in (fit_run_times(runs, times), fit_run_times(runs.take(slice(4)), times[:4])):
+    for model in fitted_over_iterations():
         found = model.means(at, np.asarray([5.0, 7.0, 80.0]))
         for mean, count in zip(found, (5.0, 7.0, 80.0), strict=True):
             assert mean == pytest.approx(model.moments(at.with_iterations(count))[0], rel=1e-9)

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from depth import DEEP
 from made_runs import BLOCK, Job, Stage, observed
 
 from engine.models.replay.replayed_run import Replay
@@ -86,9 +87,16 @@ def test_tasks_about_as_many_as_quantiles_are_the_same_together(tasks: int) -> N
     assert found.ordered[:, -1] == pytest.approx([one.longest for one in single])
 
 
-@pytest.mark.parametrize("slots", [1, 5, SLOTS, 31, 300, 5000])
-@pytest.mark.parametrize("ratio", [0.02, 0.5, 1.0, 3.7, 9.31, 37.0, 433.3])
-def test_closed_forms_agree_with_single_stages(slots: int, ratio: float) -> None:
+@pytest.mark.parametrize(
+    ("ratio", "slots"),
+    [
+        (ratio, slots)
+        for row, ratio in enumerate([0.02, 0.5, 1.0, 3.7, 9.31, 37.0, 433.3])
+        for place, slots in enumerate([1, 5, SLOTS, 31, 300, 5000])
+        if DEEP or (row - place) % 3 == 0  # each number twice
+    ],
+)
+def test_closed_forms_agree_with_single_stages(ratio: float, slots: int) -> None:
     """Of outlines (37 times the input has more tasks than are drawn) as of every task drawn."""
     replay, speed = of_every_kind(), np.linspace(0.6, 1.4, 40)
     stages = replay._prepared(ratio, None)

@@ -4,6 +4,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from depth import cases
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -50,7 +51,7 @@ def alone(plan: WorkflowPlan, at: Target) -> float:
     spread=st.sampled_from([0.0, 0.2, 0.6]),
     cores=st.sampled_from([1.0, 2.0]),
 )
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=cases(40, deep=100), deadline=None)
 def test_a_stage_alone_takes_what_its_states_take(
     tasks: int,
     slots: int,
@@ -66,7 +67,7 @@ def test_a_stage_alone_takes_what_its_states_take(
     work = TaskWork(1.0, tuple(Step(*step) for step in steps))
     plan = plan_of(Activity(0, "a", tasks, work, cores=cores, spread=spread))
     at = target(slots, nodes)
-    truth = plan.course(at, 1.0, None).seconds
+    truth = plan.seconds(at, 1.0, None)
     bound = {0.0: 1e-9, 0.2: 0.02, 0.6: 0.04}[spread]
     assert alone(plan, at) == pytest.approx(truth, rel=bound)
 
@@ -80,7 +81,7 @@ def test_stages_drawn_evenly_are_nearly_all_within_seven_in_a_thousand() -> None
         spread, tasks = float(random.choice([0.2, 0.6])), int(random.integers(1, 91))
         plan = plan_of(Activity(0, "a", tasks, work, spread=spread))
         at = target(int(random.integers(1, 41)), int(random.choice([1, 2, 5])))
-        off.append(abs(alone(plan, at) / plan.course(at, 1.0, None).seconds - 1.0))
+        off.append(abs(alone(plan, at) / plan.seconds(at, 1.0, None) - 1.0))
     assert np.quantile(off, 0.99) < 0.007
 
 
@@ -136,7 +137,7 @@ def test_a_grid_is_off_by_less_than_is_looked_around_for(log: str, name: str) ->
     steps = np.flatnonzero(np.isin(batch.slots, list(most)))
     random = np.random.default_rng(1)
     some = np.concatenate([random.choice(rows, 15) for rows in (near, steps)])
-    exact = [plan.course(plan.target(batch, int(p)), 1.0, None).seconds for p in some]
+    exact = [plan.seconds(plan.target(batch, int(p)), 1.0, None) for p in some]
     assert np.abs(np.log(many[some] / np.asarray(exact))).max() < 0.02
 
 

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from depth import cases
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sparkplan_runs import GRID, codes, fit, nodes, run
@@ -119,7 +120,7 @@ def test_runs_with_the_wanted_parameters_stay_alone_where_they_are_enough() -> N
     count=st.integers(1, 64),
     sizes=st.lists(st.floats(0.05, 20.0), min_size=2, max_size=2),
 )
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=cases(12, deep=40), deadline=None)
 def test_more_input_is_never_faster_even_where_runs_say_so(
     seed: int, count: int, sizes: list[float]
 ) -> None:

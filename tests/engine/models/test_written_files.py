@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from depth import cases
 from sparkplan_runs import executors, fit
 
 from engine import Workload, read
@@ -99,9 +100,10 @@ def test_more_input_is_never_less_time() -> None:
 
 
 def test_a_loop_that_reads_what_it_wrote_is_foretold() -> None:
-    """Each of a thousand stages scans the files of the one before."""
+    """Each of hundreds of stages scans the files of the one before: many more than calls may be
+    within each other."""
     first = readers(FEW)[BY_TASK].stage
-    turns = range(first.stage_id + 1000, first.stage_id + 2000)
+    turns = range(first.stage_id + 1000, first.stage_id + 1000 + cases(400, deep=1000))
     loop = [replace(first, stage_id=i, files_by=i - 1, written_files=2.0) for i in turns]
     loop[0] = replace(loop[0], files_by=first.files_by)
     run = replace(FEW, stages=(*FEW.stages, *loop))

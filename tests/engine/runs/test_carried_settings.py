@@ -3,6 +3,7 @@
 import math
 import re
 from dataclasses import replace
+from functools import cache
 
 import pytest
 
@@ -85,6 +86,16 @@ def test_every_export_asks_for_the_gpus_of_the_log(to: str) -> None:
         assert re.search(rf"{re.escape(key)}\W{{1,6}}{re.escape(value)}\b", plain)
 
 
+@cache
+def recommended(partitions: int | None) -> tuple[engine.PlanRequest, engine.Recommendation]:
+    profile, prices = engine.read("nightly-features"), engine.load_catalog("aws")
+    workload = replace(profile.reference_workload, shuffle_partitions=partitions)
+    request = engine.PlanRequest(
+        profile, prices, workload=workload, instances=("m5.xlarge",), max_nodes=8
+    )
+    return request, engine.plan(request, engine.Goal(deadline_seconds=600.0)).recommendation
+
+
 @pytest.mark.parametrize("asked", [None, 77])
 @pytest.mark.parametrize(
     ("to", "form"),
@@ -98,12 +109,8 @@ def test_every_export_asks_for_the_gpus_of_the_log(to: str) -> None:
 def test_exports_have_the_settings_of_the_log_or_those_asked_for(
     to: str, form: str, asked: int | None
 ) -> None:
-    profile, prices = engine.read("nightly-features"), engine.load_catalog("aws")
-    workload = replace(profile.reference_workload, shuffle_partitions=asked)
-    request = engine.PlanRequest(
-        profile, prices, workload=workload, instances=("m5.xlarge",), max_nodes=8
-    )
-    found = engine.plan(request, engine.Goal(deadline_seconds=600.0)).recommendation
+    request, found = recommended(asked)
+    profile, prices, workload = request.profile, request.catalog, request.workload
     text = engine.export(found, to=to, profile=profile, catalog=prices, workload=workload)
     plain = " ".join(text.replace('": "', '":"').replace("'", "").split())
     assert profile.runs[0].config[KEY] == "200"

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
+from depth import cases
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -83,7 +84,7 @@ def graphs(draw: st.DrawFn) -> list[ScheduledNode]:
 
 
 @given(nodes=graphs(), slots=st.integers(1, 9))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=cases(75, deep=300), deadline=None)
 def test_both_forms_are_the_discrete_events(nodes: list[ScheduledNode], slots: int) -> None:
     start, end = DiscreteEvents(nodes, slots).run()
     for exact in (True, False):

@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 import sparklog as log
+from depth import cases
 from shared import SHARED
 
 import engine
@@ -122,7 +123,7 @@ def changed_number(text: bytes, rng: random.Random) -> bytes:
     return b":".join(pieces)
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(cases(20, deep=60)))
 def test_mutated_lines_give_the_same_profile(
     seed: int, tmp_path: Path, plainly: pytest.MonkeyPatch
 ) -> None:

@@ -1,9 +1,10 @@
 """Mutation fuzz: whatever happens to a log, the answer is a profile or one line, and it comes.
 
 Real logs are damaged as files (bits flipped, bytes cut, repeated, put in) and as events (lines
-deleted, repeated, moved, cut, joined; values of another type or size). 500 cases are part of the
-ordinary run; `SPARKPLAN_FUZZ=10000 pytest tests/engine/sources/test_fuzz.py` runs so many, on the
-public logs and samples too. A case is known by its number alone: `SPARKPLAN_FUZZ=417-417`.
+deleted, repeated, moved, cut, joined; values of another type or size). 100 cases are part of the
+ordinary run, 500 of the deep one; `SPARKPLAN_FUZZ=10000 pytest tests/engine/sources/test_fuzz.py`
+runs so many, on the public logs and samples too. A case is known by its number alone:
+`SPARKPLAN_FUZZ=417-417`.
 """
 
 import gzip
@@ -22,6 +23,7 @@ from typing import Any
 import pytest
 import sparklog as log
 import zstandard
+from depth import cases
 from shared import SHARED
 
 import engine
@@ -34,7 +36,7 @@ from engine.sources.formats.profile_text import format_profile
 
 DATA = Path(__file__).parents[2] / "data"
 SAMPLES = Path(__file__).parents[3] / "sample_logs"
-ASKED = os.environ.get("SPARKPLAN_FUZZ", "500")
+ASKED = os.environ.get("SPARKPLAN_FUZZ", str(cases(100, deep=500)))
 FIRST, LAST = (int(n) for n in ASKED.split("-")) if "-" in ASKED else (0, int(ASKED) - 1)
 BATCH = 50
 HANG_SECONDS = 120
