@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from depth import DEEP
 
 import engine
 from engine.models.optex.model import deadline_satisfaction
@@ -109,8 +110,12 @@ def test_statistic_s_of_table_iv() -> None:
     assert deadline_satisfaction(recorded, deadlines) == pytest.approx(0.92)
 
 
-@pytest.mark.parametrize(("name", "budget", "n"), AFFORDABLE)
-@pytest.mark.parametrize("model", ["optex", "sparkplan"])
+@pytest.mark.parametrize(
+    ("name", "budget", "n", "model"),
+    # The figures are of OptEx: that sparkplan gives the same answers needs fewer rows.
+    [(*row, "optex") for row in AFFORDABLE]
+    + [(*row, "sparkplan") for row in AFFORDABLE[:: 1 if DEEP else 4]],
+)
 def test_optex_table_vi_the_largest_affordable_cluster(
     name: str, budget: float, n: int, model: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -100,17 +100,16 @@ class Panels:
 
     def _page(self, view: View) -> Container:
         """The container of a view with its widgets; created when the view is first shown."""
-        return self._register(Container(*_module(view).fill(self), id=view, classes="page -shown"))
+        return self._register(Container(*_module(view).fill(self), id=view, classes="page"))
 
     def _show_page(self, view: View) -> None:
-        """Show the page of a view, and hide the others."""
+        """Show the page of a view, and hide the others; by a class all of it were styled anew."""
         if view not in self._made:
             self.widget("body").mount(self._page(view))
-        elif self.widget(view).has_class("-shown"):
+        elif self.widget(view).display:
             return
-        for name in NAMES:
-            if name in self._made:
-                self._made[name].set_class(name == view, "-shown")
+        for name in self._made.keys() & NAMES:
+            self._made[name].display = name == view
 
     # Showing
 
@@ -129,9 +128,10 @@ class Panels:
 
     def show_inputs(self) -> None:
         """Show the inputs and the progress of the answer; the last answer stays as it is drawn."""
-        app = self._app
-        app.screen_stack[0].set_class(app.state.chart == "cost", "chart-cost")
-        app.screen_stack[0].set_class(app.state.view != "curves", "beyond-curves")
+        app, screen = self._app, self._app.screen_stack[0]
+        screen.set_class(app.state.chart == "cost", "chart-cost")
+        update = screen.has_class("touring")  # no other style depends on "beyond-curves"
+        screen.set_class(app.state.view != "curves", "beyond-curves", update=update)
         self.show_header()
         self.show_keys()
         self._goal.show(app.state, self.ranges)

@@ -19,7 +19,7 @@ from engine.experiments.plans import (
     smallest_runs,
     unknown_estimates,
 )
-from engine.experiments.rounding import cheapest_first, efficiency, whole_runs
+from engine.experiments.rounding import RunSelection, cheapest_first, efficiency
 from engine.forecast import FloatArray, IntArray
 from engine.models.curves.terms import ERNEST_TERMS, Term
 from engine.units import format_count, format_share
@@ -104,7 +104,8 @@ def _integer_design(
     """
     affordable = np.flatnonzero(prices <= budget)
     weights, bound = _continuous_design(features, prices, budget, known, affordable)
-    roundings = [whole_runs(features, prices, budget, weights=weights, known=known, unit=unit)]
+    selection = RunSelection(features, prices, budget, known)
+    roundings = [selection.rounded(weights, unit=unit)]
     for share in LARGEST_SHARES:
         if efficiency(features, roundings[0], bound, known=known) >= NEAR_ENOUGH:
             break
@@ -114,7 +115,7 @@ def _integer_design(
         weights, _ = _continuous_design(features, prices, budget, known, subset)
         if not weights.any():
             break
-        roundings.append(whole_runs(features, prices, budget, weights=weights, known=known))
+        roundings.append(selection.rounded(weights))
     return min(roundings, key=lambda chosen: criterion(features[chosen], known)), bound
 
 

@@ -10,7 +10,7 @@ optimum, which no set of whole runs can beat, is known and reported (`efficiency
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -58,32 +58,7 @@ def whole_runs(
         BudgetTooSmall: for a budget below the cheapest experiment, or below the cheapest set of
             whole runs that identifies the coefficients.
     """
-    selection = _RunSelection(features, costs, budget, known)
-    if selection.available < float(costs.min()):
-        raise BudgetTooSmall(
-            f"the budget of {amount(budget, unit)} is below the cheapest run "
-            f"({amount(float(costs.min()), unit)})",
-            least=float(costs.min()),
-            remedy="raise the budget, or allow smaller runs",
-        )
-    starts = [by_weight := selection.by_weight(weights)]
-    is_small = (
-        len(by_weight) * int(np.count_nonzero(costs <= selection.available)) <= _SMALL_PROBLEM
-    )
-    if is_small or _is_singular(selection.information(by_weight)).any():
-        starts += selection.identifying()
-    heaviest = np.argsort(-weights, kind="stable")[:_HEAVIEST_CONSIDERED]
-    cheapest = np.argsort(costs, kind="stable")[:_CHEAPEST_CONSIDERED]
-    considered = np.unique(np.concatenate((heaviest, cheapest, *starts)))
-    if is_small:
-        starts.append(selection.backward_elimination(considered))
-    improved = [selection.improved_by_exchanges(start, considered) for start in starts]
-    best = selection.best(improved)
-    if is_small:
-        best = selection.best([best, *selection.improved_without_each(best, considered)])
-    if not np.isfinite(criterion(features[best], known)):
-        raise selection.too_small(unit)
-    return best
+    return RunSelection(features, costs, budget, known).rounded(weights, unit=unit)
 
 
 _INDEPENDENCE_TOLERANCES = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8)
@@ -96,19 +71,51 @@ _RANK_TOLERANCE_OF_ALL = RANK_TOLERANCE
 a whole do."""
 
 
+_Improvement = tuple[float, list[int]]
+"""The criterion and the runs of a set with a lower criterion."""
+
+
 @dataclass(frozen=True, eq=False)
-class _RunSelection:
-    """Selects whole runs from experiments within a budget; arguments as of `whole_runs`."""
+class RunSelection:
+    """Selects whole runs from experiments within a budget; arguments as of `whole_runs`. Sets that
+    designs of several weights lead to are improved once."""
 
     features: FloatArray
     costs: FloatArray
     budget: float
     known: FloatArray | None
+    _improvements: dict[tuple[object, ...], _Improvement | None] = field(default_factory=dict)
 
     @property
     def available(self) -> float:
         """The budget, with a margin for floating-point rounding."""
         return self.budget * _BUDGET_SLACK
+
+    def rounded(self, weights: FloatArray, *, unit: str | None = None) -> IntArray:
+        """The design weights rounded to whole runs, as of `whole_runs`."""
+        if self.available < float(self.costs.min()):
+            raise BudgetTooSmall(
+                f"the budget of {amount(self.budget, unit)} is below the cheapest run "
+                f"({amount(float(self.costs.min()), unit)})",
+                least=float(self.costs.min()),
+                remedy="raise the budget, or allow smaller runs",
+            )
+        starts = [by_weight := self.by_weight(weights)]
+        affordable = int(np.count_nonzero(self.costs <= self.available))
+        is_small = len(by_weight) * affordable <= _SMALL_PROBLEM
+        if is_small or _is_singular(self.information(by_weight)).any():
+            starts += self.identifying()
+        heaviest = np.argsort(-weights, kind="stable")[:_HEAVIEST_CONSIDERED]
+        cheapest = np.argsort(self.costs, kind="stable")[:_CHEAPEST_CONSIDERED]
+        considered = np.unique(np.concatenate((heaviest, cheapest, *starts)))
+        if is_small:
+            starts.append(self.backward_elimination(considered))
+        best = self.best([self.improved_by_exchanges(start, considered) for start in starts])
+        if is_small:
+            best = self.best([best, *self.improved_without_each(best, considered)])
+        if not np.isfinite(criterion(self.features[best], self.known)):
+            raise self.too_small(unit)
+        return best
 
     @cached_property
     def _prior_information(self) -> FloatArray:
@@ -185,13 +192,22 @@ class _RunSelection:
         best = float(_traces(self.information(chosen))[()])
         for _ in range(_MOST_EXCHANGES):
             candidates = np.setdiff1d(considered, members)
-            improvement = self._best_exchange(members, candidates, best)
-            if improvement is None:
-                improvement = self._best_addition_for_several(members, candidates, best)
+            improvement = self._improvement(members, candidates, best)
             if improvement is None:
                 break
             best, members = improvement
         return np.asarray(members, dtype=np.int64)
+
+    def _improvement(
+        self, members: list[int], candidates: IntArray, best: float
+    ) -> _Improvement | None:
+        """The best addition or exchange of one run; None if none lowers the criterion."""
+        question = (*members, candidates.tobytes(), best)
+        if question not in self._improvements:
+            self._improvements[question] = self._best_exchange(
+                members, candidates, best
+            ) or self._best_addition_for_several(members, candidates, best)
+        return self._improvements[question]
 
     def improved_without_each(self, chosen: IntArray, considered: IntArray) -> list[IntArray]:
         """For each of these runs, the exchange that starts without it and never takes it back: two
@@ -204,10 +220,10 @@ class _RunSelection:
 
     def _best_exchange(
         self, members: list[int], candidates: IntArray, best: float
-    ) -> tuple[float, list[int]] | None:
+    ) -> _Improvement | None:
         """The best addition of one run, with or without removing another; None if none lowers the
         criterion."""
-        improvement: tuple[float, list[int]] | None = None
+        improvement: _Improvement | None = None
         spent = float(self.costs[members].sum())
         for removed in (None, *members):
             kept = [index for index in members if index != removed]
@@ -226,10 +242,10 @@ class _RunSelection:
 
     def _best_addition_for_several(
         self, members: list[int], candidates: IntArray, best: float
-    ) -> tuple[float, list[int]] | None:
+    ) -> _Improvement | None:
         """The best addition of one run for which several others are removed, each time the one of
         least loss per cost; None if none lowers the criterion."""
-        improvement: tuple[float, list[int]] | None = None
+        improvement: _Improvement | None = None
         best *= 1.0 - _IMPROVES_BY
         # One set for each candidate, which stands first in it: all lose one run at a time.
         repeated = np.broadcast_to(

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from screen import MAX_WAITS, at_rest, settled, text_of
+from screen import at_rest, settled, text_of, waits
 
 from tui.screens.dialog import Dialog
 
@@ -13,10 +13,9 @@ KEYS = ("o", "w", "slash", "colon", "m", "e", "question_mark", "n", "ctrl+p")
 async def opened(pilot, key):
     """The dialog that a key opens, once it stands."""
     await pilot.press(key)
-    for _ in range(MAX_WAITS):
+    async for _ in waits():
         if isinstance(pilot.app.screen, Dialog) and pilot.app.screen.stands:
             break
-        await pilot.pause(0.01)
     await pilot.pause()
     return pilot.app.screen
 

@@ -98,7 +98,8 @@ def test_runs_that_were_left_aside_do_not_count(tmp_path):
         ((*logs, str(table)), "boe", "Model boe on 2 of 7 runs"),
         (logs, "simcost", "Model simcost on 2 runs"),
     ):
-        session, state = EngineSession(), PlanState(sources=sources, model=model)
+        session = EngineSession()
+        state = PlanState(sources=sources, model=model, instances=("m5.xlarge",), max_nodes=4)
         built = session.build(state, lambda _: None)
         line = evidence.model_line(session.answer(state, built))
         assert "".join(part for part, _ in line).startswith(said)

@@ -198,7 +198,7 @@ async def test_r_goes_through_the_rules_and_works_out_only_the_one_looked_at(pla
 
 async def test_the_next_run_follows_budget_and_spot_prices(planner):
     asked = {"sources": ("nightly-features",), "ran_on": "m5.xlarge", "instances": ("m5.*",)}
-    app = planner(EngineSession(), **asked)
+    app = planner(EngineSession(), **asked, max_nodes=12)
     async with opened(app) as (_, pilot):
         before = app.advised(app.answer)[0].advice
         assert before.by == "cost and lateness"
@@ -217,7 +217,7 @@ async def test_the_next_run_follows_budget_and_spot_prices(planner):
 
 
 async def test_a_workflow_says_what_to_open_instead(planner):
-    app = planner(EngineSession(), sources=("nightly-pipeline",), catalog="papers")
+    app = planner(EngineSession(), sources=("nightly-pipeline",), catalog="papers", max_nodes=1)
     async with opened(app, (80, 24)):
         assert "open one of" in text_of(app)
 

@@ -272,7 +272,7 @@ def test_terms_hold_wherever_prices_are_taken(capsys: pytest.CaptureFixture[str]
         full, less = (answer(capsys, f"{line}{more}") for more in ("", " --discount 50%"))
         assert less["cost_usd"] < full["cost_usd"]
         assert less["seconds"] == full["seconds"]
-    line = "workflow recommend nightly-pipeline --deadline 5m --instances m5.xlarge"
+    line = "workflow recommend nightly-pipeline --deadline 1h --instances m5.xlarge --max-nodes 4"
     full, less = (answer(capsys, f"{line}{more}") for more in ("", " --discount 50%"))
     assert less["recommended"]["cost_usd"] < full["recommended"]["cost_usd"]
 

@@ -40,7 +40,7 @@ def test_prices_are_of_where_it_ran_unless_others_are_named(
         f"experiments {LOG} --deadline 10m --nodes 1:4",
         f"fleet {LOG} --deadline 10m --max-nodes 4",
         f"export {LOG} --deadline 10m --max-nodes 4 --to spark-submit",
-        "workflow recommend nightly-pipeline --deadline 1h --max-nodes 4",
+        "workflow recommend nightly-pipeline --deadline 1h --max-nodes 2",
     ],
 )
 def test_every_command_says_that_prices_are_of_where_it_ran(

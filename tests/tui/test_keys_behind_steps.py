@@ -5,7 +5,7 @@ from signal import SIGHUP, SIGTERM
 from threading import Event
 
 import pytest
-from screen import MAX_WAITS, at_rest, settled, shows, text_of
+from screen import at_rest, settled, shows, text_of, waits
 from textual.events import Key
 
 from tui import format as text
@@ -22,10 +22,9 @@ def _at_once(app, *keys):
 
 async def left(pilot):
     """Whether the planner comes to be left."""
-    for _ in range(MAX_WAITS):
+    async for _ in waits():
         if pilot.app._exit:
             return True
-        await pilot.pause(0.01)
     return False
 
 

@@ -79,7 +79,7 @@ async def test_why_there_is_no_plan_is_said_in_every_view(planner, tmp_path):
     views = "12345678"
     table = tmp_path / "runs.csv"
     table.write_text("nodes,input_size,seconds\n4,0,100\n8,1e9,60\n")
-    app = planner(EngineSession(), sources=(str(table),))
+    app = planner(EngineSession(), sources=(str(table),), instances=("m5.*",), max_nodes=8)
     async with app.run_test(size=(120, 40)) as pilot:
         async for _ in waits():
             if app.notice_log:
@@ -107,7 +107,7 @@ async def test_what_a_table_says_wrongly_of_a_type_is_said_in_the_planner(planne
     rows = "2,20GB,900\n4,20GB,480\n4,40GB,930\n8,40GB,500\n".splitlines()
     lines = [f"{row},m5.2xlarge,4,16" for row in rows]
     table.write_text("\n".join(["nodes,input_size,seconds,instance_type,vcpus,memory_gib", *lines]))
-    app = planner(EngineSession(), sources=(str(table),))
+    app = planner(EngineSession(), sources=(str(table),), instances=("m5.*",), max_nodes=8)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)
         codes = [notice.code for notice in app.answer.report.recommendation.warnings]

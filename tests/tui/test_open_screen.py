@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from screen import at_rest, settled, text_of, typed
+from screen import at_rest, settled, text_of, typed, waits
 
 import engine
 from tui.screens.open import OpenScreen
@@ -36,11 +36,11 @@ def folder(tmp_path, monkeypatch):
 
 async def shows(pilot, *words):
     """Waits until all words are on one line of the screen, and returns that line."""
-    for _ in range(400):
+    async for _ in waits():
         for line in text_of(pilot.app).splitlines():
             if all(word in line for word in words):
+                await pilot.pause()
                 return line
-        await pilot.pause(0.01)
     raise AssertionError(f"{words} not in\n{text_of(pilot.app)}")
 
 

@@ -166,7 +166,13 @@ def test_a_workflow_that_nobody_waits_for_is_not_kept(workflow):
 async def test_naming_where_it_ran_reads_the_workflow_again(planner):
     few, ran_on = ("m5.xlarge", "c6i.2xlarge"), "m5.xlarge"
     async with at_rest(
-        planner(EngineSession(), sources=("nightly-pipeline",), ran_on=ran_on, instances=few),
+        planner(
+            EngineSession(),
+            sources=("nightly-pipeline",),
+            ran_on=ran_on,
+            instances=few,
+            max_nodes=2,
+        ),
         (120, 40),
     ) as (app, _):
         parts = app.built.plan.fitted.plans[0].parts
@@ -211,7 +217,8 @@ async def test_evidence_and_experiments_speak_of_a_workflow_not_of_a_job_profile
 
 async def test_the_jobs_of_a_workflow_have_rows_at_24_lines(planner):
     async with at_rest(
-        planner(WorkflowSession(), sources=("nightly-pipeline",), instances=("m4.*",)), (80, 24)
+        planner(WorkflowSession(), sources=("nightly-pipeline",), instances=("m4.*",), max_nodes=2),
+        (80, 24),
     ) as (app, _):
         shown = text_of(app)
         names = ("word counts", "sort orders", "click features", "sales report", "publish")
