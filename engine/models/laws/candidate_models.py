@@ -101,19 +101,25 @@ class CandidateModels:
         run_weights: FloatArray,
         *,
         may_be_outlier: BoolArray | None = None,
+        draw_share: float = 1.0,
     ) -> tuple[CandidateModels, FloatArray]:
         """Fitted to rows, one per configuration; and (r,) the weight of each.
 
         Args:
             run_weights: (r,) as far as they are known.
             may_be_outlier: (r,) rows whose weight is estimated; None for none.
+            draw_share: see `Observations`.
         """
         encoding = Encoding.of(rows)
         inputs = encoding.inputs(rows)
         level = float(log_seconds.mean())
         less_than_one = run_weights if (run_weights < 1.0).any() else None
         observations = Observations(
-            encoding.points(rows), log_seconds - level, inputs.effects, less_than_one
+            encoding.points(rows),
+            log_seconds - level,
+            inputs.effects,
+            less_than_one,
+            draw_share,
         )
         draws = None
         if may_be_outlier is not None:

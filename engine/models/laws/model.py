@@ -87,6 +87,10 @@ MOST_RUNS = 300
 MINIMUM_ALONE = 3
 """The fewest configurations for a separate fit of one type."""
 
+ALONE_DRAW_SHARE = 0.5
+"""Draws for such a fit, as a share of those for one that answers alone: it is mixed with the fit of
+all runs, and there is one for each type."""
+
 SMALLEST_PHASE = 0.002
 """Share of the time below which a phase is not listed."""
 
@@ -344,7 +348,8 @@ def _type_fits(
     picked = rows.take(of_type)
     if of_type.all() or len(np.unique(picked.configurations, axis=0)) < MINIMUM_ALONE:
         return (WeightedFit(joint, 1.0),)
-    alone = fit_run_times(picked, seconds[of_type], joint.run_weights[joint.indices_of(picked)])
+    known_weights = joint.run_weights[joint.indices_of(picked)]
+    alone = fit_run_times(picked, seconds[of_type], known_weights, draw_share=ALONE_DRAW_SHARE)
     if alone.leave_one_out is None or joint.leave_one_out is None:
         return (WeightedFit(joint, 1.0),)
     errors = joint.leave_one_out.errors[joint.indices_of(alone.rows)]

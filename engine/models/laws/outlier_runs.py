@@ -89,7 +89,8 @@ def outlier_posterior(
         run_weights = updated_weights
         if run_weights.tobytes() not in fits:  # else the weights alternate
             observations = replace(observations, run_weights=run_weights)
-            fits[run_weights.tobytes()] = observations, posterior(observations, before=draws)
+            continued = replace(draws, may_continue=True)
+            fits[run_weights.tobytes()] = observations, posterior(observations, before=continued)
         observations, draws = fits[run_weights.tobytes()]
     return observations, draws
 

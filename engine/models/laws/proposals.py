@@ -88,6 +88,12 @@ class ProposalStream:
         self.count = count
         self._seed, self._requests = seed, ""
 
+    def copy(self) -> ProposalStream:
+        """Another stream that goes on from here."""
+        stream = ProposalStream(self._seed, self.count)
+        stream._requests = self._requests
+        return stream
+
     def offset(self) -> float:
         """A uniform number from [0, 1), the offset of systematic resampling."""
         self._requests += "o"

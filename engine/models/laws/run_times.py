@@ -331,19 +331,28 @@ EQUAL_LOG_TIMES = 1e-12
 
 @one_thread()
 def fit_run_times(
-    rows: Rows, seconds: FloatArray, run_weights: FloatArray | None = None
+    rows: Rows,
+    seconds: FloatArray,
+    run_weights: FloatArray | None = None,
+    *,
+    draw_share: float = 1.0,
 ) -> RunTimeFit:
     """The fit to runs of all their types and parameters.
 
     Args:
         rows, seconds: n runs.
         run_weights: (n,) as far as they are known; None for one.
+        draw_share: see `Observations`.
     """
     first, log_seconds, repetitions, repetition_variance = _merge_repetitions(rows, np.log(seconds))
     rows = rows.take(first)
     known_weights = np.ones(len(rows)) if run_weights is None else run_weights[first]
     candidates, posterior_weights = CandidateModels.of(
-        rows, log_seconds, known_weights, may_be_outlier=repetitions == 1
+        rows,
+        log_seconds,
+        known_weights,
+        may_be_outlier=repetitions == 1,
+        draw_share=draw_share,
     )
     leave_one_out = None
     if len(rows) >= MINIMUM_LEFT_OUT:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from engine.forecast import FloatArray, IntArray
+from engine.models.laws.distinct_points import DistinctPoints
 from engine.models.laws.laws import CLIFF, SPARSEST, STOP, Laws
 from engine.models.laws.prior_laws import first_prior_laws
 from engine.models.laws.proposals import Proposals, ProposalStream
@@ -31,8 +32,13 @@ different kinds, and the probability of each kind must not depend on chance."""
 KEPT, FEWEST_KEPT, MOST_KEPT = 50_000, 500, 1_000
 """Draws that are kept and moved: the first divided by the number of runs, within the other two."""
 
-MOVES, MOVES_AT_GOAL = 4, 8
-"""Metropolis moves of each draw after a step, and after a step that reaches the power aimed at."""
+MOVES, MOVES_AT_GOAL, LAST_MOVES = 4, 8, 2
+"""Metropolis moves of each draw after a step, after a step that reaches the power aimed at, and
+after the last one to the full likelihood, from draws that are moved already: of `MANY_RUNS`, where
+most of these stay effective, or in a fit that does not answer alone."""
+
+MANY_RUNS = 30
+"""Runs from which on the tempered draws have at least nine tenths of the likelihood's power."""
 
 EFFECTIVE_SHARE = 0.5
 """Effective sample size after a step, as a share of the draws that are kept."""
@@ -41,7 +47,7 @@ STEP_PARTS = 2**30
 """Resolution of a step: parts into which the longest possible step is divided."""
 
 TIMES_PER_BLOCK = 131_072
-"""Log times (laws x runs) that are computed at once."""
+"""Log times (laws x points) that are computed at once."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,12 +61,15 @@ class Observations:
         effects: (r, e) columns of the effects (the level, types, parameters), each times its prior
             standard deviation.
         run_weights: (r,) the power to which each run's likelihood is raised; None for 1.
+        draw_share: how many draws stand for the posterior, as a share of those for a fit that
+            answers alone.
     """
 
     points: Points
     log_seconds: FloatArray
     effects: FloatArray
     run_weights: FloatArray | None = None
+    draw_share: float = 1.0
 
     def __len__(self) -> int:
         return len(self.log_seconds)
@@ -94,6 +103,13 @@ class Observations:
             squares = self.run_weights @ residuals**2
         squares -= np.einsum("ed,ed->d", explained, explained)
         return np.asarray(np.maximum(squares, 0.0))
+
+    @cached_property
+    def at_distinct_points(self) -> DistinctPoints:
+        """The same, runs at one point together."""
+        return DistinctPoints.of(
+            self.points, self.log_seconds, self.run_weights, self._explained_root
+        )
 
     @cached_property
     def _explained_root(self) -> FloatArray:
@@ -130,14 +146,19 @@ class PosteriorDraws:
             with any one run left out.
         draw_untempered: continues these to the full likelihood. It is called on demand, since the
             search for outliers needs the tempered draws alone.
-        prior_log_times: (r, .) the runs' log times by the draws from the prior, in blocks. They do
-            not depend on the run weights.
+        prior_log_times: (p, .) log times at the runs' distinct points by the draws from the prior,
+            in blocks. They do not depend on the run weights.
+        path: the populations through which the draws were tempered, those from the prior first;
+            each by the likelihood that it was drawn with.
+        may_continue: whether draws for other run weights may begin with one of these.
     """
 
     tempered: Laws
     power: float
     draw_untempered: Callable[[], Laws]
     prior_log_times: Sequence[FloatArray]
+    path: Sequence[Population] = ()
+    may_continue: bool = False
 
     @cached_property
     def laws(self) -> Laws:
@@ -155,22 +176,27 @@ def posterior(
     ter Braak, Statistics and Computing 2006), so that the laws of many runs are found too.
 
     Args:
-        before: draws given the same runs with other run weights; their log times are used again.
+        before: draws given the same runs with other run weights; their log times are used again,
+            and where they `may_continue` the last of their populations that serves.
     """
     runs = len(observations)
-    size = int(np.clip(KEPT // runs, FEWEST_KEPT, MOST_KEPT))
+    share = observations.draw_share
+    size = int(max(share * np.clip(KEPT // runs, FEWEST_KEPT, MOST_KEPT), FEWEST_KEPT))
     frame = ReferenceFrame.of(observations.points)
-    likelihood = Likelihood(observations, frame.features(observations.points))
-    first = first_prior_laws(frame, max(FIRST_DRAWS // runs, size), seed=seed)
+    likelihood = Likelihood(observations, frame.features(observations.at_distinct_points.points))
+    first = first_prior_laws(frame, max(int(share * FIRST_DRAWS) // runs, size), seed=seed)
     times = before.prior_log_times if before else likelihood.log_times(first)
-    scored = likelihood.scored(first, times)
-    stream, power = ProposalStream(seed, size), max(0.5, 1.0 - 3.0 / runs)
-    tempered = likelihood.temper(scored, 0.0, power, stream)
+    power = max(0.5, 1.0 - 3.0 / runs)
+    path = likelihood.continued(before.path) if before and before.may_continue else []
+    if not path:
+        path = [Population(likelihood.scored(first, times), 0.0, ProposalStream(seed, size))]
+    path = [*path[:-1], *likelihood.temper(path[-1], power)]
     return PosteriorDraws(
-        tempered.laws,
+        path[-1].scored.laws,
         power,
-        lambda: likelihood.temper(tempered, power, 1.0, stream).laws,
+        lambda: likelihood.temper(path[-1], 1.0)[-1].scored.laws,
         times,
+        path,
     )
 
 
@@ -188,48 +214,95 @@ class ScoredLaws:
 
 
 @dataclass(frozen=True, eq=False)
+class Population:
+    """Laws drawn given the likelihood to a power, and the random numbers that follow."""
+
+    scored: ScoredLaws
+    power: float
+    stream: ProposalStream
+
+
+@dataclass(frozen=True, eq=False)
 class Likelihood:
-    """The likelihood of laws given the runs; `features` are those of the runs' points."""
+    """The likelihood of laws given the runs; `features` are those of their p distinct points."""
 
     observations: Observations
     features: LawFeatures
 
     def log_times(self, laws: Laws) -> list[FloatArray]:
-        """The runs' log times (r, .) by all laws, in blocks of laws small enough for the CPU's
+        """Log times (p, .) at the points by all laws, in blocks of laws small enough for the CPU's
         cache."""
-        laws_per_block = max(1, TIMES_PER_BLOCK // len(self.observations))
+        laws_per_block = max(1, TIMES_PER_BLOCK // len(self.features.terms))
         starts = range(0, len(laws), laws_per_block)
         return [
             laws.take(slice(at, at + laws_per_block)).log_times_from(self.features) for at in starts
         ]
 
     def scored(self, laws: Laws, times: Sequence[FloatArray]) -> ScoredLaws:
-        """The laws with their log likelihood, from their log times of the runs."""
+        """The laws with their log likelihood, from their log times at the points."""
         log_likelihood = np.concatenate([self.from_log_times(part) for part in times])
         return ScoredLaws(laws, log_likelihood, np.empty(0))
 
-    def temper(
-        self, scored: ScoredLaws, power: float, goal: float, stream: ProposalStream
-    ) -> ScoredLaws:
-        """Laws given the likelihood to the power `goal`, from laws given it to a lower `power`."""
-        size = stream.count
-        while power < goal:
-            step = tempering_step(scored.log_likelihood, goal - power, EFFECTIVE_SHARE * size)
-            power = goal if step == goal - power else power + step
-            weights = normalised_weights(step * scored.log_likelihood)
-            scored = scored.take(systematic_resample(weights, size, stream.offset()))
-            for _ in range(MOVES_AT_GOAL if power == goal else MOVES):
-                scored = _metropolis_step(scored, self, power, stream.proposals())
-        return scored
+    def temper(self, start: Population, goal: float) -> list[Population]:
+        """The populations from `start` to the likelihood to the power `goal`."""
+        path = [start]
+        while path[-1].power < goal:
+            path.append(self._next(path[-1], goal))
+        return path
+
+    def _next(self, population: Population, goal: float) -> Population:
+        """The next population on the way to the power `goal`."""
+        scored, power, stream = population.scored, population.power, population.stream.copy()
+        step = tempering_step(scored.log_likelihood, goal - power, EFFECTIVE_SHARE * stream.count)
+        power = goal if step == goal - power else power + step
+        few_last = len(self.observations) >= MANY_RUNS or self.observations.draw_share < 1.0
+        moves = LAST_MOVES if power == 1.0 and few_last else MOVES_AT_GOAL
+        moves = moves if power == goal else MOVES
+        return self._moved(scored, step * scored.log_likelihood, power, stream, moves)
+
+    def _moved(
+        self,
+        scored: ScoredLaws,
+        log_weights: FloatArray,
+        power: float,
+        stream: ProposalStream,
+        moves: int,
+    ) -> Population:
+        """The laws drawn by their weights, and moved given the likelihood to a power."""
+        weights = normalised_weights(log_weights)
+        scored = scored.take(systematic_resample(weights, stream.count, stream.offset()))
+        for _ in range(moves):
+            scored = _metropolis_step(scored, self, power, stream.proposals())
+        return Population(scored, power, stream)
+
+    def continued(self, path: Sequence[Population]) -> list[Population]:
+        """A path by likelihoods with other run weights, up to the last population that, reweighted
+        for this one, leaves as large an effective sample as a step does; then that one reweighted
+        and moved. Empty where none but the prior's does.
+
+        What lies before tells nothing of the change: it is not made again.
+        """
+        for index in range(len(path) - 1, 0, -1):
+            scored, power = path[index].scored, path[index].power
+            log_likelihood = self.log_likelihood(scored.laws)
+            log_weights = power * (log_likelihood - scored.log_likelihood)
+            weights = normalised_weights(log_weights)
+            if 1.0 / (weights @ weights) >= EFFECTIVE_SHARE * len(weights):
+                scored = replace(scored, log_likelihood=log_likelihood)
+                moves = MOVES_AT_GOAL if index == len(path) - 1 else MOVES
+                stream = path[index].stream.copy()
+                moved = self._moved(scored, log_weights, power, stream, moves)
+                return [*path[: index + 1], moved]
+        return []
 
     def log_likelihood(self, laws: Laws) -> FloatArray:
         """(d,) log likelihood of the laws."""
         return self.from_log_times(laws.log_times_from(self.features))
 
     def from_log_times(self, times: FloatArray) -> FloatArray:
-        """(d,) log likelihood of laws from the log times (r, d) that they predict for the runs."""
-        residuals = self.observations.log_seconds[:, None] - times
-        return log_likelihood(self.observations.misfit(residuals), self.observations.runs)
+        """(d,) log likelihood of laws from the log times (p, d) that they predict at the points."""
+        misfit = self.observations.at_distinct_points.misfit(times)
+        return log_likelihood(misfit, self.observations.runs)
 
 
 def tempering_step(log_likelihood: FloatArray, longest: float, effective: float) -> float:
