@@ -35,13 +35,13 @@ class Lazy(Sequence[T], Generic[T]):
         return len(self._keys)
 
     @overload
-    def __getitem__(self, place: int) -> T: ...
+    def __getitem__(self, index: int) -> T: ...
     @overload
-    def __getitem__(self, place: slice) -> tuple[T, ...]: ...
-    def __getitem__(self, place: int | slice) -> T | tuple[T, ...]:
-        if isinstance(place, slice):
-            return tuple(self._item(key) for key in self._keys[place])
-        return self._item(self._keys[place])
+    def __getitem__(self, index: slice) -> tuple[T, ...]: ...
+    def __getitem__(self, index: int | slice) -> T | tuple[T, ...]:
+        if isinstance(index, slice):
+            return tuple(self._item(key) for key in self._keys[index])
+        return self._item(self._keys[index])
 
     def _item(self, key: int) -> T:
         if key not in self._made:
@@ -53,15 +53,15 @@ class LruCache(Generic[T]):
     """A thread-safe least-recently-used cache. A copy or pickle of it is empty.
 
     Args:
-        most: the capacity.
+        capacity: the number of values that it keeps.
     """
 
-    def __init__(self, most: int) -> None:
-        self._most, self._lock = most, Lock()
+    def __init__(self, capacity: int) -> None:
+        self._capacity, self._lock = capacity, Lock()
         self._kept: OrderedDict[Hashable, T] = OrderedDict()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self._most,)
+        return type(self), (self._capacity,)
 
     def get(self, key: Hashable, make: Callable[[], T]) -> T:
         """The cached value, else the one that `make` computes: two threads that ask at once may
@@ -73,6 +73,6 @@ class LruCache(Generic[T]):
         value = make()
         with self._lock:
             self._kept[key] = value
-            while len(self._kept) > self._most:
+            while len(self._kept) > self._capacity:
                 self._kept.popitem(last=False)
         return value

@@ -22,7 +22,7 @@ from engine.runs.executor_resources import scaled_resources
 
 def handover_of(
     choice: Choice,
-    found: Recommendation,
+    recommendation: Recommendation,
     profile: Profile,
     catalog: Catalog | None,
     workload: Workload | None,
@@ -49,7 +49,7 @@ def handover_of(
         statement=(
             *statement(
                 choice,
-                found,
+                recommendation,
                 workload or profile.reference_workload,
                 profile.input_unit,
                 catalog,
@@ -58,14 +58,16 @@ def handover_of(
             *lines,
         ),
         notices=tuple(
-            notice for notice in notices_of(choice, found) if notice.code != FEWER_TASK_CPUS
+            notice
+            for notice in notices_of(choice, recommendation)
+            if notice.code != FEWER_TASK_CPUS
         ),  # what is set has room for a task, and the statement says so
         settings=settings,
         spot=bool(choice.spot) if choice.composition else spot,
         part_spot=choice.spot,
-        report=found,
+        report=recommendation,
         choice=choice,
-        dynamic_allocation=found.dynamic_allocation,
+        dynamic_allocation=recommendation.dynamic_allocation,
         owned=choice.cost.owned if choice.cost else {},
         spark_version=profile.largest_run.spark_version if profile.largest_run else None,
     )

@@ -41,7 +41,7 @@ from engine.models.base import FittedModel
 from engine.notices import Notice
 from engine.sensitivity_analysis import SensitivityAnalysis
 
-MOST_TYPES = 3
+MAX_TYPES = 3
 """The most types in one cluster: a search over more takes too long to wait for."""
 
 _REFINEMENTS = 16
@@ -90,8 +90,8 @@ def recommend(
             is known and nothing is owned; and whatever the model raises.
         UnknownName: for an instance name or glob that matches nothing.
     """
-    if mix not in range(1, MOST_TYPES + 1):
-        raise BadInput(f"mix must lie between 1 and {MOST_TYPES}, not {mix!r}", where="--mix")
+    if mix not in range(1, MAX_TYPES + 1):
+        raise BadInput(f"mix must lie between 1 and {MAX_TYPES}, not {mix!r}", where="--mix")
     require_catalog(catalog)
     require_kind(fitted, FittedModel, "a fitted model", remedy="fit one with engine.fit(profile)")
     require_kind(limits, Limits, "engine.Limits", remedy="leave it out for none")
@@ -390,5 +390,5 @@ class _ChainedRejections(Lazy[Rejected]):
     def __init__(self, made: Lazy[Rejected], known: Sequence[Rejected]) -> None:
         super().__init__(
             range(len(made) + len(known)),
-            lambda place: made[place] if place < len(made) else known[place - len(made)],
+            lambda index: made[index] if index < len(made) else known[index - len(made)],
         )

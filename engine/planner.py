@@ -110,13 +110,15 @@ class Plan:
             BadInput: when the goal asks for more nodes than the plan holds.
         """
         billing = billing or self.request.catalog.billing
-        found = select(self.surface, goal, billing, today=today)
-        return self._report(found, goal, billing)
+        recommendation = select(self.surface, goal, billing, today=today)
+        return self._report(recommendation, goal, billing)
 
     def settled(self, goal: Goal, billing: Billing) -> PlanReport:
         """As `report`, with the points that decide evaluated exactly."""
-        found = select_exact(self.surface, goal, billing)
-        return self._report(with_on_demand_notice(found, self.surface, billing), goal, billing)
+        recommendation = select_exact(self.surface, goal, billing)
+        return self._report(
+            with_on_demand_notice(recommendation, self.surface, billing), goal, billing
+        )
 
     def mixed(
         self, report: PlanReport, *, most_types: int, today: date | None = None
@@ -124,15 +126,15 @@ class Plan:
         """As `settled`, with the best cluster of up to `most_types` types if it beats every cluster
         of one type. The curve is then that of the type with the most nodes. Takes up to seconds.
         """
-        found = recommend_for_goal(
+        recommendation = recommend_for_goal(
             self.surface, report.goal, report.billing, mix=most_types, today=today
         )
-        return self._report(found, report.goal, report.billing)
+        return self._report(recommendation, report.goal, report.billing)
 
-    def _report(self, found: Recommendation, goal: Goal, billing: Billing) -> PlanReport:
-        shown = found.recommended or found.nearest
+    def _report(self, recommendation: Recommendation, goal: Goal, billing: Billing) -> PlanReport:
+        shown = recommendation.recommended or recommendation.nearest
         curve = self.curve(next(iter(shown.composition)), goal, billing) if shown else None
-        return PlanReport(goal, billing, found, curve)
+        return PlanReport(goal, billing, recommendation, curve)
 
     def limited(self, limits: Limits) -> Plan:
         """The same candidates under other limits, without asking the model again.
@@ -160,11 +162,11 @@ class Plan:
         low, high = forecast.interval(goal.confidence)
         costs = surface.costs(billing)[row, : goal.max_nodes]
         cost = np.where(np.isfinite(costs), costs, np.nan)
-        log_bound = surface.log_bounds(goal.confidence)[row, : goal.max_nodes]
+        log_least_deadline = surface.log_least_deadlines(goal.confidence)[row, : goal.max_nodes]
         feasible = np.isfinite(cost)
         p_deadline = np.full(len(points), np.nan)
         if goal.deadline_seconds is not None:
-            feasible = feasible & (log_bound <= np.log(goal.deadline_seconds))
+            feasible = feasible & (log_least_deadline <= np.log(goal.deadline_seconds))
             p_deadline = forecast.p_within(goal.deadline_seconds)
         if goal.budget_usd is not None:
             feasible = feasible & (cost <= goal.most_usd)
@@ -177,18 +179,18 @@ class Plan:
     def explain(self, choice: Choice, *, confidence: float = 0.9) -> Prediction:
         """The prediction behind a choice, with phases, stages, bottleneck and warnings; for a mix,
         that of `alike`."""
-        found = self.fitted.predict(
+        prediction = self.fitted.predict(
             cluster=self.cluster(choice), workload=self.surface.workload, confidence=confidence
         )
         if choice.instance is None:  # which nodes its service starts is said of the mix itself
-            warnings = (notice for notice in found.warnings if notice.code != NOT_STARTED)
-            return replace(found, warnings=tuple(warnings))
-        longer = choice.seconds - found.seconds
-        if not choice.spot or found.phases is None or longer <= 0.0:
-            return found
+            warnings = (notice for notice in prediction.warnings if notice.code != NOT_STARTED)
+            return replace(prediction, warnings=tuple(warnings))
+        longer = choice.seconds - prediction.seconds
+        if not choice.spot or prediction.phases is None or longer <= 0.0:
+            return prediction
         if not self.surface.interruption_rates[self.surface.rows[choice.instance]]:
-            return found  # never interrupted, or not known how often: the rest is rounding
-        return replace(found, phases=with_interruptions(found.phases, longer))
+            return prediction  # never interrupted, or not known how often: the rest is rounding
+        return replace(prediction, phases=with_interruptions(prediction.phases, longer))
 
     def promised(self, choice: Choice, *, confidence: float) -> float:
         """The shortest deadline in seconds that a choice of one type meets with probability
@@ -204,7 +206,7 @@ class Plan:
             forecast = placed.forecast(surface.workload)
             seconds = float(forecast.quantile_or_median(confidence)[0])
         else:
-            seconds = float(np.exp(surface.log_bounds(confidence).flat[point]))
+            seconds = float(np.exp(surface.log_least_deadlines(confidence).flat[point]))
         return reachable_seconds(seconds)
 
     def alike(self, choice: Choice) -> dict[str, int]:
@@ -224,16 +226,25 @@ class Plan:
         return self.surface.cluster(self.surface.index(instance, nodes))
 
     def export(
-        self, found: Recommendation, *, to: str, choice: Choice | None = None, spot: bool = False
+        self,
+        recommendation: Recommendation,
+        *,
+        to: str,
+        choice: Choice | None = None,
+        spot: bool = False,
     ) -> str:
         """A choice, by default the recommended one, as text to paste. A runner-up carries the
         warnings that it would have if it were recommended."""
-        if choice is not None and choice is not found.recommended and choice.instance is not None:
+        if (
+            choice is not None
+            and choice is not recommendation.recommended
+            and choice.instance is not None
+        ):
             rules = replace(self.request.catalog.billing, spot=spot)
             surface, rented = self.surface.for_purchase_option(rules)
-            choice = ChoiceBuilder(surface, found.goal, rented).with_model_warnings(choice)
+            choice = ChoiceBuilder(surface, recommendation.goal, rented).with_model_warnings(choice)
         return export(
-            found, to=to, choice=choice, profile=self.request.profile,
+            recommendation, to=to, choice=choice, profile=self.request.profile,
             catalog=self.request.catalog, workload=self.surface.workload, spot=spot,
         )  # fmt: skip
 
@@ -271,7 +282,7 @@ def plan(request: PlanRequest, goal: Goal, *, billing: Billing | None = None) ->
 
 
 def export(
-    found: Recommendation,
+    recommendation: Recommendation,
     *,
     to: str,
     profile: Profile,
@@ -290,10 +301,10 @@ def export(
         BadInput: when nothing is recommended, or the target cannot express the choice.
         UnknownName: for an unknown target.
     """
-    chosen = choice or found.recommended
+    chosen = choice or recommendation.recommended
     if chosen is None:
         raise BadInput("there is no recommendation to export", remedy="loosen the goal")
-    handover = handover_of(chosen, found, profile, catalog, workload, spot=spot)
+    handover = handover_of(chosen, recommendation, profile, catalog, workload, spot=spot)
     return exports.render(handover, to=to)
 
 

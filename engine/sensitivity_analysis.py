@@ -240,7 +240,7 @@ class SensitivityAnalysis:
     def _looser_limits(self) -> Iterator[float]:
         """Deadlines (budgets) beyond the present one at which a better cluster becomes feasible."""
         m = self.goal.max_nodes
-        promised = np.exp(self.surface.log_bounds(self.goal.confidence)[:, :m]).ravel()
+        promised = np.exp(self.surface.log_least_deadlines(self.goal.confidence)[:, :m]).ravel()
         costs, seconds = self.surface.costs(self.billing)[:, :m], self.surface.seconds[:, :m]
         if self.goal.by_time:
             limits, values, now = costs.ravel(), seconds.ravel(), self.goal.most_usd

@@ -5,7 +5,17 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from tui.state import AxisName, ChartKind, Job, Limits, Order, PlanState, Terms, TrainingPlan, View
+from tui.state import (
+    AxisName,
+    ChartKind,
+    JobInputs,
+    Limits,
+    Order,
+    PlanState,
+    Terms,
+    TrainingPlan,
+    View,
+)
 
 
 class OpenSources(NamedTuple):
@@ -77,7 +87,7 @@ class SetScale(NamedTuple):
 class SetJob(NamedTuple):
     """Set iterations or parameters of the job."""
 
-    job: Job
+    job: JobInputs
 
 
 class SetMaxNodes(NamedTuple):

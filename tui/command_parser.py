@@ -14,11 +14,11 @@ from tui.typed_commands import (
     TYPED_COMMANDS,
     Command,
     CommandContext,
-    Outcome,
+    CommandEffect,
 )
 
 
-def outcome_of(line: str, names: CommandContext) -> Outcome:
+def outcome_of(line: str, names: CommandContext) -> CommandEffect:
     """The outcome of a typed line; a command without its argument opens the choice, if there is
     one.
 

@@ -295,7 +295,7 @@ def filter_list(app: PlannerApp, name: str) -> None:
 
     def option(index: int) -> Option:
         texts = [text_of(cell) for cell in table.rows[index]]
-        other_texts = [text for place, text in enumerate(texts) if text and place != name_column]
+        other_texts = [text for index, text in enumerate(texts) if text and index != name_column]
         return Option(
             texts[name_column], texts[name_column] or "  ".join(other_texts), "  ".join(other_texts)
         )

@@ -89,7 +89,7 @@ class Limits(NamedTuple):
 NO_LIMITS = Limits()
 
 
-class Job(NamedTuple):
+class JobInputs(NamedTuple):
     """Iterations and parameters of the job; what is None or absent is taken from the largest
     run."""
 
@@ -97,7 +97,7 @@ class Job(NamedTuple):
     parameters: tuple[tuple[str, float], ...] = ()
 
 
-MEASURED_JOB = Job()
+MEASURED_JOB = JobInputs()
 """The iterations and parameters of the largest run."""
 
 
@@ -168,7 +168,7 @@ class PlanState:
     deadline_chosen: bool = False
     budget_usd: float | None = None
     scale: float = 1.0
-    job: Job = MEASURED_JOB
+    job: JobInputs = MEASURED_JOB
     max_nodes: int = 64
     confidence: float = 0.9
     spot: bool = False

@@ -22,7 +22,7 @@ from tui.state import (
     MEASURED_JOB,
     NO_LIMITS,
     TRAINING_PLANS,
-    Job,
+    JobInputs,
     Limits,
     Terms,
 )
@@ -51,11 +51,11 @@ class CommandContext:
     ranges: Ranges = field(default_factory=Ranges)
     limits: Limits = NO_LIMITS
     terms: Terms = CATALOG_TERMS
-    job: Job = MEASURED_JOB
+    job: JobInputs = MEASURED_JOB
     parameters: tuple[str, ...] | None = None
 
 
-Outcome = Action | str
+CommandEffect = Action | str
 """An action on the state, or an action of the app in Textual's syntax ("view('stages')")."""
 
 
@@ -71,7 +71,7 @@ class Command:
     name: str
     takes: str
     what: str
-    act: Callable[[str, CommandContext], Outcome]
+    act: Callable[[str, CommandContext], CommandEffect]
     values: Callable[[CommandContext], Sequence[str]] = lambda names: ()
 
 
@@ -99,17 +99,17 @@ def _catalog(typed: str, names: CommandContext) -> Action:
     return changes.SetCatalog(typed)
 
 
-def _limit(word: str) -> Callable[[str, CommandContext], Outcome]:
+def _limit(word: str) -> Callable[[str, CommandContext], CommandEffect]:
     return lambda typed, names: changes.SetLimits(limit_text.with_clause(names.limits, word, typed))
 
 
-def _limits(typed: str, names: CommandContext) -> Outcome:
+def _limits(typed: str, names: CommandContext) -> CommandEffect:
     if not typed:
         return "limits"
     return changes.SetLimits(NO_LIMITS if typed in OFF else limit_text.parse_limits(typed))
 
 
-def _term(word: str) -> Callable[[str, CommandContext], Outcome]:
+def _term(word: str) -> Callable[[str, CommandContext], CommandEffect]:
     return lambda typed, names: changes.SetTerms(term_text.with_term(names.terms, word, typed))
 
 
@@ -135,7 +135,7 @@ def _mix(typed: str, names: CommandContext) -> Action:
     return changes.SetMix(int(typed))
 
 
-def _spot(typed: str, names: CommandContext) -> Outcome:
+def _spot(typed: str, names: CommandContext) -> CommandEffect:
     if not typed:
         return "spot"
     return changes.SetSpot(_one_of(_SWITCH, "state of spot prices", typed) == "on")
@@ -159,14 +159,14 @@ def _plan(typed: str, names: CommandContext) -> Action:
     return changes.SetTrainingPlan(next(plan for plan in TRAINING_PLANS if plan == typed))
 
 
-def _view(typed: str, names: CommandContext) -> Outcome:
+def _view(typed: str, names: CommandContext) -> CommandEffect:
     matches = [view for view in pages.NAMES if view.startswith(typed)]
     if len(matches) != 1:
         raise engine.UnknownName("view", typed, pages.NAMES)
     return f"view({matches[0]!r})"
 
 
-def _chart(typed: str, names: CommandContext) -> Outcome:
+def _chart(typed: str, names: CommandContext) -> CommandEffect:
     if typed.lower().endswith(_CHART_FILES):
         return f"save_chart({typed!r})"
     if typed not in _CHARTS:
@@ -176,7 +176,7 @@ def _chart(typed: str, names: CommandContext) -> Outcome:
     return changes.ShowChart("cost" if typed == "cost" else "time")
 
 
-def _zoom(typed: str, names: CommandContext) -> Outcome:
+def _zoom(typed: str, names: CommandContext) -> CommandEffect:
     """ "4:32" nodes, "10m:1h" of time, "$1:$4" of cost; "in", "out", "all"."""
     if typed in _ZOOMS:
         return f"zoom({typed!r})"
@@ -200,7 +200,7 @@ def _axis_and_range(low: str, high: str) -> tuple[str, tuple[float, float]]:
     return "time", (engine.parse_seconds(low), engine.parse_seconds(high))
 
 
-def _axis(typed: str, names: CommandContext) -> Outcome:
+def _axis(typed: str, names: CommandContext) -> CommandEffect:
     axis, _, kind = typed.partition(" ")
     if axis not in ("x", "y") or kind.strip() not in ("", "log", "linear"):
         raise engine.BadInput(
@@ -209,7 +209,7 @@ def _axis(typed: str, names: CommandContext) -> Outcome:
     return f"log({axis!r}, {kind.strip()!r})"
 
 
-def _draw(typed: str, names: CommandContext) -> Outcome:
+def _draw(typed: str, names: CommandContext) -> CommandEffect:
     if typed in OFF:
         return "draw_types('')"
     wanted = typed.replace(",", " ").split()
@@ -227,11 +227,11 @@ def _theme(typed: str, names: CommandContext) -> str:
     return f"set_theme({typed!r})"
 
 
-def _app_action(action: str) -> Callable[[str, CommandContext], Outcome]:
+def _app_action(action: str) -> Callable[[str, CommandContext], CommandEffect]:
     return lambda typed, names: action
 
 
-def _action_on(action: str) -> Callable[[str, CommandContext], Outcome]:
+def _action_on(action: str) -> Callable[[str, CommandContext], CommandEffect]:
     return lambda typed, names: f"{action}({typed!r})"
 
 

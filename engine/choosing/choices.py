@@ -263,7 +263,7 @@ class ChoiceBuilder:
 
     def compromise(self, flat: int) -> Compromise:
         """The compromise at a point: the deadline and the budget that it keeps."""
-        bound = float(np.exp(self.surface.log_bounds(self.goal.confidence).flat[flat]))
+        bound = float(np.exp(self.surface.log_least_deadlines(self.goal.confidence).flat[flat]))
         cost = float(self.surface.costs(self.billing).flat[flat])
         deadline = max(bound * ENOUGH, self.goal.deadline_seconds or 0.0)
         budget = max(cost, self.goal.budget_usd or 0.0)
@@ -273,7 +273,7 @@ class ChoiceBuilder:
     def _late_seconds(self, flat: int) -> float | None:
         """Seconds by which the deadline is missed (at the goal's confidence), None when met."""
         deadline = self.goal.deadline_seconds
-        bound = float(self.surface.log_bounds(self.goal.confidence).flat[flat])
+        bound = float(self.surface.log_least_deadlines(self.goal.confidence).flat[flat])
         if deadline is None or bound <= np.log(deadline):
             return None
         return max(float(np.exp(bound)) - deadline, 0.0)

@@ -27,8 +27,8 @@ class GoalView:
 
     Args:
         rows: (k',) rows of the surface, in the order of names.
-        seconds, costs, resource, log_bounds: (k', m'); inf where unknown; `resource` are
-            vcore-seconds, the times where the goal does not ask for them.
+        seconds, costs, resource_time, log_least_deadlines: (k', m'); inf where unknown;
+            `resource_time` are vcore-seconds, the times where the goal does not ask for them.
     """
 
     surface: Surface
@@ -37,8 +37,8 @@ class GoalView:
     rows: IntArray
     seconds: FloatArray
     costs: FloatArray
-    resource: FloatArray
-    log_bounds: FloatArray
+    resource_time: FloatArray
+    log_least_deadlines: FloatArray
 
     @classmethod
     def of(cls, surface: Surface, goal: Goal, billing: Billing, candidates: Candidates) -> GoalView:
@@ -61,7 +61,7 @@ class GoalView:
             part(surface.seconds),
             part(surface.costs(billing)),
             part(surface.vcore_seconds if goal.by_resource else surface.seconds),
-            part(surface.log_bounds(goal.confidence)),
+            part(surface.log_least_deadlines(goal.confidence)),
         )
 
     def _feasible_values(self, rows: slice | IntArray, values: FloatArray) -> FloatArray:
@@ -70,7 +70,7 @@ class GoalView:
         if self.goal.budget_usd is not None or self.goal.minimises != "cost":
             satisfies = self.costs[rows] <= min(self.goal.most_usd, sys.float_info.max)
         if self.goal.deadline_seconds is not None:
-            in_time = self.log_bounds[rows] <= np.log(self.goal.deadline_seconds)
+            in_time = self.log_least_deadlines[rows] <= np.log(self.goal.deadline_seconds)
             satisfies = in_time if satisfies is None else satisfies & in_time
         return values[rows] if satisfies is None else np.where(satisfies, values[rows], np.inf)
 
@@ -79,7 +79,7 @@ class GoalView:
         """(k', m') the objective to minimise, and the tie breaker."""
         if self.goal.minimises == "cost":
             return self.costs, self.seconds
-        return self.seconds if self.goal.by_time else self.resource, self.costs
+        return self.seconds if self.goal.by_time else self.resource_time, self.costs
 
     def ranked_and_nearest_misses(self) -> tuple[IntArray, IntArray]:
         """Rows of the view that satisfy the goal, best first, and the surface points at which the
@@ -130,7 +130,9 @@ class GoalView:
             1.0 + SURFACE_TOLERANCE
         )
         if self.goal.deadline_seconds is not None:
-            near &= self.log_bounds <= math.log(self.goal.deadline_seconds) + SURFACE_TOLERANCE
+            near &= (
+                self.log_least_deadlines <= math.log(self.goal.deadline_seconds) + SURFACE_TOLERANCE
+            )
         promising = np.where(near, values, np.inf)
         for point in self.surface.exact:
             row, column = divmod(point, self.surface.max_nodes)
@@ -150,9 +152,9 @@ class GoalView:
         deadline, budget = self.goal.deadline_seconds, self.goal.budget_usd
         if deadline is None or budget is None:
             return []
-        bounds = np.where(np.isfinite(self.costs), self.log_bounds, np.inf)
-        costs = np.where(np.isfinite(self.log_bounds), self.costs, np.inf)
-        soonest, cheapest = float(bounds.min()), float(costs.min())
+        log_deadlines = np.where(np.isfinite(self.costs), self.log_least_deadlines, np.inf)
+        costs = np.where(np.isfinite(self.log_least_deadlines), self.costs, np.inf)
+        soonest, cheapest = float(log_deadlines.min()), float(costs.min())
         if not math.isfinite(soonest):
             return []
         latest, most = math.log(deadline), self.goal.most_usd
@@ -160,8 +162,8 @@ class GoalView:
             latest = math.log(reachable_seconds(math.exp(soonest)))
         if cheapest > most:
             most = reachable_usd(cheapest)
-        in_time = np.where(bounds <= latest, costs, np.inf)
-        within = np.where(costs <= most, bounds, np.inf)
+        in_time = np.where(log_deadlines <= latest, costs, np.inf)
+        within = np.where(costs <= most, log_deadlines, np.inf)
         best = np.asarray([in_time.argmin(), within.argmin()], dtype=np.int64)
         rows, columns = np.divmod(best, self.costs.shape[1])
         return list(dict.fromkeys(int(point) for point in self._flat_indices(rows, columns)))
@@ -183,7 +185,7 @@ class GoalView:
         deadline, budget = self.goal.deadline_seconds, self.goal.budget_usd
         if deadline is None:
             return self.costs[rows]
-        log_lateness = self.log_bounds[rows] - math.log(deadline)
+        log_lateness = self.log_least_deadlines[rows] - math.log(deadline)
         if budget is None:
             return self._priced_first(log_lateness, self.costs[rows])
         with np.errstate(divide="ignore"):  # owned nodes cost nothing

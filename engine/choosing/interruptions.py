@@ -99,7 +99,7 @@ def monthly_share(text: str | None) -> tuple[float, float | None] | None:
     return (low, high) if 0.0 <= low < highest <= 1.0 and highest - low < 1.0 else None
 
 
-def hourly_rate(share: float) -> float:
+def interruptions_per_hour(share: float) -> float:
     """Interruptions per node and hour where `share` of the nodes are interrupted in a month."""
     return -math.log1p(-share) / HOURS_PER_MONTH
 
@@ -143,10 +143,10 @@ def interruption_delay(
     with_range = [one for one in members if monthly_share(one.offer.interruption) is not None]
     for offer, nodes, share in with_range:
         least_share, largest_share = monthly_share(offer.interruption) or (0.0, None)
-        fewest += hourly_rate(least_share) * nodes * hours
+        fewest += interruptions_per_hour(least_share) * nodes * hours
         open_ended |= largest_share is None or largest_share >= 1.0
         if not open_ended and largest_share is not None:
-            most += hourly_rate(largest_share) * nodes * hours
+            most += interruptions_per_hour(largest_share) * nodes * hours
         count = interruption_rate(offer) * nodes * hours
         expected += count
         shares, squares = shares + count * share, squares + count * share**2
@@ -168,8 +168,12 @@ def interruption_rate(offer: Offer) -> float:
     share = monthly_share(offer.interruption)
     if share is None:
         return 0.0
-    low = hourly_rate(share[0])
-    return low if share[1] is None or share[1] >= 1.0 else (low + hourly_rate(share[1])) / 2.0
+    low = interruptions_per_hour(share[0])
+    return (
+        low
+        if share[1] is None or share[1] >= 1.0
+        else (low + interruptions_per_hour(share[1])) / 2.0
+    )
 
 
 def with_interruption_delays(

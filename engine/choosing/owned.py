@@ -152,7 +152,7 @@ class _OwnedProblem:
 
         def cost(count: int) -> float:
             if count not in costs:
-                costs[count] = self.evaluated([count]).costs[0]
+                costs[count] = self.evaluated([count]).penalised_objective[0]
             return costs[count]
 
         rounds = range_search(cost, domain=max_executors, epsilon=epsilon)
@@ -195,7 +195,7 @@ class _ExecutorCounts:
     forecast: Forecast
 
     @cached_property
-    def resource(self) -> FloatArray:
+    def resource_time(self) -> FloatArray:
         """(n,) resource time, of vcores alone where memory is unknown; inf without a prediction
         and where Spark ends the job."""
         memory = np.nan_to_num(self.batch.executors * self.batch.executor_memory_gib)
@@ -211,27 +211,27 @@ class _ExecutorCounts:
         return np.where(usable, resource, np.inf)
 
     @property
-    def costs(self) -> FloatArray:
+    def penalised_objective(self) -> FloatArray:
         """(n,) what the objective minimises, with a penalty for missing the deadline that grows
         with lateness."""
         by_time = self.problem.objective != "resource-time"
-        usable_seconds = np.where(np.isfinite(self.resource), self.forecast.seconds, np.inf)
-        costs = usable_seconds if by_time else self.resource
+        usable_seconds = np.where(np.isfinite(self.resource_time), self.forecast.seconds, np.inf)
+        minimised = usable_seconds if by_time else self.resource_time
         deadline = self.problem.goal.deadline_seconds
-        return (
-            costs
-            if deadline is None
-            else np.where(self.bounds <= deadline, costs, LATENESS_PENALTY * self.bounds)
-        )
+        if deadline is None:
+            return minimised
+        late = LATENESS_PENALTY * self.least_deadlines
+        return np.where(self.least_deadlines <= deadline, minimised, late)
 
     @cached_property
-    def bounds(self) -> FloatArray:
-        """(n,) the shortest deadline that is met, as `Surface.log_bounds`; inf as `resource`."""
+    def least_deadlines(self) -> FloatArray:
+        """(n,) the shortest deadline that is met, as `Surface.log_least_deadlines`; inf where
+        `resource_time` is."""
         quantile = self.forecast.quantile(self.problem.goal.confidence)
         alone = np.nextafter(self.forecast.seconds, np.inf)
-        bounds = np.where(np.isnan(quantile), alone, quantile)
-        usable = np.isfinite(bounds) & np.isfinite(self.resource)
-        return np.where(usable, bounds, np.inf)
+        deadlines = np.where(np.isnan(quantile), alone, quantile)
+        usable = np.isfinite(deadlines) & np.isfinite(self.resource_time)
+        return np.where(usable, deadlines, np.inf)
 
     def refined(self) -> _ExecutorCounts:
         """The same with the best number of executors and its neighbours evaluated exactly, until
@@ -239,7 +239,7 @@ class _ExecutorCounts:
         counts, exact = self, set[int]()
         for _ in range(_REFINEMENTS):
             ranked = counts._meeting_deadline()
-            best = int(ranked[0]) if len(ranked) else int(counts.bounds.argmin())
+            best = int(ranked[0]) if len(ranked) else int(counts.least_deadlines.argmin())
             neighbours = {
                 index for index in (best - 1, best, best + 1) if 0 <= index < len(self.batch)
             }
@@ -257,9 +257,9 @@ class _ExecutorCounts:
 
     def _meeting_deadline(self) -> IntArray:
         """Indices that meet the deadline, best first."""
-        met = np.isfinite(self.resource)
+        met = np.isfinite(self.resource_time)
         if self.problem.goal.deadline_seconds is not None:
-            met &= self.bounds <= self.problem.goal.deadline_seconds
+            met &= self.least_deadlines <= self.problem.goal.deadline_seconds
         return self._ranked(np.flatnonzero(met))
 
     def recommendation(self) -> Recommendation:
@@ -268,8 +268,8 @@ class _ExecutorCounts:
         recommended = nearest = None
         if len(ranked):
             recommended = self._with_reason(int(ranked[0]))
-        elif np.isfinite(self.bounds).any():
-            nearest = self._with_warnings(int(self.bounds.argmin()))
+        elif np.isfinite(self.least_deadlines).any():
+            nearest = self._with_warnings(int(self.least_deadlines.argmin()))
         shown = recommended or nearest
         notices = [
             *self.problem.fitted.profile.notices,
@@ -294,7 +294,7 @@ class _ExecutorCounts:
 
     def _ranked(self, indices: IntArray) -> IntArray:
         seconds = significant(self.forecast.seconds[indices])
-        resource = significant(self.resource[indices])
+        resource = significant(self.resource_time[indices])
         by_time = self.problem.objective != "resource-time"
         keys = (indices, resource, seconds) if by_time else (indices, seconds, resource)
         return np.asarray(indices[np.lexsort(keys)])
@@ -303,9 +303,9 @@ class _ExecutorCounts:
         """Indices of the Pareto front of time and resource time, fastest first."""
         indices: list[int] = []
         least_resource = np.inf
-        for index in np.lexsort((self.resource, self.forecast.seconds)):
-            if self.resource[index] < least_resource:
-                least_resource = self.resource[index]
+        for index in np.lexsort((self.resource_time, self.forecast.seconds)):
+            if self.resource_time[index] < least_resource:
+                least_resource = self.resource_time[index]
                 indices.append(int(index))
         return indices
 
@@ -332,7 +332,7 @@ class _ExecutorCounts:
             layout=Layout(1, cores, memory, self._beside(cores, memory)),
             executors=executors,
             vcore_seconds=executors * cores * seconds,
-            resource_time=None if memory is None else float(self.resource[index]),
+            resource_time=None if memory is None else float(self.resource_time[index]),
             throughput_bytes_per_second=(
                 float(throughput(data_bytes=size, seconds=seconds)) if size and in_bytes else None
             ),
@@ -364,11 +364,11 @@ class _ExecutorCounts:
     def _with_reason(self, index: int) -> Choice:
         choice = self._with_warnings(index)
         deadline = self.problem.goal.deadline_seconds
-        if index == 0 or deadline is None or self.bounds[index - 1] <= deadline:
+        if index == 0 or deadline is None or self.least_deadlines[index - 1] <= deadline:
             return choice
         if self.batch.executors[index - 1] != self.batch.executors[index] - 1:
             return choice
-        if np.isinf(self.bounds[index - 1]):
+        if np.isinf(self.least_deadlines[index - 1]):
             started = self.problem.startable(self.batch.executors[index - 1 : index])[0]
             fewer = "the model has no prediction for one executor fewer"
             if not started:
@@ -376,7 +376,7 @@ class _ExecutorCounts:
             return replace(choice, why=(fewer,))
         p = self._p_deadline(index - 1)
         if p is None:
-            late = float(self.bounds[index - 1]) - deadline
+            late = float(self.least_deadlines[index - 1]) - deadline
             missed = missed_by(late, None, deadline_seconds=deadline)
         else:
             allowed = 1.0 - self.problem.goal.confidence
@@ -391,7 +391,7 @@ class _ExecutorCounts:
         ):
             return (Rejected("", None, "the model has no prediction for it", "no-prediction"),)
         deadline = self.problem.goal.deadline_seconds
-        late = float(self.bounds.min()) - deadline
+        late = float(self.least_deadlines.min()) - deadline
         confidence = None if nearest.low is None else self.problem.goal.confidence
         missed = missed_by(late, confidence, deadline_seconds=deadline)
         reason = f"{missed} with {format_count(nearest.executors, 'executor')}"

@@ -222,24 +222,26 @@ class Surface:
         """(k, m) logarithms of the predicted times."""
         return np.log(self.seconds)
 
-    def log_bounds(self, confidence: float) -> FloatArray:
+    def log_least_deadlines(self, confidence: float) -> FloatArray:
         """(k, m) logarithm of the shortest deadline that each point meets at a confidence.
 
-        One-sided: P(T <= exp(log_bound)) = confidence. Without an interval it is the next number
-        above log T, so that `log_bound <= log(deadline)` means `T < deadline` (OptEx V: T_Est <
+        One-sided: P(T <= exp(least)) = confidence. Without an interval it is the next number
+        above log T, so that `least <= log(deadline)` means `T < deadline` (OptEx V: T_Est <
         SLO, strictly). Working in logarithms, a change of confidence costs no exp.
         """
-        return self._cache.bounds.get(confidence, lambda: self._log_bounds(confidence))
+        return self._cache.least_deadlines.get(
+            confidence, lambda: self._log_least_deadlines(confidence)
+        )
 
-    def _log_bounds(self, confidence: float) -> FloatArray:
+    def _log_least_deadlines(self, confidence: float) -> FloatArray:
         scale = self.interrupted_forecast.scale_at(confidence).reshape(self.shape)
-        student, bounds = self._student_quantiles.quantile(confidence), np.empty(self.shape)
+        student, log_deadlines = self._student_quantiles.quantile(confidence), np.empty(self.shape)
         for rows in row_blocks(*self.shape):
-            np.multiply(scale[rows], student(rows), out=bounds[rows])
-            bounds[rows] += self.log_seconds[rows]
+            np.multiply(scale[rows], student(rows), out=log_deadlines[rows])
+            log_deadlines[rows] += self.log_seconds[rows]
         if self._all_have_intervals:
-            return bounds
-        return np.where(self.has_interval, bounds, np.nextafter(self.log_seconds, np.inf))
+            return log_deadlines
+        return np.where(self.has_interval, log_deadlines, np.nextafter(self.log_seconds, np.inf))
 
     @cached_property
     def _student_quantiles(self) -> StudentGrid:

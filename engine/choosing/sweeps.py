@@ -180,7 +180,7 @@ class SweepCache:
     collection."""
 
     def __init__(self) -> None:
-        self.bounds: LruCache[FloatArray] = LruCache(CACHED_ARRAYS)
+        self.least_deadlines: LruCache[FloatArray] = LruCache(CACHED_ARRAYS)
         self.costs: LruCache[FloatArray] = LruCache(CACHED_ARRAYS)
         self.rates: LruCache[tuple[FloatArray, float]] = LruCache(CACHED_ARRAYS)
         self.skylines: LruCache[IntArray] = LruCache(CACHED_ARRAYS)

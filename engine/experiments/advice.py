@@ -13,7 +13,7 @@ from engine.choosing.recommendation import Goal
 from engine.choosing.surface import Surface
 from engine.cluster import Workload
 from engine.errors import BadInput
-from engine.experiments.belief import RUNS_FOR_PROCESS, Belief
+from engine.experiments.belief import MIN_RUNS_FOR_GAUSSIAN_PROCESS, Belief
 from engine.experiments.candidate_runs import RunAnalysis, analyse_runs
 from engine.experiments.current_choice import CurrentChoice, current_choice
 from engine.experiments.knowledge_gradient import is_opening, variance_reduction
@@ -190,8 +190,8 @@ def _advice(
 
 
 FIRST_RUNS = (
-    f"fewer than {RUNS_FOR_PROCESS} run times: the first runs are those that tell most of all "
-    "compositions for their price"
+    f"fewer than {MIN_RUNS_FOR_GAUSSIAN_PROCESS} run times: "
+    "the first runs are those that tell most of all compositions for their price"
 )
 
 LEAST_PRICE_USD = 0.01

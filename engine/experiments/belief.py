@@ -60,7 +60,7 @@ their common standard deviation."""
 INTERCEPT_SPREAD = 2.0
 """Prior standard deviation of the intercept of log T: uninformative."""
 
-RUNS_FOR_PROCESS = 3
+MIN_RUNS_FOR_GAUSSIAN_PROCESS = 3
 """The least number of run times to which the Gaussian process is fitted."""
 
 EQUAL_WEIGHTS = np.asarray([0.5, 0.5])
@@ -227,12 +227,12 @@ def belief_at(fitted: FittedModel, points: Points) -> Belief:
     noise = run_noise(profile, forecast.rms_scale[n:])
     model_belief = _from_model(forecast, all_points, n, profile, noise)
     same_job = [run for run in profile.runs if _is_same_job(run, points.workloads[0])]
-    if len(same_job) < RUNS_FOR_PROCESS or profile.has_stages:
+    if len(same_job) < MIN_RUNS_FOR_GAUSSIAN_PROCESS or profile.has_stages:
         return model_belief
-    process_belief = _from_runs(points, same_job, profile, noise)
+    gaussian_process_belief = _from_runs(points, same_job, profile, noise)
     if np.isnan(model_belief.mean).any():
-        return process_belief
-    return _moment_matched((process_belief, model_belief), EQUAL_WEIGHTS)
+        return gaussian_process_belief
+    return _moment_matched((gaussian_process_belief, model_belief), EQUAL_WEIGHTS)
 
 
 def _is_same_job(run: Run, wanted: Workload) -> bool:

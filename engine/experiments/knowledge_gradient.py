@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from engine.experiments.belief import RUNS_FOR_PROCESS, Belief, expected_seconds
+from engine.experiments.belief import MIN_RUNS_FOR_GAUSSIAN_PROCESS, Belief, expected_seconds
 from engine.forecast import BoolArray, FloatArray, Forecast, IntArray
 from engine.profile import Profile
 
@@ -197,12 +197,12 @@ class Decision:
         """The index of the recommended composition."""
         return int(self.choices(belief.mean, belief.deviation))
 
-    def take(self, places: IntArray) -> Decision:
+    def take(self, indices: IntArray) -> Decision:
         """The decision among some of the compositions, repeated or reordered."""
         arrays = ("usd_per_second", "fixed_usd", "log_slowdown", "slowdown_log_scale", "dof")
         values = {name: getattr(self, name) for name in arrays}
         return replace(
-            self, **{name: value[places] for name, value in values.items() if value is not None}
+            self, **{name: value[indices] for name, value in values.items() if value is not None}
         )
 
 
@@ -227,8 +227,8 @@ class Gains:
 
 def is_opening(profile: Profile) -> bool:
     """Whether the belief is hardly more than its prior, which the next runs should test: there are
-    fewer than `RUNS_FOR_PROCESS` run times, and no log."""
-    return len(profile.runs) < RUNS_FOR_PROCESS and not profile.has_stages
+    fewer than `MIN_RUNS_FOR_GAUSSIAN_PROCESS` run times, and no log."""
+    return len(profile.runs) < MIN_RUNS_FOR_GAUSSIAN_PROCESS and not profile.has_stages
 
 
 def variance_reduction(belief: Belief, n: int) -> FloatArray:

@@ -106,12 +106,14 @@ def _predictive_scale(rows: FloatArray, target: FloatArray, belief: Belief) -> f
     """
     if rank(rows) < rows.shape[1]:
         return None
-    noise, current_variance = (
+    noise_variance, current_variance = (
         float(belief.noise[0]) ** 2,
         max(float(belief.covariance[0, 0]), LEAST_VARIANCE),
     )
-    fit_variance = noise * float(target @ np.linalg.solve(rows.T @ rows, target)) + MISFIT**2
-    return math.sqrt(noise + 1.0 / (1.0 / current_variance + 1.0 / fit_variance))
+    fit_variance = (
+        noise_variance * float(target @ np.linalg.solve(rows.T @ rows, target)) + MISFIT**2
+    )
+    return math.sqrt(noise_variance + 1.0 / (1.0 / current_variance + 1.0 / fit_variance))
 
 
 LEAST_VARIANCE = 1e-12

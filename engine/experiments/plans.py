@@ -21,7 +21,7 @@ from engine.notices import Notice
 MOST_CANDIDATES = 20_000
 """A larger grid is a mistake, and no better than a coarser one."""
 
-MOST_TYPES = 6
+MAX_TYPES_PER_DESIGN = 6
 
 UNITS = ("usd", "seconds", "smallest runs")
 """What a budget may count; the last is the cost of the smallest sample on one node."""
@@ -196,9 +196,9 @@ def _check_grid(
             where="--fractions",
             remedy="write them like 1%:10% or 0.01,0.05,0.1",
         )
-    if not 1 <= len(instances) <= MOST_TYPES:
+    if not 1 <= len(instances) <= MAX_TYPES_PER_DESIGN:
         raise BadInput(
-            f"a design is for 1 to {MOST_TYPES} instance types, not {len(instances)}",
+            f"a design is for 1 to {MAX_TYPES_PER_DESIGN} instance types, not {len(instances)}",
             remedy="each type needs runs of its own: name fewer",
         )
     if len(nodes) * len(fractions) * len(instances) > MOST_CANDIDATES:

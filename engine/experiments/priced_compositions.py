@@ -114,7 +114,7 @@ def _of_surface(
         lowest_costs = costs * lowest_seconds / seconds
     by_time = goal.minimises == "time"
     as_predicted = Scenario(
-        or_inf(np.exp(surface.log_bounds(goal.confidence))),
+        or_inf(np.exp(surface.log_least_deadlines(goal.confidence))),
         or_inf(costs),
         or_inf(seconds if by_time else costs),
     )

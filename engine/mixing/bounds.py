@@ -47,7 +47,7 @@ from engine.mixing.bound_terms import (
     PartialSums,
     TypeSpreads,
 )
-from engine.mixing.hulls import Corners, FixedPart, corners, hull_chains
+from engine.mixing.hulls import FixedPart, Vertices, hull_chains, vertices_of
 from engine.mixing.market import Market, extreme_quantiles
 from engine.units import SECONDS_PER_HOUR
 
@@ -176,20 +176,20 @@ class Windows:
         low = np.maximum(self.low[parts.window], parts.capacity)
         return low, np.maximum(self.high[parts.window], low)
 
-    def _corners(
+    def _vertices(
         self,
         parts: PartialSums,
         used: FloatArray,
         chain: IntArray,
         other: FloatArray,
         goal_line: GoalLine,
-    ) -> Corners:
+    ) -> Vertices:
         """Vertices of what the windows leave to partial compositions, whose other coordinate is
         `used`."""
         rows = chain[parts.window].T
         fixed = FixedPart(parts.price, parts.capacity, used)
         price, other = self.price[rows], other[rows, parts.window]
-        return corners(fixed, self._ends(parts), price, other, goal_line)
+        return vertices_of(fixed, self._ends(parts), price, other, goal_line)
 
     def _widening(self, parts: PartialSums) -> FloatArray:
         """(n,) the least widening factor of a completion."""
@@ -234,10 +234,10 @@ class Windows:
         if self.goal.deadline_seconds is not None:
             deadline = self.goal.deadline_seconds * (1.0 + TIE) / self._widening(parts)
             most = high * (deadline + startup)
-        found = self._corners(
+        vertices = self._vertices(
             parts, parts.work, self._hulls_by_work, self.work, lambda _, b: b - most
         )
-        return self._least(found, high, found.other, np.ones(len(window)))
+        return self._least(vertices, high, vertices.other, np.ones(len(window)))
 
     def least_cost_in_time(self, parts: PartialSums) -> FloatArray:
         """(n,) lower bound on the cost in USD, from low A (Y / W + start-up)."""
@@ -245,24 +245,24 @@ class Windows:
         most = (self.goal.deadline_seconds or np.inf) * (1.0 + TIE)
         startup = self.market.billing.startup_seconds
         top = np.maximum(self._most_widening[parts.window], parts.widening)
-        found = self._corners(
+        vertices = self._vertices(
             parts, parts.seconds * parts.widening, self._hulls_by_widened_seconds,
             self._widened_seconds, lambda _, y: y - most,
         )  # fmt: skip
-        return self._least(found, np.ones(len(low)), found.other / top + startup, low)
+        return self._least(vertices, np.ones(len(low)), vertices.other / top + startup, low)
 
     def _least(
-        self, found: Corners, per: FloatArray, work: FloatArray, times: FloatArray
+        self, vertices: Vertices, per: FloatArray, work: FloatArray, times: FloatArray
     ) -> FloatArray:
         """(n,) USD: the least of A x work x times over the vertices, or the least hourly price
         times the least billed time where that is more.
 
         Args:
-            work: (c, n) at the corners.
+            work: (c, n) at the vertices.
             per: work / per is a lower bound on the time with start-up at a vertex.
         """
-        hourly = np.maximum(found.price, 0.0)
-        best = _least_feasible(found, hourly * work * times)
+        hourly = np.maximum(vertices.price, 0.0)
+        best = _least_feasible(vertices, hourly * work * times)
         billing = self.market.billing
         # Savings of owned nodes and Lagrange multipliers may leave less than the master's price.
         needs_second_bound = (
@@ -272,10 +272,10 @@ class Windows:
         )
         needs_second_bound |= self.market.share is not None
         if needs_second_bound:
-            shortest = _least_feasible(found, work / per)
+            shortest = _least_feasible(vertices, work / per)
             seconds = np.maximum(shortest - billing.startup_seconds, 0.0)
             hourly = np.maximum(
-                _least_feasible(found, hourly * found.size), self.market.master_rate
+                _least_feasible(vertices, hourly * vertices.capacity), self.market.master_rate
             )
             best = np.maximum(best, hourly * _billed(seconds, self.market))
         return best / SECONDS_PER_HOUR
@@ -294,11 +294,11 @@ class Windows:
         most = self.goal.most_usd * SECONDS_PER_HOUR
         start = self.seconds.min(axis=0)[window] + startup
         end = cutoff + startup
-        found = self._corners(
+        vertices = self._vertices(
             parts, parts.seconds, self._hulls_by_seconds, self.seconds,
             lambda a, y: a * low * (start / most) + (y + startup - start) / end - 1.0 - TIE,
         )  # fmt: skip
-        best = _least_feasible(found, found.other)
+        best = _least_feasible(vertices, vertices.other)
         if self.goal.budget_usd is not None:
             undecided = np.flatnonzero(best < cutoff)
             for _ in range(_MAX_BUDGET_ROUNDS):
@@ -320,11 +320,11 @@ class Windows:
         time is shorter than (n,) `least`."""
         low, _ = self._ends(parts)
         hourly = self.goal.most_usd * SECONDS_PER_HOUR / _billed(least, self.market)
-        found = self._corners(
+        vertices = self._vertices(
             parts, parts.seconds, self._hulls_by_seconds, self.seconds,
             lambda a, _: a * low - hourly * (1.0 + TIE),
         )  # fmt: skip
-        return _least_feasible(found, found.other)
+        return _least_feasible(vertices, vertices.other)
 
     def lower_bound_complete(self, parts: PartialSums) -> FloatArray:
         """(n,) lower bound of complete compositions."""
@@ -346,9 +346,9 @@ _CACHED_OF_PRICES = ("_hulls_by_work", "_hulls_by_widened_seconds", "_hulls_by_s
 """Cached properties of `Windows` that depend on times alone, and on times and prices."""
 
 
-def _least_feasible(found: Corners, values: FloatArray) -> FloatArray:
+def _least_feasible(vertices: Vertices, values: FloatArray) -> FloatArray:
     """(n,) the least of (c, n) values over the feasible vertices."""
-    return np.asarray(np.fmin.reduce(np.where(np.isfinite(found.size), values, np.inf)))
+    return np.asarray(np.fmin.reduce(np.where(np.isfinite(vertices.capacity), values, np.inf)))
 
 
 def _billed(seconds: FloatArray, market: Market) -> FloatArray:

@@ -32,11 +32,11 @@ class Effort:
     """The bounds computed by one search.
 
     Args:
-        most: the limit.
+        limit: the most bounds.
         spent: computed so far, with overheads.
     """
 
-    most: float
+    limit: float
     spent: float = 0.0
 
     def spend(self, bounds: float) -> None:
@@ -45,7 +45,7 @@ class Effort:
 
     @property
     def exhausted(self) -> bool:
-        return self.spent >= self.most
+        return self.spent >= self.limit
 
     def check(self) -> None:
         """Raises OutOfEffort at the limit."""

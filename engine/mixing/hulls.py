@@ -18,18 +18,18 @@ from engine.forecast import FloatArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)
-class Corners:
+class Vertices:
     """The vertices of n partial compositions: (c, n) arrays.
 
     Args:
         price: USD per hour and capacity.
         other: work, or time.
-        size: lower bound on the capacity there; inf where the vertex is infeasible.
+        capacity: lower bound on the capacity there; inf where the vertex is infeasible.
     """
 
     price: FloatArray
     other: FloatArray
-    size: FloatArray
+    capacity: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,13 +42,13 @@ class FixedPart:
     other: FloatArray
 
 
-def corners(
+def vertices_of(
     fixed: FixedPart,
     ends: tuple[FloatArray, FloatArray],
     price: FloatArray,
     other: FloatArray,
     goal_line: Callable[[FloatArray, FloatArray], FloatArray],
-) -> Corners:
+) -> Vertices:
     """The vertices of what is left to n partial compositions.
 
     Args:
@@ -56,33 +56,33 @@ def corners(
         price, other: (h, n) of each type of the hull's chain, cheapest first.
         goal_line: from price and other to a value above 0 where the goal is broken.
     """
-    size = np.stack(ends)[:, None]
-    rest = np.maximum(size - fixed.capacity, 0.0)
-    a = (fixed.price + rest * price) / size
-    b = (fixed.other + rest * np.where(rest > 0.0, other, 0.0)) / size
+    capacity = np.stack(ends)[:, None]
+    rest = np.maximum(capacity - fixed.capacity, 0.0)
+    a = (fixed.price + rest * price) / capacity
+    b = (fixed.other + rest * np.where(rest > 0.0, other, 0.0)) / capacity
     excess = goal_line(a, b)
     inside = excess <= 0.0
 
-    def crossings(start: CornerIndex, end: CornerIndex) -> Corners:
+    def crossings(start: VertexIndex, end: VertexIndex) -> Vertices:
         """Where the edges between vertices cross the line."""
         weight = excess[start] / (excess[start] - excess[end])
         crosses = inside[start] != inside[end]
-        return Corners(
+        return Vertices(
             a[start] + weight * (a[end] - a[start]),
             b[start] + weight * (b[end] - b[start]),
-            np.where(crosses, size[start[:1]], np.inf),
+            np.where(crosses, capacity[start[:1]], np.inf),
         )
 
     every = slice(None)
     parts = (
-        Corners(a, b, np.where(inside, size, np.inf)),
+        Vertices(a, b, np.where(inside, capacity, np.inf)),
         crossings((every, slice(None, -1)), (every, slice(1, None))),
         crossings((slice(None, 1),), (slice(1, None),)),
     )
-    return Corners(
+    return Vertices(
         _flattened([one.price for one in parts]),
         _flattened([one.other for one in parts]),
-        _flattened([one.size for one in parts]),
+        _flattened([one.capacity for one in parts]),
     )
 
 
@@ -93,7 +93,7 @@ def _flattened(parts: Sequence[FloatArray]) -> FloatArray:
     )
 
 
-CornerIndex = tuple[slice, ...]
+VertexIndex = tuple[slice, ...]
 """An index into (ends, chain, compositions)."""
 
 

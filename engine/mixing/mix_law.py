@@ -156,15 +156,16 @@ class MixLaw:
             return NodeCounts.up_to(self.seconds.shape[1])
         return NodeCounts(self.nodes)
 
-    def with_spot(self, rows: IntArray, rates: FloatArray) -> MixLaw:
+    def with_spot(self, rows: IntArray, interruption_rates: FloatArray) -> MixLaw:
         """The law over all types on demand, followed by some of them as spot nodes.
 
         Args:
-            rows: (s,) which types; rates: (s,) their interruptions per node and hour.
+            rows: (s,) which types.
+            interruption_rates: (s,) their interruptions per node and hour.
         """
         k = len(self.slots)
         both = self.take(np.append(np.arange(k), rows))
-        return replace(both, interruption_rates=np.append(np.zeros(k), rates))
+        return replace(both, interruption_rates=np.append(np.zeros(k), interruption_rates))
 
     def take(self, rows: IntArray) -> MixLaw:
         """The law over some types, repeated or reordered."""

@@ -166,8 +166,8 @@ def _with_mix_first(
     choice = replace(choice, why=(_why(choice, best_of_one_type, answer),))
     others = answer.alternatives
 
-    def runner_up(place: int) -> Choice:
-        return others[place] if best_of_one_type is None or place >= 0 else best_of_one_type
+    def runner_up(index: int) -> Choice:
+        return others[index] if best_of_one_type is None or index >= 0 else best_of_one_type
 
     return replace(
         answer,

@@ -90,10 +90,10 @@ class SearchTree:
         j = len(windows)
         rows, counts = np.zeros((2, j, self._max_members), np.int64)
         parts = PartialSums.nothing(j, self.node.master_rate)
-        for place, (row, number) in enumerate(zip(fixed, nodes, strict=True)):
-            rows[:, place], counts[:, place] = row, number
+        for index, (row, number) in enumerate(zip(fixed, nodes, strict=True)):
+            rows[:, index], counts[:, index] = row, number
             parts = windows.with_one(
-                parts, rows[:, place], counts[:, place], spare=np.zeros(j, np.int64)
+                parts, rows[:, index], counts[:, index], spare=np.zeros(j, np.int64)
             )
         root = PartialMixes(
             parts, rows, counts, np.full(j, sum(nodes)), np.full(j, -1), np.full(j, len(fixed)),

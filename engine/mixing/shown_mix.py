@@ -30,20 +30,20 @@ class Mix:
     surface: Surface
     options: PurchaseOptions
     goal: Goal
-    found: MixResult
+    result: MixResult
     today: date | None
 
     @property
     def members(self) -> list[tuple[int, bool, int]]:
         """(row of the surface, spot or not, nodes), the type with the most nodes first."""
         base, spot = self.options.base, self.options.spot
-        pairs = zip(self.found.rows or (), self.found.counts, strict=True)
+        pairs = zip(self.result.rows or (), self.result.counts, strict=True)
         members = [(int(base[row]), bool(spot[row]), nodes) for row, nodes in pairs if nodes]
         totals = {row: sum(n for other, _, n in members if other == row) for row, _, _ in members}
         return sorted(members, key=lambda one: (-totals[one[0]], one[0], one[1]))
 
     def forecast(self) -> Forecast:
-        rows, counts = np.asarray([self.found.rows]), np.asarray([self.found.counts])
+        rows, counts = np.asarray([self.result.rows]), np.asarray([self.result.counts])
         return self.options.law(self.surface).forecast(rows, counts)
 
     def choice(self) -> Choice:
@@ -96,13 +96,13 @@ class Mix:
         """Every part of the cost; the master is billed once."""
         catalog, billing = self.surface.candidates.catalog, self.options.billing
         parts = []
-        for place, (row, spot, paid) in enumerate(self._paid()):
+        for index, (row, spot, paid) in enumerate(self._paid()):
             offer = self.surface.candidates.offers[row]
             spot = spot and offer.spot is not None
-            rules = replace(billing, spot=spot, master=billing.master if place == 0 else None)
+            rules = replace(billing, spot=spot, master=billing.master if index == 0 else None)
             cost = itemised(
                 nodes=paid, seconds=seconds, offer=offer, billing=rules, catalog=catalog,
-                owned=self.members[place][2] - paid,
+                owned=self.members[index][2] - paid,
             )  # fmt: skip
             parts.append(cost)
         cost = total_cost(parts)
@@ -110,7 +110,7 @@ class Mix:
 
     def _beside_spot(self) -> list[str]:
         """The line that the service allows no more spot nodes, where that bound is reached."""
-        catalog, nodes = self.surface.candidates.catalog, sum(self.found.counts)
+        catalog, nodes = self.surface.candidates.catalog, sum(self.result.counts)
         rented = [
             sum(paid for _, spot, paid in self._paid() if spot is how) for how in (True, False)
         ]
@@ -121,15 +121,15 @@ class Mix:
         """Warnings of the model, of the price list, of the service, and about interruptions."""
         answers = ChoiceBuilder(self.surface, self.goal, self.options.billing, self.today)
         law = self.options.law(self.surface)
-        points = supporting_points(self.found, law, self.options, self.surface)
+        points = supporting_points(self.result, law, self.options, self.surface)
         of_mixing = [MIXED] if choice.instance is None else []
         of_members = member_notices(
             self.surface, points, [(row, nodes) for row, _, nodes in self.members]
         )
         of_prices = paid_price_notices(answers, self._paid())
-        rows = np.asarray(self.found.rows)
+        rows = np.asarray(self.result.rows)
         names = [self.surface.candidates.names[row] for row in self.options.base[rows].tolist()]
-        shares = law.shares(rows, np.asarray(self.found.counts)).tolist()
+        shares = law.shares(rows, np.asarray(self.result.counts)).tolist()
         of_interruptions = answers.interruptions(choice, dict(zip(names, shares, strict=True)))
         return in_order(
             [

@@ -198,8 +198,8 @@ def _evidence(
     cache: dict[tuple[object, ...], Profile],
 ) -> Profile:
     """The profile of a job's sources; sources that several jobs name are read once."""
-    place = entry.where_of("source" if "source" in entry.entries else "sources")
-    named = tuple(_beside(source, folder, place) for source in sources)
+    where = entry.where_of("source" if "source" in entry.entries else "sources")
+    named = tuple(_beside(source, folder, where) for source in sources)
     key = (named, ran_on)
     if key not in cache:
         reader = Reader(ran_on=ran_on)
@@ -210,7 +210,7 @@ def _evidence(
         except BadInput as error:
             raise BadInput(
                 f"{error.where}: {error.what}" if error.where else error.what,
-                where=place,
+                where=where,
                 remedy=error.remedy,
             ) from None
     return cache[key]
@@ -234,12 +234,12 @@ def _beside(source: str, folder: Path | None, where: str) -> str:
 def _stages(entries: list[Section], memory_gib: float) -> tuple[Activity, ...]:
     """The stages in order; each depends on the previous one unless it names its dependencies."""
     found: list[Activity] = []
-    for place, entry in enumerate(entries):
-        name = entry.get("name", str) or f"stage {place + 1}"
+    for index, entry in enumerate(entries):
+        name = entry.get("name", str) or f"stage {index + 1}"
         known = [stage.name for stage in found]
         if name in known:
             raise BadInput(f"two stages are named {name!r}", where=entry.where_of("name"))
-        after: tuple[int, ...] = (place - 1,) if place else ()
+        after: tuple[int, ...] = (index - 1,) if index else ()
         if "after" in entry.entries:
             for other in entry.names("after"):
                 if other not in known:

@@ -14,7 +14,7 @@ from tui.bindings import binding_id
 from tui.cli import main, planner_parser, start_of
 from tui.headless.config import defaults, with_setting
 from tui.start import ON_SAMPLE
-from tui.state import Job, Limits, PlanState, Terms
+from tui.state import JobInputs, Limits, PlanState, Terms
 from tui.storage import config
 from tui.themes import NAMES
 
@@ -207,7 +207,7 @@ def test_every_option_of_the_planner_is_an_input_that_it_starts_with():
         catalog="gcp",
         terms=Terms("here", 0.15, "jobs", "kubernetes", 0.5, fill_nodes=True),
         model="boe",
-        job=Job(7.0, (("k", 3.0),)),
+        job=JobInputs(7.0, (("k", 3.0),)),
         instances=("m5.*", "r5.*"),
         deadline_seconds=2700.0,
         deadline_chosen=True,

@@ -39,7 +39,7 @@ def test_every_point_is_the_answer_to_what_it_promises():
         shorter = reduce(state, asked._replace(seconds=asked.seconds * 0.98 - 1.0))
         surface = answer.built.plan.surface
         row = surface.rows[choice.instance]
-        bound = surface.log_bounds(0.9)[row, choice.nodes - 1]
+        bound = surface.log_least_deadlines(0.9)[row, choice.nodes - 1]
         assert math.exp(bound) <= asked.seconds
         assert shorter.deadline_seconds < math.exp(bound)
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from screen import at_rest, settled, text_of
 
 from tui.history import MAX_STEPS, ONE_GESTURE_SECONDS, History, difference
-from tui.state import INPUTS, Job, Limits, PlanState, Terms, Training
+from tui.state import INPUTS, JobInputs, Limits, PlanState, Terms, Training
 from tui.widgets.slider import Slider
 
 START = PlanState(sources=("a.zstd",))
@@ -94,7 +94,7 @@ def test_every_input_has_a_word():
         terms=Terms(discount_fraction=0.1), instances=("m5.*",),
         model="ernest", deadline_seconds=1.0, deadline_chosen=True, budget_usd=1.0, scale=2.0,
         max_nodes=2, confidence=0.5, spot=True, mix=3, limits=Limits(min_nodes=2),
-        reading=1, training=Training(5.0), job=Job(3.0),
+        reading=1, training=Training(5.0), job=JobInputs(3.0),
     )  # fmt: skip
     said = difference(START, other)
     # The deadline and whether it was chosen; the evidence and how often it was read.

@@ -13,7 +13,7 @@ from tui.history import difference
 from tui.input_text import job_text
 from tui.reducer import reduce
 from tui.session import EngineSession
-from tui.state import MEASURED_JOB, Job, PlanState
+from tui.state import MEASURED_JOB, JobInputs, PlanState
 from tui.storage.scenario import format_scenario, read_top, state_of
 from tui.typed_commands import CommandContext
 from tui.widgets.table import Table
@@ -99,12 +99,12 @@ async def test_measured_runs_say_their_size_and_their_parameters(planner, table)
 @pytest.mark.parametrize(
     ("line", "job"),
     [
-        ("param k=3", Job(None, (("k", 3.0),))),
-        ("param k=3 line length=80", Job(None, (("k", 3.0), ("line length", 80.0)))),
-        ("param k=3, line length=1e3", Job(None, (("k", 3.0), ("line length", 1000.0)))),
+        ("param k=3", JobInputs(None, (("k", 3.0),))),
+        ("param k=3 line length=80", JobInputs(None, (("k", 3.0), ("line length", 80.0)))),
+        ("param k=3, line length=1e3", JobInputs(None, (("k", 3.0), ("line length", 1000.0)))),
         ("param k=off", MEASURED_JOB),
         ("param off", MEASURED_JOB),
-        ("iterations 20", Job(20.0)),
+        ("iterations 20", JobInputs(20.0)),
         ("iterations off", MEASURED_JOB),
     ],
 )
@@ -132,14 +132,14 @@ def test_what_is_refused(line, says):
 
 
 def test_a_scenario_keeps_both_and_undo_names_them(tmp_path):
-    state = PlanState(sources=("a.csv",), job=Job(12.0, (("k", 3.0), ("line length", 0.1))))
+    state = PlanState(sources=("a.csv",), job=JobInputs(12.0, (("k", 3.0), ("line length", 0.1))))
     (tmp_path / "a.csv").write_text("nodes,input_size,seconds\n1,1,1\n")
     path = tmp_path / "one.yaml"
     path.write_text(format_scenario(state, folder=tmp_path))
     assert 'param: "k=3 line length=0.1"' in path.read_text()
     assert state_of(read_top(path), folder=tmp_path).job == state.job
-    after = PlanState(sources=("a.csv",), job=Job(None, (("k", 9.0),)))
-    before = PlanState(sources=("a.csv",), job=Job(None, (("k", 3.0),)))
+    after = PlanState(sources=("a.csv",), job=JobInputs(None, (("k", 9.0),)))
+    before = PlanState(sources=("a.csv",), job=JobInputs(None, (("k", 3.0),)))
     assert difference(before, after) == "job parameters k=3 → k=9"
 
 
@@ -149,7 +149,7 @@ def test_the_command_takes_them(monkeypatch, table):
     monkeypatch.setattr("tui.terminal.speed_up_start", lambda: None)
     monkeypatch.setattr("tui.app.run", lambda options: opened.append(options) or 0)
     assert cli.main([table, "--param", "k=3", "--iterations", "7"]) == 0
-    assert opened[0].start.job == Job(7.0, (("k", 3.0),))
+    assert opened[0].start.job == JobInputs(7.0, (("k", 3.0),))
 
 
 def test_a_parameter_that_is_no_number_is_refused(capsys, table):
@@ -160,7 +160,7 @@ def test_a_parameter_that_is_no_number_is_refused(capsys, table):
 def test_other_evidence_begins_with_its_own(table):
     from tui.changes import OpenSources
 
-    state = PlanState(sources=("a",), job=Job(3.0))
+    state = PlanState(sources=("a",), job=JobInputs(3.0))
     assert reduce(state, OpenSources((table,))).job == MEASURED_JOB
-    assert reduce(state, OpenSources((table,), add=True)).job == Job(3.0)
-    assert job_text.line_of(Job(None, (("k", 0.1),))) == "k=0.1"
+    assert reduce(state, OpenSources((table,), add=True)).job == JobInputs(3.0)
+    assert job_text.line_of(JobInputs(None, (("k", 0.1),))) == "k=0.1"

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from engine import optimiser
 from tui.changes import (
     Action,
     DeadlineRelaxed,
@@ -53,11 +54,12 @@ from tui.state import (
     INPUTS,
     MAX_DRAWN,
     MAX_NODES,
+    MAX_TYPES,
     MEASURED_JOB,
     WHOLE,
     Axes,
     AxisView,
-    Job,
+    JobInputs,
     Limits,
     PlanState,
     Terms,
@@ -79,7 +81,7 @@ GOAL_ACTIONS: list[Action] = [
 ]
 PLAN_ACTIONS: list[Action] = [
     SetScale(2.0),
-    SetJob(Job(3.0)),
+    SetJob(JobInputs(3.0)),
     SetInstances(("m5.*",)),
     SetCatalog("papers"),
     SetModel("optex"),
@@ -215,7 +217,7 @@ BUSY = PlanState(
     deadline_chosen=True,
     budget_usd=3.0,
     scale=2.0,
-    job=Job(7.0),
+    job=JobInputs(7.0),
     max_nodes=9,
     confidence=0.8,
     spot=True,
@@ -253,7 +255,7 @@ EXACT: list[tuple[Action, dict[str, Any]]] = [
     (SetConfidence(0.7), {"confidence": 0.7}),
     (SetSpot(False), {"spot": False}),
     (SetMix(2), {"mix": 2}),
-    (SetJob(Job(8.0)), {"job": Job(8.0)}),
+    (SetJob(JobInputs(8.0)), {"job": JobInputs(8.0)}),
     (SetModel("boe"), {"model": "boe"}),
     (SetRanOn("D2"), {"ran_on": "D2"}),
     (SetCategory("mllib"), {"category": "mllib"}),
@@ -338,6 +340,10 @@ def test_sliders_stop_at_their_ends():
         *(1, 1, MAX_NODES, MAX_NODES)
     ]
     assert [reduce(START, SetMix(n)).mix for n in (0, 1, 3, 4)] == [1, 1, 3, 3]
+
+
+def test_the_terminal_and_the_engine_limit_a_cluster_to_the_same_number_of_types() -> None:
+    assert MAX_TYPES == optimiser.MAX_TYPES
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import engine
 from tui.input_text.limit_text import OFF
-from tui.state import MEASURED_JOB, Job, PlanState
+from tui.state import MEASURED_JOB, JobInputs, PlanState
 from tui.widgets.numbers import fewest_digits
 
 if TYPE_CHECKING:
@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 _PAIR = re.compile(r"([^=]+)=\s*([^\s,=]+)")
 
 
-def with_parameters(job: Job, typed: str, *, known: tuple[str, ...] | None = None) -> Job:
+def with_parameters(
+    job: JobInputs, typed: str, *, known: tuple[str, ...] | None = None
+) -> JobInputs:
     """The job with the parameters of "a=1 b=2"; "off", or "a=off", restores those of the largest
     run.
 
@@ -69,7 +71,7 @@ def _number(value: str, name: str) -> float:
     return number
 
 
-def with_iterations(job: Job, typed: str) -> Job:
+def with_iterations(job: JobInputs, typed: str) -> JobInputs:
     """The job with this many iterations; "off" restores those of the largest run.
 
     Raises:
@@ -109,13 +111,13 @@ def parse_parameters(pairs: list[str]) -> dict[str, float]:
     return parameters
 
 
-def job_of(args: argparse.Namespace) -> Job:
+def job_of(args: argparse.Namespace) -> JobInputs:
     """The job that the options --param and --iterations describe."""
     count = None if args.iterations is None else parse_iterations(args.iterations)
-    return Job(count, tuple(parse_parameters(args.param).items()))
+    return JobInputs(count, tuple(parse_parameters(args.param).items()))
 
 
-def line_of(job: Job) -> str:
+def line_of(job: JobInputs) -> str:
     """The parameters as they are typed; "" for none."""
     return " ".join(f"{name}={fewest_digits(value)}" for name, value in job.parameters)
 
@@ -148,5 +150,5 @@ def display_text(workload: Workload) -> str:
 def command_of(workload: Workload) -> str:
     """The typed command that sets the current values, to be edited; "" where there are none."""
     if workload.parameters:
-        return "param " + line_of(Job(None, tuple(workload.parameters.items())))
+        return "param " + line_of(JobInputs(None, tuple(workload.parameters.items())))
     return "" if workload.iterations is None else f"iterations {fewest_digits(workload.iterations)}"

@@ -373,7 +373,7 @@ class Slider(FrameWidget, can_focus=True):
             SliderFace(
                 label=self._label,
                 focused=self.has_focus,
-                place=None if self._value is None else self._scale.position(self._value),
+                position=None if self._value is None else self._scale.position(self._value),
                 shown=self._off_text if self._value is None else self._format(self._value),
                 error=self._error,
                 edit=self._edit,

@@ -26,13 +26,13 @@ class SliderFace(NamedTuple):
     """What a slider displays.
 
     Args:
-        place: position of the knob on the track, from 0 to 1; None when off.
+        position: position of the knob on the track, from 0 to 1; None when off.
         shown: the value as text. error: why typed text was refused. edit: what is being typed.
     """
 
     label: str
     focused: bool
-    place: float | None
+    position: float | None
     shown: str
     error: str
     edit: LineEdit | None
@@ -57,12 +57,12 @@ def paint(frame: Frame, face: SliderFace, parts: Parts, glyphs: Glyphs) -> None:
     else:
         label = _fitted(face.label, parts.track - 1 - parts.label, glyphs)
         frame.put(parts.label, 0, label, "label")
-        _paint_track(frame, face.place, parts, glyphs)
+        _paint_track(frame, face.position, parts, glyphs)
     if face.edit is not None:
         _paint_editor(frame, face.edit, parts, glyphs)
     else:
         cut = _fitted(face.shown, parts.value_width, glyphs, "right")
-        frame.put(parts.value, 0, cut, "off" if face.place is None else "value")
+        frame.put(parts.value, 0, cut, "off" if face.position is None else "value")
 
 
 def _fitted(text: str, width: int, glyphs: Glyphs, align: Align = "left") -> str:

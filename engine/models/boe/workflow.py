@@ -100,7 +100,9 @@ class Workflow:
             by_name[job.name] = job
         for job in jobs:
             _check_job(job, by_name, where)
-        ordered = tuple(by_name[job] for job in in_order({j.name: j.after for j in jobs}, by_name))
+        ordered = tuple(
+            by_name[job] for job in topological_order({j.name: j.after for j in jobs}, by_name)
+        )
         return cls(name, ordered, scheduler, cluster)
 
     @property
@@ -130,7 +132,9 @@ def _check_job(job: WorkflowJob, by_name: Mapping[str, WorkflowJob], where: str)
         )
 
 
-def in_order(after: Mapping[str, Sequence[str]], jobs: Mapping[str, WorkflowJob]) -> list[str]:
+def topological_order(
+    after: Mapping[str, Sequence[str]], jobs: Mapping[str, WorkflowJob]
+) -> list[str]:
     """Names so that each stands behind those it waits for; otherwise in the order given.
 
     Raises:

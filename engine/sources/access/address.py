@@ -91,8 +91,8 @@ def parse_address(source: str) -> HistoryAddress:
         last=_count(values["last"], base) if "last" in values else None,
         attempt=values.get("attempt") or attempt or None,
         status=_status(values["status"], base) if "status" in values else _listed(parts.query),
-        since_ms=_moment(values["since"], base, "since") if "since" in values else None,
-        until_ms=_moment(values["until"], base, "until", end=True) if "until" in values else None,
+        since_ms=_epoch_ms(values["since"], base, "since") if "since" in values else None,
+        until_ms=_epoch_ms(values["until"], base, "until", end=True) if "until" in values else None,
     )
 
 
@@ -175,7 +175,7 @@ FIRST_MS, LAST_MS = -62_135_596_800_000, 253_402_300_799_000
 """The years 1 to 9999."""
 
 
-def _moment(text: str, base: str, key: str, *, end: bool = False) -> int:
+def _epoch_ms(text: str, base: str, key: str, *, end: bool = False) -> int:
     """Epoch milliseconds of a date or ISO 8601 time, in UTC without a zone. A date as an `end`
     includes its whole day. Values out of the range of dates are clipped to it."""
     try:

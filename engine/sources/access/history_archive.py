@@ -6,14 +6,14 @@ import zipfile
 from typing import IO
 
 from engine.errors import ServiceUnavailable
-from engine.sources.access.http_client import Passing
+from engine.sources.access.http_client import TransientError
 
 
 def check_whole(file: IO[bytes], where: str) -> None:
     """Checks that a complete zip arrived, by the directory at its end.
 
     Raises:
-        Passing: when the end is missing.
+        TransientError: when the end is missing.
         ServiceUnavailable: when it is no zip at all.
     """
     file.seek(0)
@@ -25,7 +25,7 @@ def check_whole(file: IO[bytes], where: str) -> None:
     try:
         zipfile.ZipFile(file).close()
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError):
-        raise Passing(
+        raise TransientError(
             f"the event log broke off after {file.seek(0, 2)} bytes",
             where=where, remedy="try again later",
         ) from None  # fmt: skip

@@ -28,7 +28,7 @@ from engine.sources.access.address import HistoryAddress, Status, parse_address
 from engine.sources.access.archives import Archive
 from engine.sources.access.history_archive import arrived_damaged, check_whole
 from engine.sources.access.http_access import Access
-from engine.sources.access.http_client import Client, NotThere
+from engine.sources.access.http_client import Client, NotFound
 
 PAGES = (1_000, 20_000, None)
 """Successive limits of the list request, until the selection is decided. The server has no paging;
@@ -245,7 +245,7 @@ class HistoryServer:
             return None
         try:
             application = self._decoded(_APPLICATION, f"/api/v1/applications/{app_id}")
-        except NotThere:
+        except NotFound:
             return None
         return application if application.attempts and self._matches(application) else None
 
@@ -278,7 +278,7 @@ class HistoryServer:
         path = "/api/v1/applications" + (f"?{urlencode(parameters)}" if parameters else "")
         try:
             return self._decoded(_APPLICATIONS, path)
-        except NotThere:
+        except NotFound:
             raise BadInput(
                 "no Spark history server answers there (404)", where=self.address.base,
                 remedy="give its address as in the browser, such as http://host:18080",
@@ -354,7 +354,7 @@ class HistoryServer:
                 self._client.download(
                     path, file, lambda: check_whole(file, self.address.base), progress
                 )
-            except NotThere:
+            except NotFound:
                 raise BadInput(
                     f"the event log of {_shown(entry.label)} is not there any more",
                     where=self.address.base, remedy="choose a newer application",

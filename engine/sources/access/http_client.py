@@ -48,7 +48,7 @@ _MAY_PASS = (408, 429, 502, 503, 504)
 Answer = TypeVar("Answer")
 
 
-class Passing(ServiceUnavailable):
+class TransientError(ServiceUnavailable):
     """A transient failure that is retried; after the last try it is final."""
 
     after_seconds: float = 0.0
@@ -110,7 +110,7 @@ class Client:
         Args:
             path: relative to the base.
             into: a file that can be truncated.
-            check: raises `Passing` when the download is incomplete.
+            check: raises `TransientError` when the download is incomplete.
             progress: called with the bytes so far; an exception in it ends the download.
 
         Raises:
@@ -135,7 +135,7 @@ class Client:
         for _ in range(TRIES - 1):
             try:
                 return attempt()
-            except Passing as failure:
+            except TransientError as failure:
                 self._pause(min(LONGEST_PAUSE_SECONDS, max(pause, failure.after_seconds)))
                 pause *= 3.0
         return attempt()
@@ -176,7 +176,7 @@ class Client:
                 since, window = time.monotonic(), 0
             yield chunk
         if expected is not None and size < expected:
-            raise Passing(
+            raise TransientError(
                 f"broke off after {size} of {expected} bytes", where=self.base, remedy=_LATER
             )
 
@@ -194,9 +194,11 @@ class Client:
         if status in (401, 403, 407):
             return self._not_allowed(status, error.headers)
         if status in (404, 410):
-            return NotThere("has no such thing", where=where)
+            return NotFound("has no such thing", where=where)
         if status in _MAY_PASS:
-            failure = Passing(f"answers {status} ({_phrase(status)})", where=where, remedy=_LATER)
+            failure = TransientError(
+                f"answers {status} ({_phrase(status)})", where=where, remedy=_LATER
+            )
             after = error.headers.get("Retry-After", "") if error.headers else ""
             if after.isdecimal() and after.isascii():
                 failure.after_seconds = float(after)
@@ -239,7 +241,7 @@ class Client:
                 "no host of this name is known", where=where, remedy="check the address"
             )
         if isinstance(reason, ConnectionRefusedError):
-            return Passing(
+            return TransientError(
                 "nothing listens there", where=where,
                 remedy="check host and port (18080 by default), and that the server runs",
             )  # fmt: skip
@@ -250,7 +252,7 @@ class Client:
                 "does not speak HTTP", where=where, remedy="check the port, or write https://"
             )
         if isinstance(reason, http.client.HTTPException | ConnectionError):
-            return Passing("the connection broke off", where=where, remedy=_LATER)
+            return TransientError("the connection broke off", where=where, remedy=_LATER)
         said = reason.strerror if isinstance(reason, OSError) else None
         return ServiceUnavailable(
             f"cannot be reached ({said or type(reason).__name__})", where=where,
@@ -272,7 +274,7 @@ def _broken_tls(reason: ssl.SSLError, where: str) -> EngineError:
 _LATER = "try again later"
 
 
-class NotThere(BadInput):
+class NotFound(BadInput):
     """The service has nothing at this path (404)."""
 
 

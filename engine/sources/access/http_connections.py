@@ -19,7 +19,7 @@ from engine.text.lists import printable
 MOST_REDIRECTS = 5
 
 
-class _Watched(http.client.HTTPConnection):
+class _HeadDeadlineConnection(http.client.HTTPConnection):
     """A connection with a deadline for the whole response head, even if bytes trickle in (the
     timeout of a socket restarts with every byte)."""
 
@@ -51,14 +51,14 @@ class _Watched(http.client.HTTPConnection):
         return response
 
 
-class _WatchedTls(_Watched, http.client.HTTPSConnection):
+class _HeadDeadlineTlsConnection(_HeadDeadlineConnection, http.client.HTTPSConnection):
     """The same over TLS."""
 
 
 class Http(urllib.request.HTTPHandler):
     def http_open(self, req: urllib.request.Request) -> http.client.HTTPResponse:
         """Opens a watched connection."""
-        return self.do_open(_Watched, req)
+        return self.do_open(_HeadDeadlineConnection, req)
 
 
 class Https(urllib.request.HTTPSHandler):
@@ -68,7 +68,7 @@ class Https(urllib.request.HTTPSHandler):
 
     def https_open(self, req: urllib.request.Request) -> http.client.HTTPResponse:
         """Opens a watched connection over TLS."""
-        return self.do_open(_WatchedTls, req, context=self._tls)
+        return self.do_open(_HeadDeadlineTlsConnection, req, context=self._tls)
 
 
 class SameServer(urllib.request.HTTPRedirectHandler):

@@ -209,7 +209,7 @@ def _file_system(source: str, *, connect: bool = True) -> Any:
             where=f"{scheme}://",
             remedy="give it the way the store's own tools take it",
         )
-    _hush()
+    _silence_loggers()
     try:
         from fsspec import available_protocols, filesystem, get_filesystem_class
     except ImportError:
@@ -228,7 +228,7 @@ def _file_system(source: str, *, connect: bool = True) -> Any:
         raise _explained(error, source) from None
 
 
-def _hush() -> None:
+def _silence_loggers() -> None:
     """Keeps the libraries' log messages off the terminal; an application's handlers still get
     them."""
     import logging

@@ -102,8 +102,8 @@ def check_optex(job: OptexProfile, located: Located, path: str) -> None:
     checked(job, _OPTEX_AMOUNTS, located, path, most=MOST_SECONDS)
     checked(job, ("s_baseline", "n_unit_baseline", "slots_per_node"), located, path, above=0.0)
     checked(job, ("exponent",), located, path, most=MOST_EXPONENT)
-    for place, operation in enumerate(job.operations):
-        at = f"{path}.operations[{place}]"
+    for index, operation in enumerate(job.operations):
+        at = f"{path}.operations[{index}]"
         checked(operation, ("mean_seconds", "count"), located, at, most=MOST_SECONDS)
 
 
@@ -121,16 +121,16 @@ def check_run(entry: RunEntry, located: Located, path: str) -> None:
     checked(entry, amounts, located, path, above=LEAST_AMOUNT, most=MOST_AMOUNT)
     checked(entry, _COUNTS, located, path, most=MOST_NODES)
     checked(entry, ("driver_seconds", *_MEMORY), located, path)
-    for place, group in enumerate(entry.groups):
-        at = f"{path}.groups[{place}]"
+    for index, group in enumerate(entry.groups):
+        at = f"{path}.groups[{index}]"
         checked(group, ("nodes", "price_usd_per_hour"), located, at, above=0.0)
         checked(group, ("nodes",), located, at, most=MOST_NODES)
-    for place, rdd in enumerate(entry.persisted_rdds):
-        at = f"{path}.persisted_rdds[{place}]"
+    for index, rdd in enumerate(entry.persisted_rdds):
+        at = f"{path}.persisted_rdds[{index}]"
         checked(rdd, ("stored_bytes",), located, at)
         checked(rdd, ("copies",), located, at, above=0.0, most=MOST_NODES)
-    for place, stage in enumerate(entry.stages):
-        _check_stage(stage, located, f"{path}.stages[{place}]")
+    for index, stage in enumerate(entry.stages):
+        _check_stage(stage, located, f"{path}.stages[{index}]")
     _check_clock(entry, located, path)
     heap = entry.executor_memory_gib
     # Runs of a log keep what the log says: before Spark 1.6 an executor could have less.
@@ -147,13 +147,13 @@ def check_run(entry: RunEntry, located: Located, path: str) -> None:
 
 def _check_clock(entry: RunEntry, located: Located, path: str) -> None:
     """Checks the times of jobs and the step function of cores."""
-    for place, job in enumerate(entry.jobs):
+    for index, job in enumerate(entry.jobs):
         for name in ("submitted_seconds", "completed_seconds"):
             value = getattr(job, name)
             if value is not None:
-                _check_moment(name, value, located, f"{path}.jobs[{place}].{name}")
-    for place, (moment, cores) in enumerate(entry.cores):
-        at = f"{path}.cores[{place}]"
+                _check_moment(name, value, located, f"{path}.jobs[{index}].{name}")
+    for index, (moment, cores) in enumerate(entry.cores):
+        at = f"{path}.cores[{index}]"
         _check_moment("the time of cores", moment, located, at)
         if not 0 <= cores <= MOST_CORES:
             raise BadInput(f"cores must be at least 0, not {cores}", where=located.where(at))
@@ -175,8 +175,8 @@ def _check_stage(stage: StageRun, located: Located, path: str) -> None:
     """Checks a stage, which must have tasks and cores per task (logs omit stages without tasks)."""
     checked(stage, (*STAGE_AMOUNTS, *_FILES, *_WRITTEN, "stage_id"), located, path)
     _check_measures(stage, located, path)
-    for place, stage_input in enumerate(stage.inputs):
-        checked(stage_input, _FILES, located, f"{path}.inputs[{place}]")
+    for index, stage_input in enumerate(stage.inputs):
+        checked(stage_input, _FILES, located, f"{path}.inputs[{index}]")
     for name in ("joined_records", "joined_shuffled_bytes", "merged_bytes"):
         for told in getattr(stage, name):
             if told is not None and not 0.0 <= told <= MOST_NUMBER:

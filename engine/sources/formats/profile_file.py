@@ -57,11 +57,11 @@ def parse(text: str, name: str) -> Profile:
         where = located.where("category")
         raise UnknownName("category", document.category, CATEGORIES, where=where)
     checked(document, ("deadline_seconds",), located, "", above=0.0, most=MOST_SECONDS)
-    for place, job in enumerate(document.optex):
-        check_optex(job, located, f"optex[{place}]")
+    for index, job in enumerate(document.optex):
+        check_optex(job, located, f"optex[{index}]")
     types = {key: _instance_type(key, located) for key in document.instance_types}
     runs = tuple(
-        _run(entry, types, located, f"runs[{place}]") for place, entry in enumerate(document.runs)
+        _run(entry, types, located, f"runs[{index}]") for index, entry in enumerate(document.runs)
     )
     named = {name for run in runs for name in run.cluster.composition}
     return Profile(
@@ -135,9 +135,9 @@ def _validation_error(message: str, located: Located, *, below: str = "") -> Bad
 def _contradiction_location(located: Located) -> str:
     """`file:line` of the first stage or measure with contradictory values, for which msgspec gives
     no path."""
-    for place, run in enumerate(located.value["runs"]):
+    for index, run in enumerate(located.value["runs"]):
         for number, stage in enumerate(run.get("stages", ())):
-            path = f"runs[{place}].stages[{number}]"
+            path = f"runs[{index}].stages[{number}]"
             for key, value in stage.items():
                 if _contradicts(value, Measure):
                     return located.where(f"{path}.{key}")

@@ -14,10 +14,10 @@ from engine.choosing.interruptions import (
     HOURS_PER_MONTH,
     LostWork,
     SpotNodes,
-    hourly_rate,
     interruption_delay,
     interruption_notice,
     interruption_rate,
+    interruptions_per_hour,
     monthly_share,
     with_interruption_delays,
 )
@@ -50,7 +50,9 @@ def test_ranges(text: str | None, share: tuple[float, float | None] | None) -> N
 
 def test_a_month_at_the_hourly_rate_interrupts_that_share() -> None:
     for share in (0.05, 0.2):
-        assert 1.0 - math.exp(-hourly_rate(share) * HOURS_PER_MONTH) == pytest.approx(share)
+        assert 1.0 - math.exp(-interruptions_per_hour(share) * HOURS_PER_MONTH) == pytest.approx(
+            share
+        )
 
 
 @pytest.mark.parametrize("interruption", ["<5%", "5-10%", "15-20%", ">20%", "50-100%"])

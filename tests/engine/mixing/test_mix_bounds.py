@@ -14,7 +14,7 @@ from engine.forecast import FloatArray, IntArray
 from engine.mixing.bound_terms import NodeTerms, OwnedNodes
 from engine.mixing.bounds import Windows
 from engine.mixing.effort import Effort
-from engine.mixing.hulls import FixedPart, corners, hull_chains
+from engine.mixing.hulls import FixedPart, hull_chains, vertices_of
 from engine.mixing.market import Market, values_of
 from engine.mixing.mix_law import MixLaw
 from engine.mixing.search_tree import SearchTree
@@ -83,9 +83,9 @@ def test_the_least_corner_is_the_least_of_all_compositions() -> None:
         members = price[chain][:, None], other[chain][:, None]
         ends = np.asarray([low]), np.asarray([high])
         with np.errstate(invalid="ignore", divide="ignore"):
-            found = corners(FixedPart(*fixed[:, None]), ends, *members, over)
-        kept = np.isfinite(found.size)
-        at_price, at_other, at_size = found.price[kept], found.other[kept], found.size[kept]
+            found = vertices_of(FixedPart(*fixed[:, None]), ends, *members, over)
+        kept = np.isfinite(found.capacity)
+        at_price, at_other, at_size = found.price[kept], found.other[kept], found.capacity[kept]
         assert ((low <= at_size) & (at_size <= high)).all()
         least = float((at_price * at_other).min(initial=np.inf))
         if not inside.any():

@@ -390,7 +390,7 @@ def test_a_search_stops_soon_after_its_effort_is_spent() -> None:
 
 def test_a_call_counts_however_little_it_looks_at() -> None:
     """Thousands of calls for a window or two would take seconds, though they look at little."""
-    effort = Effort(most=2.0 * COST_PER_CALL)
+    effort = Effort(limit=2.0 * COST_PER_CALL)
     effort.spend(0.0)
     effort.check()
     effort.spend(0.0)

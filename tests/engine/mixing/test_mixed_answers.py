@@ -242,7 +242,7 @@ def test_what_an_unproven_answer_hangs_on_is_searched_less(
     limits, search = [], mix_step.Search
 
     def noted(*args: Any, effort: Effort, **options: Any) -> Any:
-        limits.append(effort.most)
+        limits.append(effort.limit)
         found = search(*args, effort=effort, **options)
         run = found.run
         found.run = lambda: replace(run(), optimal=is_proven)

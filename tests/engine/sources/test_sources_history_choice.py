@@ -12,7 +12,7 @@ from engine.errors import BadInput, UnknownName
 from engine.sources.access import history_server
 from engine.sources.access.address import parse_address
 from engine.sources.access.history_server import HistoryServer
-from engine.sources.access.http_client import Client, NotThere
+from engine.sources.access.http_client import Client, NotFound
 
 BASE = "http://history:18080"
 
@@ -34,7 +34,7 @@ class Held:
         for application in self.applications:
             if parts.path == f"{API}/{application['id']}":
                 return json.dumps(application).encode()
-        raise NotThere("has no such thing")
+        raise NotFound("has no such thing")
 
 
 def server(chosen: str, held: Held) -> HistoryServer:
