@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.errors import BadInput
-from engine.sources import read
 from engine.intervals import gaps
+from engine.sources import read
 from engine.sources.distilling.clusters import Span
 from engine.sources.distilling.idle_time import (
     Clock,
