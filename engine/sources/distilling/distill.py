@@ -202,7 +202,7 @@ class _Context:
             workload=Workload(input_bytes=read),
             source=self._source,
             application=self._name(window.query),
-            app_id=application.app_id,
+            app_id=application.app_id, app_attempt=application.attempt,
             spark_version=spark_version(application, early=self._logs_read_method),
             started_epoch_seconds=(own_start or window.start_ms) / 1000.0,
             complete=ending.complete,
