@@ -37,7 +37,7 @@ from engine.optimiser import (
     with_on_demand_notice,
 )
 from engine.profile import Profile
-from engine.text.reachable import reachable_seconds
+from engine.text.reachable import promised_seconds, reachable_seconds
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,9 +204,9 @@ class Plan:
         if choice.spot:
             placed = PlacedComposition.on(surface, choice.composition, spot=choice.spot)
             forecast = placed.forecast(surface.workload)
-            seconds = float(forecast.quantile_or_median(confidence)[0])
+            seconds = float(promised_seconds(forecast, confidence)[0])
         else:
-            seconds = float(np.exp(surface.log_least_deadlines(confidence).flat[point]))
+            seconds = surface.promised_seconds(point, confidence)
         return reachable_seconds(seconds)
 
     def alike(self, choice: Choice) -> dict[str, int]:

@@ -83,6 +83,7 @@ class Run:
     `stages` and the fields below it are known only from an event log.
 
     Args:
+        app_attempt: id of the attempt, where its cluster manager makes several (YARN).
         lost: what is missing from a broken log, in numbers.
         cores: the cores available over time: (seconds since start, cores from then on).
         driver_seconds: the time during which no stage ran.
@@ -100,6 +101,7 @@ class Run:
     source: str = ""
     application: str | None = None
     app_id: str | None = None
+    app_attempt: str | None = None
     spark_version: str | None = None
     started_epoch_seconds: float | None = None
     complete: bool = True

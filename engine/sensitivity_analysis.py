@@ -29,7 +29,7 @@ from engine.cost import billed_seconds
 from engine.errors import EngineError
 from engine.mixing.composition import PlacedComposition
 from engine.notices import Notice
-from engine.text.reachable import ENOUGH
+from engine.text.reachable import promised_seconds
 from engine.units import SECONDS_PER_HOUR
 
 NOTABLE_SAVING = 0.05
@@ -291,9 +291,9 @@ class SensitivityAnalysis:
         )
 
     def _promised(self, choice: Choice) -> float:
-        """The promised time of a choice: a deadline that is met when it is asked for."""
+        """The promised time of a choice (`promised_seconds`)."""
         forecast = self._placed(choice).forecast(self.surface.workload)
-        return ENOUGH * float(forecast.quantile_or_median(self.goal.confidence)[0])
+        return float(promised_seconds(forecast, self.goal.confidence)[0])
 
     def _placed(self, choice: Choice) -> PlacedComposition:
         return PlacedComposition.on(self.surface, choice.composition, spot=choice.spot)

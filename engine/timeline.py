@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from engine import intervals
 from engine.models.base import Prediction, StageForecast
 from engine.models.replay.report import bottleneck
 from engine.profile import Run
@@ -142,14 +143,8 @@ def _holder(stages: Sequence[StageSpan], moment: float) -> int | None:
 
 def gaps(stages: Sequence[StageSpan], seconds: float) -> tuple[tuple[float, float], ...]:
     """Intervals of a run of `seconds` in which no stage runs."""
-    intervals, reached = [], 0.0
-    for start, end in sorted((stage.start_seconds, stage.end_seconds) for stage in stages):
-        if start > reached:
-            intervals.append((reached, min(start, seconds)))
-        reached = max(reached, end)
-    if seconds > reached:
-        intervals.append((reached, seconds))
-    return tuple((start, end) for start, end in intervals if end > start)
+    ran = intervals.united((stage.start_seconds, stage.end_seconds) for stage in stages)
+    return tuple(intervals.gaps(ran, 0.0, seconds))
 
 
 def full_share(waves: float) -> float:

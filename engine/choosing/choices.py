@@ -21,7 +21,6 @@ from engine.machines.platforms import NOT_SUPPORTED, support_notice
 from engine.machines.services import least_workers, on_demand_line, service_of, service_refusals
 from engine.notices import Notice, in_order
 from engine.runs.barrier_stages import not_started
-from engine.text.reachable import ENOUGH
 from engine.units import format_count, format_seconds, format_usd
 
 _SPEED_NOTES = {
@@ -263,9 +262,9 @@ class ChoiceBuilder:
 
     def compromise(self, flat: int) -> Compromise:
         """The compromise at a point: the deadline and the budget that it keeps."""
-        bound = float(np.exp(self.surface.log_least_deadlines(self.goal.confidence).flat[flat]))
+        least = self.surface.promised_seconds(flat, self.goal.confidence)
         cost = float(self.surface.costs(self.billing).flat[flat])
-        deadline = max(bound * ENOUGH, self.goal.deadline_seconds or 0.0)
+        deadline = max(least, self.goal.deadline_seconds or 0.0)
         budget = max(cost, self.goal.budget_usd or 0.0)
         kept = replace(self.goal, deadline_seconds=deadline, budget_usd=budget)
         return Compromise(deadline, budget, replace(self, goal=kept).choice(flat))

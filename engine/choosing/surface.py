@@ -39,6 +39,7 @@ from engine.forecast import BoolArray, FloatArray, Forecast, IntArray
 from engine.machines.services import least_on_demand
 from engine.models.base import FittedModel
 from engine.notices import Notice
+from engine.text.reachable import ENOUGH
 from engine.units import SECONDS_PER_HOUR
 
 Answer = TypeVar("Answer")
@@ -84,10 +85,7 @@ class Surface:
         require_workload(workload)
         forecast = fitted.forecast(candidates.grid(range(1, max_nodes + 1)), workload)
         surface = cls(fitted, workload, candidates, max_nodes, forecast, limits=limits)
-        _ = (
-            surface._frontier_candidates,
-            surface._student_quantiles,
-        )  # computed now, so that no step of a slider waits for them
+        _ = surface._frontier_candidates, surface._student_quantiles  # so that no slider waits
         return surface
 
     @property
@@ -225,13 +223,15 @@ class Surface:
     def log_least_deadlines(self, confidence: float) -> FloatArray:
         """(k, m) logarithm of the shortest deadline that each point meets at a confidence.
 
-        One-sided: P(T <= exp(least)) = confidence. Without an interval it is the next number
-        above log T, so that `least <= log(deadline)` means `T < deadline` (OptEx V: T_Est <
-        SLO, strictly). Working in logarithms, a change of confidence costs no exp.
+        One-sided: P(T <= exp(least)) = confidence. Without an interval it is the next number above
+        log T: T < deadline, strictly (OptEx V). In logarithms a change of confidence costs no exp.
         """
-        return self._cache.least_deadlines.get(
-            confidence, lambda: self._log_least_deadlines(confidence)
-        )
+        computed = self._cache.least_deadlines
+        return computed.get(confidence, lambda: self._log_least_deadlines(confidence))
+
+    def promised_seconds(self, flat: int, confidence: float) -> float:
+        """The promised time at a point, by its flat index (`reachable.promised_seconds`)."""
+        return ENOUGH * float(np.exp(self.log_least_deadlines(confidence).flat[flat]))
 
     def _log_least_deadlines(self, confidence: float) -> FloatArray:
         scale = self.interrupted_forecast.scale_at(confidence).reshape(self.shape)

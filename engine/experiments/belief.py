@@ -22,6 +22,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import product
 
 import numpy as np
@@ -77,7 +78,7 @@ class Points:
         types, families: (n,) names of the instance type and of its family. A type whose name
             follows no provider's rule is a family of its own.
         coordinates: (n, 3) logarithms of cores (nodes or slots where vCPUs are not known), of
-            memory in GiB (0 where not known) and of the input size.
+            memory in GiB (NaN where not known) and of the input size.
     """
 
     clusters: tuple[Cluster, ...]
@@ -125,13 +126,26 @@ class Points:
         same_type = _equal_names(self.types)
         near = _matern_52(self.coordinates[:, [0, 2]], length)
         specific = FAMILY_AMPLITUDE**2 * same_family + TYPE_AMPLITUDE**2 * same_type
-        shared = _matern_52(self.coordinates, length)
+        shared = _matern_52(self._complete_coordinates, length)
         return np.asarray(amplitude**2 * (shared + specific * near))
 
     def same_point(self) -> FloatArray:
         """(n, n) 1 where type, cores, memory and size are the same, else 0."""
-        distance = np.abs(self.coordinates[:, None, :] - self.coordinates[None, :, :]).max(axis=-1)
+        places = self._complete_coordinates
+        distance = np.abs(places[:, None, :] - places[None, :, :]).max(axis=-1)
         return np.asarray(_equal_names(self.types) * (distance < SAME_POINT_TOLERANCE))
+
+    @cached_property
+    def _complete_coordinates(self) -> FloatArray:
+        """(n, 3) the coordinates, where memory is not known with as much per core as the others
+        have in the mean: nothing tells such a cluster to have more of it or less. 0 for all where
+        none is known."""
+        cores, memory, size = self.coordinates.T
+        known = np.isfinite(memory)
+        if not known.any():
+            return np.column_stack((cores, np.zeros(len(cores)), size))
+        typical = cores + np.mean(memory[known] - cores[known])
+        return np.column_stack((cores, np.where(known, memory, typical), size))
 
 
 SAME_POINT_TOLERANCE = 1e-9
@@ -145,7 +159,7 @@ def _coordinates(cluster: Cluster, workload: Workload) -> tuple[float, float, fl
     size = workload.input_bytes or workload.scale or 1.0
     return (
         math.log(nodes if math.isnan(cores) else cores),
-        0.0 if math.isnan(memory) else math.log(memory),
+        math.log(memory),
         math.log(size),
     )
 

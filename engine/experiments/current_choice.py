@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -15,14 +16,14 @@ from engine.experiments.belief import UNKNOWN_SPREAD, Points, forecast_at, with_
 from engine.experiments.candidate_runs import decision_between
 from engine.experiments.priced_compositions import PricedCompositions
 from engine.forecast import Forecast
-from engine.models.base import FittedModel
+from engine.models.base import FittedModel, no_interval_notice
 from engine.notices import Notice, in_order
 from engine.optimiser import select_exact
 
 ASSUMED_SPREAD = Notice(
-    "no-interval",
-    "the model gives no interval: the predicted time alone decides, and what a run saves and "
-    f"changes is by an assumed factor of {math.exp(UNKNOWN_SPREAD):.2g} either way",
+    "assumed-spread",
+    "what a run saves and how likely it changes the choice assume that the predicted times are off "
+    f"by a factor of {math.exp(UNKNOWN_SPREAD):.2g} either way: the model gives no interval",
     "add more runs",
 )
 
@@ -52,7 +53,8 @@ def current_choice(
         None if recommendation is None else recommendation.recommended or recommendation.nearest
     )
     if recommendation is not None and choice is not None and choice.cost_usd is not None:
-        notices = _with_assumed_spread((*recommendation.warnings, *choice.warnings), choice.low)
+        said = (*recommendation.warnings, *choice.warnings)
+        notices = _with_assumed_spread(said, choice.low, fitted.model)
         for index, cluster in enumerate(priced.clusters):
             if (choice.instance, choice.nodes) == (cluster.instance_name, cluster.nodes):
                 return CurrentChoice(
@@ -83,7 +85,7 @@ def current_choice(
         high,
         float(priced.usd(times.seconds, np.arange(len(priced.clusters)))[best]),
         p,
-        _with_assumed_spread([notice for source in sources for notice in source], low),
+        _with_assumed_spread(tuple(chain(*sources)), low, fitted.model),
     )
 
 
@@ -96,7 +98,13 @@ def _interval_and_probability(
     return float(lows[index]), float(highs[index]), p
 
 
-def _with_assumed_spread(notices: Sequence[Notice], low: float | None) -> tuple[Notice, ...]:
-    """The notices about a choice, with `ASSUMED_SPREAD` if it has no interval."""
-    others = [notice for notice in notices if notice.code != ASSUMED_SPREAD.code]
-    return in_order([*others, ASSUMED_SPREAD] if low is None else others)
+def _with_assumed_spread(
+    notices: Sequence[Notice], low: float | None, model: str
+) -> tuple[Notice, ...]:
+    """The notices about a choice; that it has no interval, and `ASSUMED_SPREAD`, only if so."""
+    lacking = no_interval_notice(model)
+    others = [notice for notice in notices if notice.code != lacking.code]
+    if low is not None:
+        return in_order(others)
+    said = [notice for notice in notices if notice.code == lacking.code] or [lacking]
+    return in_order([*others, *said, ASSUMED_SPREAD])

@@ -10,7 +10,7 @@ from engine.choosing.recommendation import Choice, Compromise, Goal, Recommendat
 from engine.choosing.surface import Surface
 from engine.forecast import Forecast, none_if_nan
 from engine.mixing.composition import PlacedComposition
-from engine.text.reachable import ENOUGH, reachable_seconds, reachable_usd
+from engine.text.reachable import promised_seconds, reachable_seconds, reachable_usd
 
 Ask = Callable[[Goal], Recommendation]
 
@@ -65,7 +65,8 @@ def _in_time(goal: Goal, ask: Ask, surface: Surface, one_type: Compromise) -> Co
         soonest = ask(replace(cheapest, deadline_seconds=None, objective="time")).recommended
         if soonest is None:
             return one_type
-        latest = min(one_type.deadline_seconds, _least_deadline(_forecast(soonest, surface), goal))
+        least = promised_seconds(_forecast(soonest, surface), goal.confidence)
+        latest = min(one_type.deadline_seconds, float(least[0]))
         choice = ask(replace(cheapest, deadline_seconds=reachable_seconds(latest))).recommended
     return one_type if choice is None else _compromise(choice, goal, surface)
 
@@ -85,7 +86,8 @@ def _within(goal: Goal, ask: Ask, surface: Surface) -> list[Compromise]:
 def _compromise(choice: Choice, goal: Goal, surface: Surface) -> Compromise:
     """The compromise of a choice: the deadline and the budget that it keeps."""
     forecast = _forecast(choice, surface)
-    deadline = max(_least_deadline(forecast, goal), goal.deadline_seconds or 0.0)
+    least = float(promised_seconds(forecast, goal.confidence)[0])
+    deadline = max(least, goal.deadline_seconds or 0.0)
     p_deadline = none_if_nan(forecast.p_within(deadline)[0])
     budget = max(choice.cost_usd or 0.0, goal.budget_usd or 0.0)
     return Compromise(deadline, budget, replace(choice, p_deadline=p_deadline))
@@ -94,8 +96,3 @@ def _compromise(choice: Choice, goal: Goal, surface: Surface) -> Compromise:
 def _forecast(choice: Choice, surface: Surface) -> Forecast:
     placed = PlacedComposition.on(surface, choice.composition, spot=choice.spot)
     return placed.forecast(surface.workload)
-
-
-def _least_deadline(forecast: Forecast, goal: Goal) -> float:
-    """The shortest deadline that is met at the goal's confidence."""
-    return ENOUGH * float(forecast.quantile_or_median(goal.confidence)[0])

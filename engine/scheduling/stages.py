@@ -75,13 +75,6 @@ class Schedule:
         return float(self.end.max(initial=0.0))
 
 
-def covered_seconds(start: FloatArray, end: FloatArray) -> float:
-    """Length in seconds of the union of (n,) intervals."""
-    order = np.argsort(start, kind="stable")
-    reached = np.concatenate(([-math.inf], np.maximum.accumulate(end[order])[:-1]))
-    return float(np.maximum(0.0, end[order] - np.maximum(start[order], reached)).sum())
-
-
 ListSchedule = Callable[[FloatArray, FloatArray, float, float], tuple[FloatArray, int, float]]
 
 

@@ -88,13 +88,13 @@ def _common_unit(contents: Sequence[SourceContents], notices: list[Notice]) -> s
 
 
 def _without_duplicates(runs: Sequence[Run], notices: list[Notice]) -> list[Run]:
-    """The runs without duplicates: same application id and start and, for micro-batches, same query
-    and batch. Of several copies, made while the application ran, the most complete is kept."""
+    """The runs without duplicates: same attempt (`_attempt`) and, for micro-batches, same query and
+    batch. Of several copies, made while the application ran, the most complete is kept."""
     distinct: dict[object, Run] = {}
     for index, run in enumerate(runs):
-        known = run.app_id is not None and run.started_epoch_seconds is not None
+        attempt = _attempt(run)
         batch = None if run.batch_id is None else (run.application, run.batch_id)
-        key = (run.app_id, run.started_epoch_seconds, batch) if known else index
+        key = index if attempt is None else (attempt, batch)
         before = distinct.setdefault(key, run)
         if (run.complete, run.seconds) > (before.complete, before.seconds):
             distinct[key] = run
@@ -107,6 +107,14 @@ def _without_duplicates(runs: Sequence[Run], notices: list[Notice]) -> list[Run]
             )
         )
     return list(distinct.values())
+
+
+def _attempt(run: Run) -> Hashable | None:
+    """What tells an attempt of an application from all others: the application's id, the attempt's
+    and its start (two may begin at the same moment); None where unknown."""
+    if run.app_id is None or run.started_epoch_seconds is None:
+        return None
+    return run.app_id, run.app_attempt, run.started_epoch_seconds
 
 
 MIN_COPIED, MIN_DIGITS = 3, 3
@@ -155,15 +163,12 @@ def _table_key(run: Run) -> Hashable:
 def _attempt_notices(runs: Sequence[Run]) -> list[Notice]:
     """The notice about applications with several attempts, each of which did the work or a part of
     it anew. Incomplete and failed attempts are excluded by the models, with their own notice."""
-    starts: dict[str, set[float]] = {}
+    attempts: dict[str, set[Hashable]] = {}
     for run in runs:
-        if (
-            run.app_id is not None
-            and run.started_epoch_seconds is not None
-            and run.batch_id is None
-        ):
-            starts.setdefault(run.app_id, set()).add(run.started_epoch_seconds)
-    repeated = {name: len(times) for name, times in starts.items() if len(times) > 1}
+        attempt = _attempt(run)
+        if run.app_id is not None and attempt is not None and run.batch_id is None:
+            attempts.setdefault(run.app_id, set()).add(attempt)
+    repeated = {name: len(found) for name, found in attempts.items() if len(found) > 1}
     if not repeated:
         return []
     name, number = next(iter(repeated.items()))

@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import math
 
+from engine.forecast import FloatArray, Forecast
+
 _STEPS = ((86400.0, 1.0 / 3600.0), (3600.0, 1.0 / 60.0), (60.0, 1.0), (0.0, 10.0))
 """(Minimum in seconds, rounding steps per second)."""
 
 ENOUGH = 1.0 + 1e-9
 """Tolerance factor: a limit that is met exactly must not fail by a rounding error."""
+
+
+def promised_seconds(forecast: Forecast, confidence: float) -> FloatArray:
+    """(n,) the promised time: the shortest deadline in seconds that is met with probability
+    `confidence` when it is asked for; without an interval by the predicted time alone."""
+    return ENOUGH * forecast.quantile_or_median(confidence)
 
 
 def reachable_seconds(seconds: float) -> float:

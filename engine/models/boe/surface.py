@@ -18,6 +18,7 @@ import numpy as np
 from engine.batch import ClusterBatch
 from engine.catalog import Catalog, InstanceType
 from engine.forecast import FloatArray, IntArray
+from engine.intervals import exclusive_seconds
 from engine.models.boe.grid import Grid
 from engine.models.boe.plan import AskedPlan, Target, WorkflowPlan, distinct_targets
 from engine.models.boe.stage_course import StageCourses, spread_out
@@ -25,7 +26,6 @@ from engine.models.boe.states import ALIKE
 from engine.models.boe.task_draw import TaskLaw, task_law
 from engine.models.boe.task_time import Needs
 from engine.models.boe.workflow_course import Activity
-from engine.models.replay.report import exclusive_seconds
 
 ALONE = 66
 """Up to so many distinct clusters are estimated one by one."""

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from engine.forecast import FloatArray
+from engine.intervals import exclusive_seconds
 from engine.models.replay.priors import ERROR_PER_DOUBLING_INPUT
-from engine.models.replay.report import exclusive_seconds
 from engine.models.stages.durations.first_tasks import starts_executors
 from engine.models.stages.durations.task_times import StageModel
 from engine.models.stages.stage_models import stage_models

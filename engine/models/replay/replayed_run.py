@@ -16,6 +16,7 @@ from functools import cached_property
 import numpy as np
 
 from engine.forecast import BoolArray, FloatArray, IntArray
+from engine.intervals import union_length
 from engine.models.replay.calibration import calibrated
 from engine.models.replay.filled_nodes import FilledNodes
 from engine.models.replay.outcome import Replayed
@@ -44,7 +45,7 @@ from engine.models.stages.stage_models import stage_models
 from engine.models.stages.stage_table import StageTable
 from engine.profile import Run
 from engine.scheduling.launch_orders import LaunchOrder
-from engine.scheduling.stages import Schedule, ScheduledNode, covered_seconds, schedule
+from engine.scheduling.stages import Schedule, ScheduledNode, schedule
 from engine.scheduling.waves import ClosedForm, Tasks
 
 MOST_SLOTS = 1_000_000
@@ -249,7 +250,7 @@ class Replay:
     ) -> Replayed:
         places = np.asarray(self.graph.stage_nodes)
         start, end = found.start[places], found.end[places]
-        driver = found.seconds - covered_seconds(start, end)
+        driver = found.seconds - union_length(start, end)
         on_unused = found.tasks_on_unused_slots[places]
         return Replayed(found.seconds, driver, start, end, tasks, slots, tuple(placed), on_unused)
 

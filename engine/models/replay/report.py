@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from engine.forecast import FloatArray
+from engine.intervals import exclusive_seconds, interval_union
 from engine.models.base import Explanation, StageForecast
 from engine.models.replay.outcome import Replayed
 from engine.models.replay.replayed_run import Replay
@@ -123,19 +124,13 @@ def _moments(
 ) -> Callable[[float], float]:
     """A moment of the replay -> the same when stages take `factor` times as long, and the time in
     which none runs `idle_factor` times."""
-    moments, covered = _covered(start, end)
-    stretched = covered * factor + (moments - covered) * idle_factor
+    begun, ended = interval_union(start, end)
+    moments = np.concatenate(([0.0], np.column_stack((begun, ended)).ravel()))
+    lengths = np.diff(moments)
+    lengths[0::2] *= idle_factor
+    lengths[1::2] *= factor
+    stretched = np.concatenate(([0.0], np.cumsum(lengths)))
     return lambda moment: float(np.interp(moment, moments, stretched))
-
-
-def _covered(start: FloatArray, end: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Moments, and the time up to each in which at least one span ran."""
-    moments = np.unique(np.concatenate(([0.0], start, end)))
-    steps = np.zeros(len(moments))
-    np.add.at(steps, np.searchsorted(moments, start), 1.0)
-    np.add.at(steps, np.searchsorted(moments, end), -1.0)
-    running = np.cumsum(steps)[:-1] > 0.0
-    return moments, np.concatenate(([0.0], np.cumsum(np.diff(moments) * running)))
 
 
 def _busy_share(stage: StageRun, work: float, slots: int, seconds: float) -> float | None:
@@ -154,18 +149,6 @@ def _phases(driver: float, names: list[str], own: FloatArray) -> Mapping[str, fl
         kept = name if place < NAMED_PHASES else OTHER_STAGES
         phases[kept] = phases.get(kept, 0.0) + spent
     return phases
-
-
-def exclusive_seconds(start: FloatArray, end: FloatArray) -> FloatArray:
-    """(n,) each span's share of the time: where k spans overlap, each gets 1/k of it."""
-    moments = np.unique(np.concatenate((start, end)))
-    first, last = np.searchsorted(moments, start), np.searchsorted(moments, end)
-    running = np.zeros(len(moments))
-    np.add.at(running, first, 1.0)
-    np.add.at(running, last, -1.0)
-    at_once = np.maximum(np.cumsum(running)[:-1], 1.0)
-    gained = np.concatenate(([0.0], np.cumsum(np.diff(moments) / at_once)))
-    return np.asarray(gained[last] - gained[first])
 
 
 def bottleneck(stage: StageRun, tasks: int, slots: int, seconds: float) -> str:

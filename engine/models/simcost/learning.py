@@ -15,7 +15,7 @@ import numpy as np
 from engine.caching import LruCache
 from engine.forecast import FloatArray
 from engine.given_profiles import ResourceProfile
-from engine.models.replay.report import exclusive_seconds
+from engine.intervals import exclusive_seconds
 from engine.models.simcost import costs
 from engine.models.simcost.costs import Rates
 from engine.models.simcost.rates import (

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from engine.forecast import FloatArray
+from engine.intervals import united
 from engine.profile import Run
 from engine.stage_run import Measure, StageRun, total_of
 
@@ -83,19 +84,14 @@ def _share(measures: Sequence[Measure | None], slot_seconds: float) -> float:
 
 def driver_seconds(run: Run) -> float:
     """Time in which no stage of a run was running, from its log or else from its stages."""
-    driver = (
-        run.seconds - _covered(run.stages) if run.driver_seconds is None else run.driver_seconds
-    )
+    driver = run.seconds - _stage_seconds(run) if run.driver_seconds is None else run.driver_seconds
     return min(max(0.0, driver), run.seconds)
 
 
-def _covered(stages: Sequence[StageRun]) -> float:
-    """Time in which at least one stage ran."""
-    reached, covered = 0.0, 0.0
-    for stage in sorted(stages, key=lambda stage: stage.submitted_seconds):
-        covered += max(0.0, stage.completed_seconds - max(reached, stage.submitted_seconds))
-        reached = max(reached, stage.completed_seconds)
-    return covered
+def _stage_seconds(run: Run) -> float:
+    """Time in which at least one stage of a run ran."""
+    ran = united((stage.submitted_seconds, stage.completed_seconds) for stage in run.stages)
+    return sum(end - max(0.0, start) for start, end in ran if end > 0.0)
 
 
 _NUMBERED = re.compile(r"^(WholeStageCodegen) \(\d+\)$")

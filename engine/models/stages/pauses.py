@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from engine.intervals import gaps, united
 from engine.notices import Notice
 from engine.profile import Run
 from engine.units import format_seconds
@@ -37,13 +38,9 @@ def long_pauses(run: Run) -> tuple[float, ...]:
     for job in run.jobs:
         ended = run.seconds if job.completed_seconds is None else job.completed_seconds
         spans.append((job.submitted_seconds, ended))
-    spans.sort()
-    found, reached = [], spans[0][0] if spans else run.seconds
-    for start, end in [*spans, (run.seconds, run.seconds)]:
-        if start - reached >= PAUSE_SECONDS:
-            found.append(start - reached)
-        reached = max(reached, end)
-    return tuple(found)
+    active = united(spans)
+    idle = gaps(active, active[0][0], run.seconds) if active else []
+    return tuple(end - start for start, end in idle if end - start >= PAUSE_SECONDS)
 
 
 def pause_notice(runs: Sequence[Run]) -> Notice | None:

@@ -14,6 +14,7 @@ from math import nan
 
 from engine.catalog import InstanceType
 from engine.cluster import Cluster, NodeGroup
+from engine.intervals import clipped, united
 from engine.notices import Notice
 from engine.sources.distilling.beside_heap import requested_beside_heap
 from engine.sources.distilling.settings import (
@@ -124,22 +125,6 @@ def _stated_type(application: Application, cores: int | None) -> InstanceType | 
     return InstanceType(name, float(cores) if cores and databricks else nan, memory_gib=nan)
 
 
-def busy_spans(spans: Sequence[Span]) -> list[Span]:
-    """The union of time spans, as disjoint spans in order."""
-    merged: list[Span] = []
-    for start, end in sorted(spans):
-        if merged and start <= merged[-1][1]:
-            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
-        else:
-            merged.append((start, end))
-    return merged
-
-
-def clipped(spans: Sequence[Span], start: int, end: int) -> list[Span]:
-    """The spans clipped to [start, end]."""
-    return [(max(a, start), min(b, end)) for a, b in spans if a < end and b > start]
-
-
 def _workers(
     application: Application, busy: Sequence[Span], end_ms: int, notices: list[Notice]
 ) -> list[Executor]:
@@ -222,7 +207,7 @@ def _host_steps(executors: Sequence[Executor], end_ms: int) -> Steps:
         spans.setdefault(executor.host, []).append((start, max(start, end)))
     changes: Counter[int] = Counter()
     for on_host in spans.values():
-        for start, end in busy_spans(on_host):
+        for start, end in united(on_host):
             changes[start] += 1
             if end < end_ms:
                 changes[end] -= 1

@@ -9,11 +9,12 @@ from typing import NamedTuple
 from engine.catalog import InstanceType
 from engine.cluster import Workload
 from engine.errors import BadInput
+from engine.intervals import clipped, gaps, united
 from engine.machines.beside_heap import beside_heap_notices
 from engine.notices import Notice
 from engine.profile import Run
 from engine.sources.distilling.categories import category_of
-from engine.sources.distilling.clusters import busy_spans, clipped, observe_cluster
+from engine.sources.distilling.clusters import observe_cluster
 from engine.sources.distilling.engines import other_engine
 from engine.sources.distilling.executed import (
     ExecutedStage,
@@ -31,7 +32,6 @@ from engine.sources.distilling.idle_time import (
     idle_notices,
     idle_stretches,
     is_session,
-    pauses,
     uncovered_spans,
     unsuccessful_notices,
 )
@@ -166,8 +166,8 @@ class _Context:
         self._pause_ms = None if pause_seconds is None else 1000.0 * pause_seconds
         self._unsuccessful = unsuccessful_stages(application, executed)
         done = application.stages.keys() - self._unsuccessful
-        self._busy = busy_spans(attempt_spans(application, end_ms, truncated=truncated))
-        self._useful = busy_spans(attempt_spans(application, end_ms, of=done, truncated=truncated))
+        self._busy = united(attempt_spans(application, end_ms, truncated=truncated))
+        self._useful = united(attempt_spans(application, end_ms, of=done, truncated=truncated))
         self._observed = observe_cluster(
             application, self._busy, end_ms=end_ms, ran_on=ran_on, last_ends_ms=log.last_ends
         )
@@ -202,7 +202,7 @@ class _Context:
             workload=Workload(input_bytes=read),
             source=self._source,
             application=self._name(window.query),
-            app_id=application.app_id,
+            app_id=application.app_id, app_attempt=application.attempt,
             spark_version=spark_version(application, early=self._logs_read_method),
             started_epoch_seconds=(own_start or window.start_ms) / 1000.0,
             complete=ending.complete,
@@ -254,7 +254,7 @@ class _Context:
         """Time in which stages ran; of a micro-batch only its own, not those of other queries."""
         spans, start, end = self._useful, window.start_ms, window.end_ms
         if window.of_batch:
-            spans = busy_spans(attempt_spans(self._application, end, of=window.stage_ids))
+            spans = united(attempt_spans(self._application, end, of=window.stage_ids))
         return sum(b - a for a, b in clipped(spans, start, end)) / 1000.0
 
     def _settings_notices(self) -> list[Notice]:
@@ -278,11 +278,11 @@ class _Context:
             return Clock(start), []
         session = is_session(self._application)
         unlogged = self._unlogged
-        active = busy_spans([*active_spans(self._application, self._busy, end), *unlogged])
+        active = united([*active_spans(self._application, self._busy, end), *unlogged])
         first_executor_ms = min((at for at, _ in self._observed.core_steps), default=start)
         if self._pause_ms is not None:  # waiting for the first executor is not a pause
-            active = busy_spans([(start, max(start, first_executor_ms)), *active])
-        all_pauses = pauses(active, start, end)
+            active = united([(start, max(start, first_executor_ms)), *active])
+        all_pauses = gaps(active, start, end)
         idle = idle_stretches(
             all_pauses, total_ms=end - start, session=session, min_pause_ms=self._pause_ms
         )

@@ -11,10 +11,10 @@ import re
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
+from engine.intervals import clipped, gaps, united
 from engine.notices import Notice
-from engine.sources.distilling.clusters import Span, busy_spans, clipped
+from engine.sources.distilling.clusters import Span
 from engine.sources.distilling.engines import TAGS
 from engine.sources.logs.application import Application
 from engine.units import format_count, format_seconds
@@ -65,14 +65,7 @@ def active_spans(application: Application, busy: Sequence[Span], end_ms: int) ->
         if job.submitted_ms is not None:
             stop = job.completed_ms if job.completed_ms is not None else open_end
             spans.append((job.submitted_ms, max(job.submitted_ms, stop)))
-    return busy_spans(spans)
-
-
-def pauses(active: Sequence[Span], start_ms: int, end_ms: int) -> list[Span]:
-    """The complement of the active spans in [start, end]."""
-    within = clipped(active, start_ms, end_ms)
-    edges = [(start_ms, start_ms), *within, (end_ms, end_ms)]
-    return [(before[1], after[0]) for before, after in pairwise(edges) if after[0] > before[1]]
+    return united(spans)
 
 
 def idle_stretches(
@@ -98,9 +91,7 @@ def uncovered_spans(
 ) -> list[Span]:
     """The parts of the busy spans that no useful span covers."""
     return [
-        gap
-        for begin, stop in clipped(busy, start_ms, end_ms)
-        for gap in pauses(useful, begin, stop)
+        gap for begin, stop in clipped(busy, start_ms, end_ms) for gap in gaps(useful, begin, stop)
     ]
 
 

@@ -12,9 +12,9 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 
-from engine.sources.distilling.clusters import Span, busy_spans
+from engine.intervals import gaps, united
+from engine.sources.distilling.clusters import Span
 from engine.sources.distilling.executed import ExecutedStage
-from engine.sources.distilling.idle_time import pauses
 from engine.sources.logs.application import Application
 from engine.sources.logs.entities import Job
 from engine.units import format_count
@@ -94,19 +94,19 @@ def unlogged_spans(application: Application, busy: Sequence[Span]) -> list[Span]
         for job in application.jobs.values()
         if job.submitted_ms is not None and job.completed_ms is not None
     ]
-    active = busy_spans([*busy, *ran])
-    return [gap for begin, stop in gap_spans(application) for gap in pauses(active, begin, stop)]
+    active = united([*busy, *ran])
+    return [gap for begin, stop in gap_spans(application) for gap in gaps(active, begin, stop)]
 
 
 def gap_spans(application: Application) -> list[Span]:
     """The spans in which missing jobs may have run: from the submission of the job before a gap to
     that of the job after it. Disjoint, in order."""
-    gaps = [
+    around = [
         (before.submitted_ms, after.submitted_ms)
         for before, after in _jobs_around_gaps(application)
         if before.submitted_ms is not None and after.submitted_ms is not None
     ]
-    return busy_spans([span for span in gaps if span[0] < span[1]])
+    return united([span for span in around if span[0] < span[1]])
 
 
 SAME_BYTES = 1e-6

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import pairwise
 
+from engine.intervals import clipped
 from engine.profile import JobRun
-from engine.sources.distilling.clusters import clipped
 from engine.sources.distilling.idle_time import Clock
 from engine.sources.distilling.log_gaps import gap_spans
 from engine.sources.logs.application import Application

@@ -42,6 +42,7 @@ class RunEntry(msgspec.Struct, kw_only=True):
     source: str = ""
     application: str | None = None
     app_id: str | None = None
+    app_attempt: str | None = None
     spark_version: str | None = None
     started_epoch_seconds: float | None = None
     complete: bool = True

@@ -11,6 +11,7 @@ from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 
 from engine.sources.logs.events import RddInfo
+from engine.sources.logs.rdd_graph import connected_rdds
 from engine.stage_run import Origin
 
 GENERATED = "ParallelCollectionRDD"
@@ -168,18 +169,12 @@ def _classified_input(
 
 def _all_outside(rdd: RddInfo, by_id: Mapping[int, RddInfo], computed: Container[int]) -> bool:
     """Whether all leaves of an RDD's lineage read external data."""
-    pending, visited = [rdd.rdd_id], set[int]()
-    while pending:
-        current = by_id.get(pending.pop())
-        if current is None or current.rdd_id in computed:
-            return False
-        if current.rdd_id in visited:
-            continue
-        visited.add(current.rdd_id)
-        if not current.parents and current.name in NO_INPUT | CHECKPOINTS:
-            return False
-        pending.extend(current.parents)
-    return True
+    return not any(
+        one.rdd_id in computed
+        or any(parent not in by_id for parent in one.parents)
+        or (not one.parents and one.name in NO_INPUT | CHECKPOINTS)
+        for one in connected_rdds([rdd.rdd_id], by_id, lambda one: one.parents)
+    )
 
 
 MOST_WRITTEN_OUT = 3

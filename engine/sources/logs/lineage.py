@@ -7,8 +7,7 @@ is in its call stack; operations are the RDD scopes, which Spark names after the
 from __future__ import annotations
 
 import re
-from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
 import msgspec
@@ -23,6 +22,7 @@ from engine.sources.logs.combined_inputs import (
     combined_in,
 )
 from engine.sources.logs.events import RddInfo
+from engine.sources.logs.rdd_graph import connected_rdds
 
 _PACKAGE = re.compile(rb"org\.apache\.spark\.(graphx|mllib|ml|streaming)\.")
 _LIBRARIES = {b"graphx": "graphx", b"mllib": "mllib", b"ml": "mllib", b"streaming": "streaming"}
@@ -105,6 +105,10 @@ def _repartitions(rdds: Sequence[RddInfo]) -> set[tuple[str, str]]:
     operations = {rdd.rdd_id: operation for rdd in rdds if (operation := _operation_of(rdd))}
     coalesced = {operations.get(rdd.rdd_id) for rdd in rdds if rdd.name == _COALESCED}
     return {one for one in operations.values() if one[0] == _COALESCE and one not in coalesced}
+
+
+def _is_persisted(rdd: RddInfo) -> bool:
+    return rdd.level.memory or rdd.level.disk
 
 
 class Lineage:
@@ -194,14 +198,15 @@ class Lineage:
         """The RDDs that the tasks of a stage compute; all where the log has no RDD parents."""
         if not any(rdd.parents for rdd in rdds):
             return list(rdds)
+        return [rdd for rdd in self._needed(rdds) if rdd.rdd_id not in self._computed]
+
+    def _needed(self, rdds: Sequence[RddInfo]) -> Iterator[RddInfo]:
+        """The RDDs from a stage's own up to those that are already computed, which it reads."""
         by_id = {rdd.rdd_id: rdd for rdd in rdds}
-        pending, found = [rdds[0].rdd_id], dict[int, RddInfo]()
-        while pending:
-            rdd = by_id.get(pending.pop())
-            if rdd is not None and rdd.rdd_id not in found and rdd.rdd_id not in self._computed:
-                found[rdd.rdd_id] = rdd
-                pending.extend(rdd.parents)
-        return list(found.values())
+        start = [rdd.rdd_id for rdd in rdds[:1]]
+        return connected_rdds(
+            start, by_id, lambda rdd: () if rdd.rdd_id in self._computed else rdd.parents
+        )
 
     @staticmethod
     def coalesces(rdds: Sequence[RddInfo]) -> bool:
@@ -244,7 +249,7 @@ class Lineage:
     @staticmethod
     def persisted_in(rdds: Sequence[RddInfo]) -> tuple[tuple[int, int], ...]:
         """The persisted RDDs of a stage, with their numbers of partitions."""
-        return tuple((r.rdd_id, r.partitions) for r in rdds if r.level.memory or r.level.disk)
+        return tuple((r.rdd_id, r.partitions) for r in rdds if _is_persisted(r))
 
     @staticmethod
     def source_fed_in(rdds: Sequence[RddInfo]) -> int | None:
@@ -254,50 +259,45 @@ class Lineage:
         where its number of partitions differs from the stage's.
         """
         by_id = {rdd.rdd_id: rdd for rdd in rdds}
-        pending = [rdd.rdd_id for rdd in rdds if not rdd.parents and rdd.name not in NO_INPUT]
-        if not pending or len(pending) == len(rdds):
+        sources = [rdd.rdd_id for rdd in rdds if not rdd.parents and rdd.name not in NO_INPUT]
+        if not sources or len(sources) == len(rdds):
             return None
         children: dict[int, list[int]] = {}
         for rdd in rdds:
             for parent in rdd.parents:
                 children.setdefault(parent, []).append(rdd.rdd_id)
-        visited, fed_rdds = set[int](), set[int]()
-        while pending:
-            rdd = by_id[pending.pop()]
-            if rdd.rdd_id in visited:
-                continue
-            visited.add(rdd.rdd_id)
-            if rdd.level.memory or rdd.level.disk:
+        fed_rdds = set[int]()
+        for rdd in connected_rdds(
+            sources, by_id, lambda rdd: () if _is_persisted(rdd) else children.get(rdd.rdd_id, ())
+        ):
+            if _is_persisted(rdd):
                 fed_rdds.add(rdd.rdd_id)
             elif rdd is rdds[0]:
                 return None
-            else:
-                pending.extend(children.get(rdd.rdd_id, ()))
-        partition_counts = {
-            r.partitions for r in rdds if r.level.memory or r.level.disk or r is rdds[0]
-        }
+        partition_counts = {r.partitions for r in rdds if _is_persisted(r) or r is rdds[0]}
         return fed_rdds.pop() if len(fed_rdds) == 1 == len(partition_counts) else None
 
     def input_rdds_in(self, rdds: Sequence[RddInfo]) -> tuple[int, ...]:
         """The RDDs, persisted or checkpointed by earlier stages, of which each task of a stage
         reads one partition, nearest first. Shuffles and others may be read besides: Spark zips
         inputs with equal numbers of partitions. Empty where the stage reads a source."""
-        by_id = {rdd.rdd_id: rdd for rdd in rdds}
-        pending, visited, stored = deque(rdd.rdd_id for rdd in rdds[:1]), set[int](), list[int]()
-        while pending:
-            rdd = by_id[pending.popleft()]
-            if rdd.rdd_id in visited:
-                continue
-            visited.add(rdd.rdd_id)
-            parents = [by_id[parent] for parent in rdd.parents if parent in by_id]
-            cut_off = any(parent.name in CHECKPOINTS for parent in parents)
-            if cut_off or rdd.rdd_id in self._computed:
-                stored.append(rdd.rdd_id)
+        by_id, stored = {rdd.rdd_id: rdd for rdd in rdds}, list[RddInfo]()
+
+        def is_stored(rdd: RddInfo) -> bool:
+            cut_off = any(by_id[one].name in CHECKPOINTS for one in rdd.parents if one in by_id)
+            return cut_off or rdd.rdd_id in self._computed
+
+        for rdd in connected_rdds(
+            [rdd.rdd_id for rdd in rdds[:1]],
+            by_id,
+            lambda rdd: () if is_stored(rdd) else rdd.parents,
+            nearest_first=True,
+        ):
+            if is_stored(rdd):
+                stored.append(rdd)
             elif not rdd.parents:
                 return ()
-            else:
-                pending.extend(parent.rdd_id for parent in parents)
-        return tuple(one for one in stored if by_id[one].partitions == rdds[0].partitions)
+        return tuple(one.rdd_id for one in stored if one.partitions == rdds[0].partitions)
 
     @staticmethod
     def disk_backed_in(rdds: Sequence[RddInfo]) -> tuple[int, ...]:
@@ -320,19 +320,7 @@ class Lineage:
     def needed_in(self, rdds: Sequence[RddInfo]) -> tuple[tuple[int, int], ...]:
         """The persisted RDDs that the tasks of a stage read or compute, with their numbers of
         partitions; without RDD parents in the log only the stage's own RDD is seen."""
-        by_id = {rdd.rdd_id: rdd for rdd in rdds}
-        pending, visited = [rdds[0].rdd_id] if rdds else [], set[int]()
-        found = []
-        while pending:
-            rdd = by_id.get(pending.pop())
-            if rdd is None or rdd.rdd_id in visited:
-                continue
-            visited.add(rdd.rdd_id)
-            if rdd.level.memory or rdd.level.disk:
-                found.append((rdd.rdd_id, rdd.partitions))
-            if rdd.rdd_id not in self._computed:
-                pending.extend(rdd.parents)
-        return tuple(found)
+        return tuple((r.rdd_id, r.partitions) for r in self._needed(rdds) if _is_persisted(r))
 
     def reads_cache(self, rdds: Sequence[RddInfo], *, include_being_computed: bool = False) -> bool:
         """Whether all input of a stage comes from RDDs persisted by an earlier stage or by itself
@@ -351,15 +339,9 @@ class Lineage:
         any_stored = bool(stored)
         if not any(rdd.parents for rdd in rdds):
             return any_stored
-        if not any_stored and not any(rdd.level.memory or rdd.level.disk for rdd in rdds):
+        if not any_stored and not any(map(_is_persisted, rdds)):
             return False
-        pending, visited = [rdds[0].rdd_id], set()
-        while pending:
-            rdd = by_id.get(pending.pop())
-            if rdd is None or rdd.rdd_id in visited or rdd.rdd_id in stored:
-                continue
-            visited.add(rdd.rdd_id)
-            if not rdd.parents and rdd.name not in NO_INPUT:
-                return False
-            pending.extend(rdd.parents)
-        return True
+        needed = connected_rdds(
+            [rdds[0].rdd_id], by_id, lambda rdd: () if rdd.rdd_id in stored else rdd.parents
+        )
+        return all(rdd.rdd_id in stored or rdd.parents or rdd.name in NO_INPUT for rdd in needed)

@@ -1,6 +1,7 @@
 """What planned runs are expected to do to an interval, against a plain calculation."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -103,3 +104,19 @@ def test_a_run_leaves_the_choice_no_less_sure(fitted):
         # Running the choice itself leaves only the scatter of repetitions.
         assert math.log(run.then_high / run.then_low) < math.log(advice.high / advice.low)
         assert math.log(run.then_high / run.then_low) > 2.0 * 1.645 * noise.scale
+
+
+def test_unknown_memory_is_taken_as_that_of_the_others_per_core(fitted):
+    """It was taken as 1 GiB in all: a 64th of what four m5.xlarge have."""
+    known = [cluster(4), cluster(8)]
+    (group,) = known[0].groups
+    untold = replace(group, instance=replace(group.instance, memory_gib=math.nan))
+    workload = fitted.profile.reference_workload
+    unknown = replace(known[0], groups=(untold,))
+    points = Points.of([*known, unknown], [workload] * 3, fitted.profile)
+    assert math.isnan(points.coordinates[2, 1])
+    covariance = points.residual_covariance(0.6, 0.7)
+    assert covariance[2] == pytest.approx(covariance[0, [0, 1, 0]])
+    assert points.same_point()[0].tolist() == [1.0, 0.0, 1.0]
+    alone = Points.of([unknown], [workload], fitted.profile).residual_covariance(0.6, 0.7)
+    assert alone[0, 0] == pytest.approx(1.58 * 0.6**2)

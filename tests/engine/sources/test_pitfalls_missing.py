@@ -219,13 +219,14 @@ def test_another_application_after_one_that_was_killed(tmp_path: Path, differs: 
     assert "another application begins after" in run.lost[0]
 
 
-def attempts(folder: Path) -> list[Path]:
+def attempts(folder: Path, *, apart_ms: int = 1) -> list[Path]:
     found = []
     for number, text in enumerate((PLAIN, PLAIN), start=1):
         start = json.loads(
             next(line for line in text.splitlines() if b"ApplicationStart" in line[:60])
         )
-        again = start | {"App Attempt ID": str(number), "Timestamp": start["Timestamp"] + number}
+        started_ms = start["Timestamp"] + apart_ms * number
+        again = start | {"App Attempt ID": str(number), "Timestamp": started_ms}
         lines = [
             json.dumps(again, separators=(",", ":")).encode() + b"\n"
             if b"ApplicationStart" in line[:60]
@@ -295,8 +296,9 @@ def one_job(number: int, start: float, *, stage: int | None = None) -> list[log.
     ]
 
 
-def test_attempts_of_one_application_are_named(tmp_path: Path) -> None:
-    profile = read(*attempts(tmp_path))
+@pytest.mark.parametrize("apart_ms", [1, 0])
+def test_attempts_of_one_application_are_named(apart_ms: int, tmp_path: Path) -> None:
+    profile = read(*attempts(tmp_path, apart_ms=apart_ms))
     assert len(profile.runs) == 2
     (said,) = (n.text for n in profile.notices if n.code == "several-attempts")
     assert said.startswith("2 attempts of app-")

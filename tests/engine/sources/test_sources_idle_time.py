@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.errors import BadInput
+from engine.intervals import gaps
 from engine.sources import read
 from engine.sources.distilling.clusters import Span
 from engine.sources.distilling.idle_time import (
@@ -18,7 +19,6 @@ from engine.sources.distilling.idle_time import (
     idle_notices,
     idle_stretches,
     is_session,
-    pauses,
     uncovered_spans,
     unsuccessful_notices,
 )
@@ -78,7 +78,7 @@ def test_a_clock_counts_each_moment_outside_the_idle_stretches(
 @given(edges)
 def test_pauses_are_what_the_active_spans_leave(places: list[int]) -> None:
     active = spans_of(places)
-    found = pauses(active, 20, 150)
+    found = gaps(active, 20, 150)
     assert all(a < b for a, b in found)
     within = [(max(a, 20), min(b, 150)) for a, b in active if a < 150 and b > 20]
     assert sum(b - a for a, b in [*found, *within]) == 130
@@ -86,8 +86,8 @@ def test_pauses_are_what_the_active_spans_leave(places: list[int]) -> None:
 
 
 def test_a_time_without_any_active_span_is_one_pause() -> None:
-    assert pauses([], 5, 9) == [(5, 9)]
-    assert pauses([(0, 20)], 5, 9) == []
+    assert gaps([], 5, 9) == [(5, 9)]
+    assert gaps([(0, 20)], 5, 9) == []
 
 
 def test_gaps_are_the_busy_times_without_a_useful_span() -> None:

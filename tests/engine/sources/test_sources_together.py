@@ -124,6 +124,12 @@ def test_batches_are_no_attempts_of_their_application() -> None:
     assert said(*again)["several-attempts"].startswith("2 attempts of app-1 were read: ")
 
 
+def test_attempts_that_start_at_the_same_moment_are_two_runs() -> None:
+    both = [run(app_id="app-1", app_attempt=n, started_epoch_seconds=5.0) for n in ("1", "2")]
+    assert merged_profile([SourceContents("a", (*both, both[0]))]).runs == tuple(both)
+    assert said(*both)["several-attempts"].startswith("2 attempts of app-1 were read: ")
+
+
 @pytest.mark.parametrize(("size", "told"), [(2e9, None), (3e9, " failed after 3 GB of input")])
 def test_a_run_that_failed_with_the_most_input_is_said_to_have_failed(
     size: float, told: str | None
