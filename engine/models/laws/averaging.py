@@ -1,8 +1,8 @@
 """Predictions of the posterior over laws: their mean and variance, and the same with any one run
 left out.
 
-The posterior is a set of laws with weights. Other weights of the same set are the posterior without
-any one of the runs: leave-one-out costs one matrix product.
+The posterior is a set of laws with weights. Without any one of the runs it is the same set with
+other weights (importance sampling), so leave-one-out draws no law again.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 
 from engine.forecast import BoolArray, FloatArray, IntArray
-from engine.models.laws.cliff_states import harmonic_mean_shift, side_variance_shares
+from engine.models.laws.cliff_states import harmonic_mean_shift, side_variance_factors
 from engine.models.laws.laws import Laws
 from engine.models.laws.sampling import (
     NOISE_DOF,
@@ -27,22 +27,22 @@ from engine.models.laws.sampling import (
 )
 from engine.models.laws.terms import DONE_AGAIN, Points
 
-ANSWERING_LAWS = 300
+REPRESENTATIVE_LAWS = 300
 """Laws that stand for the posterior in predictions."""
 
 FAR_MACHINES = 4.0
 """Multiple of the most machines of a run, at which laws are sorted to choose representatives."""
 
 IDENTIFYING_LOG_SPREAD = 0.2
-"""Runs that all lie on a cliff identify it if the log of the extra work that it causes them has at
-least this standard deviation."""
+"""Runs that all lie on a cliff identify it if the log of the factor by which it multiplies their
+work has more than this standard deviation."""
 
 BLOCK_POINTS = 256
 """Points that are predicted at once."""
 
 
 @dataclass(frozen=True, eq=False)
-class AveragedLaws:
+class LawPosterior:
     """d equally probable laws given r runs.
 
     Args:
@@ -64,8 +64,9 @@ class AveragedLaws:
 
     def moments(self, at: Points, effects: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """(n,) mean log time, effects apart, (n,) variance among the laws about it, effects
-        included, and (2, n) factors of that variance below and above the mean. Where it is open
-        whether data fits, the mean is less, and the sides differ (`cliff_states`)."""
+        included, and (2, n) factors of that variance below and above the mean. Where some laws say
+        that the data fits and others that it does not, the harmonic mean of the two states stands
+        for the mean, and the sides differ (`cliff_states`)."""
         mean, variance, sides = np.empty(len(at)), np.empty(len(at)), np.empty((2, len(at)))
         for rows in _blocks(at):
             law_effects = effects[rows] @ self.effects
@@ -90,11 +91,11 @@ class AveragedLaws:
             )
         return means
 
-    def cliff_at(self, memory_per_input: float, runs: FloatArray) -> Cliff:
+    def cliff_at(self, log_memory_per_input: float, runs: FloatArray) -> Cliff:
         """Whether data fits at a log memory per input, by the laws whose cliff is identified by the
         runs, at (r,) log memory per input. A cliff that affects all runs alike cannot be told from
-        other work, and nobody knows how to get off it."""
-        beyond_cliff = (memory_per_input < self.laws.threshold) & self._identified_by(runs)
+        other work, nor can the memory be estimated that would avoid it."""
+        beyond_cliff = (log_memory_per_input < self.laws.threshold) & self._identified_by(runs)
         probability = float(beyond_cliff.mean())
         if probability == 0.0:
             return Cliff(0.0, 1.0)
@@ -102,7 +103,9 @@ class AveragedLaws:
         extra_work = (
             shares[:, DONE_AGAIN].sum(axis=1)
             * np.exp(self.laws.log_height[beyond_cliff])
-            * self.laws.extra_share(np.asarray([memory_per_input]), beyond_cliff.nonzero()[0])[0]
+            * self.laws.extra_share(np.asarray([log_memory_per_input]), beyond_cliff.nonzero()[0])[
+                0
+            ]
             / shares.sum(axis=1)
         )
         return Cliff(probability, float(np.exp(np.log1p(extra_work).mean())))
@@ -121,19 +124,21 @@ class AveragedLaws:
 def _moments(
     laws: Laws, at: Points, effects: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """`AveragedLaws.moments` of a block of points, with each law's effects (n, d) there."""
+    """`LawPosterior.moments` of a block of points, with each law's effects (n, d) there."""
     features = laws.frame.features(at)
-    times = laws.log_times_from(features)
-    mean = times.mean(axis=1)
-    times += effects
-    mean_with_effects = times.mean(axis=1)
+    log_times = laws.log_times_from(features)
+    mean = log_times.mean(axis=1)
+    log_times += effects
+    mean_with_effects = log_times.mean(axis=1)
     rows, newly_unfit = laws.newly_unfit(at.memory_per_input)
     shift = np.zeros(len(at))
-    shift[rows] = harmonic_mean_shift(newly_unfit / len(laws), times[rows], mean_with_effects[rows])
-    times -= (mean_with_effects + shift)[:, None]
+    shift[rows] = harmonic_mean_shift(
+        newly_unfit / len(laws), log_times[rows], mean_with_effects[rows]
+    )
+    log_times -= (mean_with_effects + shift)[:, None]
     sides = np.ones((2, len(at)))
-    sides[:, rows] = side_variance_shares(times[rows])
-    return mean + shift, np.einsum("nd,nd->n", times, times) / len(laws), sides
+    sides[:, rows] = side_variance_factors(log_times[rows])
+    return mean + shift, np.einsum("nd,nd->n", log_times, log_times) / len(laws), sides
 
 
 def _blocks(at: Points) -> Iterator[IntArray]:
@@ -149,51 +154,57 @@ class Cliff:
 
     Args:
         probability: that it does not.
-        times: how many times as long the job then takes, on the fewest machines of the runs.
+        slowdown: how many times as long the job then takes, on the fewest machines of the runs.
     """
 
     probability: float
-    times: float
+    slowdown: float
 
 
-def averaged(
+def law_posterior(
     observations: Observations, draws: PosteriorDraws | None = None, *, seed: int = 0
-) -> AveragedLaws:
-    """The laws averaged over their posterior given the runs; `draws` are its draws, where these
-    were made already."""
+) -> LawPosterior:
+    """The posterior over laws given the runs, as equally probable laws; `draws` are those of the
+    sampler, where these were made already."""
     draws = draws or posterior(observations, seed=seed)
     left_out, variance_left_out = _leave_one_out(observations, draws)
     laws = _representative_laws(draws.laws, observations.points)
     residuals = observations.log_seconds[:, None] - laws.log_times(observations.points)
     effects = observations.coefficients(residuals)
     mean, variance, _ = _moments(laws, observations.points, observations.effects @ effects)
-    spread = NOISE_DOF * NOISE_SCALE**2 + observations.misfit(residuals).mean()
-    return AveragedLaws(
+    sum_of_squares = NOISE_DOF * NOISE_SCALE**2 + observations.misfit(residuals).mean()
+    return LawPosterior(
         laws=laws,
         effects=effects,
         residuals=observations.log_seconds - mean,
         variance=variance,
         residuals_left_out=left_out,
         variance_left_out=variance_left_out,
-        noise=float(np.sqrt(spread / (NOISE_DOF + observations.runs - 1.0))),
+        noise=float(np.sqrt(sum_of_squares / (NOISE_DOF + observations.runs - 1.0))),
     )
 
 
 def _representative_laws(laws: Laws, runs: Points) -> Laws:
-    """`ANSWERING_LAWS` laws that stand for all: systematically sampled from their order of times on
-    more machines than any run had, where they differ most. Sorted by cliff, so that the laws whose
-    cliff an input meets are a slice."""
+    """`REPRESENTATIVE_LAWS` laws that stand for all: systematically sampled from their order of
+    times on more machines than any run had, where they differ most. Sorted by cliff, so that the
+    laws whose cliff an input meets are a slice."""
     far = Points(*(getattr(runs, entry.name).max(keepdims=True) for entry in fields(runs)))
     order = np.argsort(laws.log_times(replace(far, machines=FAR_MACHINES * far.machines))[0])
-    representatives = laws.take(order[systematic_resample(np.ones(len(laws)), ANSWERING_LAWS, 0.5)])
+    representatives = laws.take(
+        order[systematic_resample(np.ones(len(laws)), REPRESENTATIVE_LAWS, 0.5)]
+    )
     return representatives.take(np.argsort(-representatives.threshold, kind="stable"))
 
 
 def _leave_one_out(
     observations: Observations, draws: PosteriorDraws
 ) -> tuple[FloatArray, FloatArray]:
-    """(r, r) residuals about the mean law without run i (rows), and (r,) variance among the
-    predictions for it (Rasmussen and Williams 5.12), by reweighting the draws."""
+    """(r, r) residuals about the mean law without run i (rows), and (r,) variance among the draws'
+    predictions for run i without it.
+
+    Given a law, the error of the left-out run is that of Rasmussen and Williams (5.12). The
+    posterior without the run is the draws, weighted by importance sampling.
+    """
     residuals = observations.log_seconds[:, None] - draws.tempered.log_times(observations.points)
     misfit = observations.misfit(residuals)
     precision = observations.precision

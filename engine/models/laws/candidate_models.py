@@ -1,6 +1,7 @@
-"""The two candidate models of run times, and their weights by leave-one-out errors (pseudo-BMA+).
+"""The two candidate models of run times, and their weights by leave-one-out errors.
 
-The first is the laws with linear effects, the second the same with a smooth remainder.
+The first is the laws with linear effects, the second the same with a smooth remainder. The weights
+are after pseudo-BMA+ (`pseudo_bma_weights`).
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from functools import lru_cache
 import numpy as np
 
 from engine.forecast import BoolArray, FloatArray, IntArray
-from engine.models.laws.averaging import AveragedLaws, averaged
+from engine.models.laws.averaging import LawPosterior, law_posterior
 from engine.models.laws.encoding import Encoding, Rows, at_least_as_hard
 from engine.models.laws.error_distribution import ErrorDistribution, fit_error_distribution
 from engine.models.laws.gaussian_process import GaussianProcess, linear_process, smooth_process
@@ -23,7 +24,7 @@ MINIMUM_FOR_SMOOTH = 5
 """The fewest configurations with which a smooth remainder is considered."""
 
 PENALTY = 1.0
-"""Log weight that each further candidate has to make up for: the first (the laws; all runs) is the
+"""Log weight that each further candidate has to make up for: the first, here the laws alone, is the
 default."""
 
 SCORE_NOISE, SCORE_RUNS = 0.02, 4.0
@@ -37,9 +38,10 @@ log-spaced."""
 BOOTSTRAP_DRAWS = 200
 """Bayesian bootstrap draws of the left-out runs for the weights."""
 
-HYPERPARAMETERS = 3.0
-"""Kinds of hyperparameters of the smooth remainder (amplitudes, lengths, noise). They were fitted
-with the run that is then left out: errors are that much too small."""
+HYPERPARAMETER_COUNT = 3.0
+"""Kinds of hyperparameters of the smooth remainder (amplitudes, length-scales, noise). They were
+fitted with the run that is then left out, so errors of r runs are scaled by sqrt(r / (r - 3 w)), w
+the weight of the smooth candidate."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +92,7 @@ class CandidateModels:
 
     encoding: Encoding
     level: float
-    law: AveragedLaws
+    law: LawPosterior
     processes: tuple[GaussianProcess, ...]
 
     @classmethod
@@ -129,15 +131,15 @@ class CandidateModels:
         run_weights = (
             np.ones(len(rows)) if observations.run_weights is None else observations.run_weights
         )
-        law = averaged(observations, draws)
+        law = law_posterior(observations, draws)
         processes = [linear_process(inputs, law.noise, run_weights)]
         if len(rows) >= MINIMUM_FOR_SMOOTH:
             processes.append(smooth_process(inputs, law.residuals, encoding.lengths, run_weights))
         return cls(encoding, level, law, tuple(processes)), run_weights
 
     def moments(self, rows: Rows) -> tuple[FloatArray, FloatArray, Variances]:
-        """(n,) mean of the laws, effects apart; (c, n) mean and variances of log time by each
-        candidate."""
+        """(n,) mean log time of the laws, effects apart, less `level`; (c, n) mean log time by each
+        candidate, `level` included; and its variances."""
         inputs = self.encoding.inputs(rows)
         mean, *variances = self.law.moments(self.encoding.points(rows), inputs.effects)
         parts = [process.moments(inputs, self.law.residuals) for process in self.processes]
@@ -150,9 +152,10 @@ class CandidateModels:
     def means(
         self, rows: Rows, sizes: FloatArray, iterations: FloatArray | None = None
     ) -> tuple[FloatArray, FloatArray]:
-        """(k, s, n) mean of the laws, effects apart, and (k, s, c, n) mean of log time by each
-        candidate, with each of k numbers of iterations and s sizes in place of the rows' own; their
-        own iterations (k = 1) for None. What does not depend on these is computed once."""
+        """(k, s, n) mean log time of the laws, effects apart, less `level`, and (k, s, c, n) mean
+        log time by each candidate, `level` included, with each of k numbers of iterations and s
+        sizes in place of the rows' own; their own iterations (k = 1) for None. What does not depend
+        on these is computed once."""
         encoding, law = self.encoding, self.law
         inputs, grid = encoding.inputs(rows), encoding.size_iteration_grid(sizes, iterations)
         relative = sizes / encoding.largest
@@ -162,20 +165,20 @@ class CandidateModels:
         return laws, self.level + laws[:, :, None] + process_means
 
     def law_means(self, rows: Rows, iterations: FloatArray) -> FloatArray:
-        """(k, n) mean of the laws, effects apart, of n rows of one size with each of k numbers of
-        iterations in place of their own."""
+        """(k, n) mean log time of the laws, effects apart, less `level`, of n rows of one size with
+        each of k numbers of iterations in place of their own."""
         points, effects = self.encoding.points(rows), self.encoding.inputs(rows).effects
         return self.law.means(points, effects, points.size[:1], iterations)[:, 0]
 
     @property
     def one_minus_leverage(self) -> FloatArray:
-        """(c, r) one less the leverage of each run in each candidate: the degrees of freedom of its
+        """(c, r) 1 - leverage of each run under each candidate: the degrees of freedom of its
         left-out error.
 
-        Runs that a law with p parameters was fitted to have r - p degrees of freedom of its errors,
-        though r are left out. With leverages h the likelihood of its residuals is the product of
-        those of the left-out errors, each to the power 1 - h (exact where the law is linear and its
-        errors are normal).
+        The errors of a law with p parameters fitted to r runs have r - p degrees of freedom,
+        although each of the r runs is left out once. With leverages h the likelihood of its
+        residuals is the product of those of the left-out errors, each to the power 1 - h (exact
+        where the law is linear and its errors are normal).
         """
         law_factor = 1.0 - self.processes[0].run_weights * self.law.variance / self.law.noise**2
         return np.maximum(law_factor, 0.0) * np.stack(
@@ -196,11 +199,11 @@ class CandidateModels:
 
 @dataclass(frozen=True, eq=False)
 class Validation:
-    """Weights (c,) of the candidates, the distribution of studentised errors, and (r,) errors of
-    log time of the runs that were left out."""
+    """Weights (c,) of the candidates, the distribution of studentised errors, and (r,) leave-one-
+    out errors of log time of the weighted mean of the candidates."""
 
     weights: FloatArray
-    spread: ErrorDistribution
+    error_distribution: ErrorDistribution
     errors: FloatArray
 
 
@@ -223,7 +226,7 @@ def validate(
     mean = weights @ errors
     within_laws, between_laws = variances.mixed(weights, errors)
     runs = float(run_weights.sum())
-    freedom = max(runs - HYPERPARAMETERS * (1.0 - weights[0]), 1.0)
+    freedom = max(runs - HYPERPARAMETER_COUNT * (1.0 - weights[0]), 1.0)
     scaled_errors = mean * np.sqrt(runs / freedom)
     error_weights = (
         run_weights if one_minus_leverage is None else run_weights * (weights @ one_minus_leverage)
@@ -243,7 +246,9 @@ def pseudo_bma_weights(errors: FloatArray, run_weights: FloatArray) -> FloatArra
     The likelihood of the errors is a Student distribution, as intervals are of one: a normal
     distribution takes the largest error for the scale of all. It is averaged over the Bayesian
     bootstrap of the runs (Yao, Vehtari, Simpson and Gelman, Bayesian Analysis 2018, 3.4:
-    pseudo-BMA+): else one error of thirty decides.
+    pseudo-BMA+): else one error of thirty decides. Unlike theirs, the likelihood is that of the
+    errors alone, averaged over `SCORE_SCALES`, and not each candidate's predictive density; and
+    there is a prior on the error (`SCORE_NOISE`) and on the candidates (`PENALTY`).
     """
     runs = run_weights.sum()
     bootstrap = bayesian_bootstrap_weights(len(run_weights)) * run_weights
@@ -258,7 +263,8 @@ def pseudo_bma_weights(errors: FloatArray, run_weights: FloatArray) -> FloatArra
 
 
 def _student_log_densities(errors: FloatArray | float) -> FloatArray:
-    """(.., s) log density of errors (.., 1) by a Student distribution of each of `SCORE_SCALES`."""
+    """(.., s) log density, up to a constant, of errors (.., 1) under a Student distribution with
+    each of `SCORE_SCALES`; (s,) for a single error."""
     beyond = np.log1p((errors / SCORE_SCALES) ** 2 / NOISE_DOF)
     return np.asarray(-0.5 * (NOISE_DOF + 1.0) * beyond - np.log(SCORE_SCALES))
 

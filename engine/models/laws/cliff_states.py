@@ -1,11 +1,12 @@
 """The predicted time where some laws have the data fit in memory and others do not.
 
-If few runs leave the place of a memory cliff open, the laws fall into two states far apart: the
-time of a job whose data fits, and many times as much. The mean of the logarithms lies where neither
-is: between 410 s and 10,900 s, 1,290 s were predicted for a job that took 434. Errors count in
-proportion to the time, so the prediction is the p that minimises the mean of (p - T)^2 / T over the
-two states: their harmonic mean, weighted by their probabilities. Each state has the mean log time
-of its laws.
+If the runs are too few to locate a memory cliff, the laws fall into two states far apart: the time
+of a job whose data fits, and many times as much. The mean of the logarithms lies between them,
+where the time never is: with states at 410 s and 10,900 s it would predict 1,290 s for a job that
+took 434 s. The loss is the squared error divided by the time, between squared absolute and squared
+relative error. The prediction is the p that minimises the mean of (p - T)^2 / T over the two
+states: their harmonic mean, weighted by their probabilities. Each state has the mean log time of
+its laws.
 
 The uncertainty is not symmetric either: the time is hardly below half of the prediction if the data
 fits, but may be ten times as much if not.
@@ -21,32 +22,34 @@ LEAST_PROBABILITY = 1e-9
 """Probability below which a state does not count."""
 
 SIDE_LEVELS = np.asarray([0.9, 0.95, 0.99])
-"""Upper ends of the central intervals of 80, 90 and 98 %. Several are averaged, so that no side
-jumps when the less likely state leaves one of them."""
+"""Levels of the upper quantiles that bound the central intervals of 80, 90 and 98 %. Several are
+averaged, so that no side jumps when the less likely state leaves one of them."""
 
 
-def harmonic_mean_shift(newly_unfit: FloatArray, times: FloatArray, mean: FloatArray) -> FloatArray:
+def harmonic_mean_shift(
+    newly_unfit: FloatArray, log_times: FloatArray, mean: FloatArray
+) -> FloatArray:
     """(n,) log of the harmonic mean of the two states' times, less the mean log time of all laws:
     at most 0, and 0 where the state without fitting data is the faster one.
 
     Args:
         newly_unfit: (n, d) probability of each law by which the data does not fit although that of
             a run did (`Laws.newly_unfit`), 0 for the others.
-        times: (n, d) log time by each law.
+        log_times: (n, d) log time by each law.
         mean: (n,) mean log time of all laws.
     """
     probability = np.clip(newly_unfit.sum(axis=1), LEAST_PROBABILITY, 1.0 - LEAST_PROBABILITY)
-    unfit_mean = np.einsum("nd,nd->n", times, newly_unfit) / probability
+    unfit_mean = np.einsum("nd,nd->n", log_times, newly_unfit) / probability
     log_gap = np.maximum(unfit_mean - mean, 0.0) / (1.0 - probability)
     return np.asarray(-probability * log_gap - np.log1p(probability * np.expm1(-log_gap)))
 
 
-def side_variance_shares(deviations: FloatArray) -> FloatArray:
-    """(2, n) variance below and above the prediction, as a share of the mean square of
-    `deviations`.
+def side_variance_factors(deviations: FloatArray) -> FloatArray:
+    """(2, n) variance below and above the prediction, over the mean square of `deviations`: both 1
+    for a normal distribution, but for sampling error.
 
-    Each is the variance of the normal distribution with the same bound, averaged over
-    `SIDE_LEVELS`.
+    Each variance is the square of a standard deviation: that of the normal distribution with the
+    same bound, averaged over `SIDE_LEVELS`; 0 where that average is negative.
 
     Args:
         deviations: (n, d) log time by each of d equally probable laws less the prediction.

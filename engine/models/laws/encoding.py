@@ -18,23 +18,24 @@ from engine.models.curves.parameter_scales import ParameterScales
 from engine.models.laws.gaussian_process import ProcessInputs, SizeIterationGrid
 from engine.models.laws.terms import Points
 
-LEVEL_SPREAD = 3.0
+LEVEL_SD = 3.0
 """Prior standard deviation of the level of log time about the runs' mean: nearly uninformative."""
 
-TYPE_SPREAD, MEMORY_SPREAD = 0.2, 0.2
+TYPE_SD, MEMORY_SD = 0.2, 0.2
 """Prior standard deviations of log time: of a machine type at equal cores, and per e-fold of memory
 per core. Measured types of three families differ by that much."""
 
-FAMILY_SHARE = 0.5
+FAMILY_CORRELATION = 0.5
 """Correlation of the effects of two sizes of one family. They have the same processors, and other
 disks and networks."""
 
-PARAMETER_SPREAD = 1.0
+PARAMETER_SD = 1.0
 """Prior standard deviation of the power of a job parameter; of one that may be zero, of the change
 of log time from 0 to its largest value."""
 
 LENGTH = 1.5
-"""Prior length of the smooth remainder along a coordinate, in standard deviations of the runs."""
+"""Prior length-scale of the smooth remainder along a coordinate, in standard deviations of the
+runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +64,8 @@ class Rows(Points):
         type_index: (n,) index among the measured types, -1 for another.
         family: (n,) index of its family among theirs, -1 for another.
         parameters: (n, p).
-        own_cores: (n,) `cores` in those of the type that it resembles, not in those of the mean of
-            the measured ones.
+        own_cores: (n,) cores as equivalents of the type that each resembles; `cores` are
+            equivalents of the mean of the measured types.
     """
 
     type_index: IntArray
@@ -167,16 +168,16 @@ class Encoding:
 
     def inputs(self, rows: Rows) -> ProcessInputs:
         """Inputs of the process: effects, and the coordinates that vary among the runs."""
-        effects = [np.full((len(rows), 1), LEVEL_SPREAD)]
+        effects = [np.full((len(rows), 1), LEVEL_SD)]
         if len(np.unique(self.runs.type_index)) > 1:
-            effects.append(TYPE_SPREAD * self._type_effects(rows))
+            effects.append(TYPE_SD * self._type_effects(rows))
         if np.ptp(_log_memory_per_core(self.runs)) > 0.0:
             centred = _log_memory_per_core(rows) - _log_memory_per_core(self.runs).mean()
-            effects.append(MEMORY_SPREAD * centred[:, None])
+            effects.append(MEMORY_SD * centred[:, None])
         scales = self.parameters
         of_runs = scales.coordinates(self.runs.parameters)
         centred_parameters = scales.coordinates(rows.parameters) - of_runs.mean(axis=0)
-        effects.append(PARAMETER_SPREAD * centred_parameters)
+        effects.append(PARAMETER_SD * centred_parameters)
         varying = self._varying
         return ProcessInputs(
             effects=np.concatenate(effects, axis=1),
@@ -263,7 +264,7 @@ def family_indices(names: Sequence[str | None], machine_types: Sequence[MachineT
 def family_effect_share(sizes: IntArray) -> FloatArray:
     """Share of a type's effect that is predicted by so many measured sizes of its family, where
     they agree."""
-    return np.asarray(FAMILY_SHARE * sizes / (1.0 + FAMILY_SHARE * (sizes - 1.0)))
+    return np.asarray(FAMILY_CORRELATION * sizes / (1.0 + FAMILY_CORRELATION * (sizes - 1.0)))
 
 
 def machine_types_of(tables: Sequence[MachineRuns], catalog: Catalog | None) -> list[MachineType]:

@@ -168,11 +168,11 @@ def memory_notices(fit: RunTimeFit, rows: Rows, *, unit: str, in_gib: bool) -> l
             Notice(
                 "cache-does-not-fit",
                 f"runs with less memory per input took about "
-                f"{format_number(cliff.times, figures=2)} times as long, and "
+                f"{format_number(cliff.slowdown, figures=2)} times as long, and "
                 f"this cluster is one of these{amounts if in_gib else ''}",
                 f"take {nodes:,} {unit} or more, or nodes with more memory",
                 subject="cached data",
-                severity=cliff.times,
+                severity=cliff.slowdown,
             )
         ]
     if in_gib and here < lowest - UNPROVEN_LOG_RATIO and len(fit.rows) >= 2:
@@ -191,7 +191,7 @@ def memory_notices(fit: RunTimeFit, rows: Rows, *, unit: str, in_gib: bool) -> l
 
 
 def _is_relevant(cliff: Cliff) -> bool:
-    return cliff.probability >= PROBABLE and cliff.times >= RELEVANT_SLOWDOWN
+    return cliff.probability >= PROBABLE and cliff.slowdown >= RELEVANT_SLOWDOWN
 
 
 def _least_nodes(fits: Callable[[int], bool], *, more_than: int) -> int:

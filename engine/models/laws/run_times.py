@@ -124,7 +124,7 @@ class RunTimeFit:
             if at.size:
                 validation = self.validation(question)
                 parts = variances.take(at).on_sides(validation.weights, means[:, at])
-                scaled, validation_dof = validation.spread.moments(*parts)
+                scaled, validation_dof = validation.error_distribution.moments(*parts)
                 variance[:, at] += weight[at] * scaled
                 dof[:, at] += weight[at] * validation_dof
         return variance, dof

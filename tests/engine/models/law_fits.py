@@ -3,7 +3,7 @@
 import numpy as np
 
 from engine.forecast import FloatArray
-from engine.models.laws.averaging import AveragedLaws, averaged
+from engine.models.laws.averaging import LawPosterior, law_posterior
 from engine.models.laws.laws import Laws
 from engine.models.laws.prior_laws import prior_laws
 from engine.models.laws.reference_frame import ReferenceFrame
@@ -47,13 +47,13 @@ def one_law(frame: ReferenceFrame, *, threshold_place: float = 0.0) -> Laws:
     )
 
 
-def fitted(at: Points, seconds: FloatArray) -> AveragedLaws:
+def fitted(at: Points, seconds: FloatArray) -> LawPosterior:
     level = np.full((len(at), 1), 3.0)
     logs = np.log(seconds)
-    return averaged(Observations(at, logs - logs.mean(), level))
+    return law_posterior(Observations(at, logs - logs.mean(), level))
 
 
-def mean_of(found: AveragedLaws, at: Points) -> FloatArray:
+def mean_of(found: LawPosterior, at: Points) -> FloatArray:
     """(n,) mean log time, effects apart."""
     return found.moments(at, np.zeros((len(at), 1)))[0]
 

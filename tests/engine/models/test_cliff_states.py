@@ -8,7 +8,7 @@ from sparkplan_runs import fit, nodes
 
 from engine.cluster import Workload
 from engine.models.base import FittedModel
-from engine.models.laws.cliff_states import harmonic_mean_shift, side_variance_shares
+from engine.models.laws.cliff_states import harmonic_mean_shift, side_variance_factors
 from engine.models.laws.prior_laws import prior_laws
 from engine.models.laws.reference_frame import ReferenceFrame
 from engine.profile import Run
@@ -59,7 +59,7 @@ def test_laws_no_slower_where_data_does_not_fit_are_averaged() -> None:
 @pytest.mark.parametrize("laws", [300, 47, 1])
 def test_where_laws_are_alike_on_both_sides_either_has_the_whole_variance(laws: int) -> None:
     at = norm.ppf((np.arange(laws) + 0.5) / laws) if laws > 1 else np.ones(1)
-    below, above = side_variance_shares(np.stack((at, 3.0 * at)))
+    below, above = side_variance_factors(np.stack((at, 3.0 * at)))
     if laws > 1:
         assert below == pytest.approx(above)
         assert above == pytest.approx([1.0, 1.0], abs=0.1)
@@ -71,7 +71,7 @@ def test_the_variance_of_each_side_is_that_of_the_state_there() -> None:
     """Two thirds lie a little below the answer, one third far above it: their bounds are there at
     all three levels, and those of a normal law at 1.28, 1.64 and 2.33 of its scales."""
     apart = np.repeat([[-0.3, -0.3, 2.4]], 100, axis=1)
-    below, above = side_variance_shares(apart)
+    below, above = side_variance_factors(apart)
     square = np.mean(apart**2)
     per_scale = np.mean(1.0 / norm.ppf([0.9, 0.95, 0.99]))
     assert below == pytest.approx([(0.3 * per_scale) ** 2 / square], rel=1e-4)
@@ -83,7 +83,7 @@ def test_a_state_of_little_probability_widens_its_side_little() -> None:
     widths = []
     for count in range(0, 60):
         rare[0, :count] = 2.0
-        widths.append(float(np.sqrt(side_variance_shares(rare)[1, 0] * np.mean(rare**2))))
+        widths.append(float(np.sqrt(side_variance_factors(rare)[1, 0] * np.mean(rare**2))))
     assert widths[0] == 0.0
     assert widths[2] == 0.0
     assert 0.2 < widths[6] < widths[20] < widths[50]

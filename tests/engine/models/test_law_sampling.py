@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from law_fits import changed, few_runs, mean_of, points
 
-from engine.models.laws.averaging import averaged
+from engine.models.laws.averaging import law_posterior
 from engine.models.laws.prior_laws import MOST_PRIOR_DRAWS, prior_laws
 from engine.models.laws.proposals import Proposals
 from engine.models.laws.reference_frame import ReferenceFrame
@@ -48,7 +48,7 @@ def test_the_laws_that_few_runs_leave_are_those_of_plain_importance_sampling() -
     whole = prior.log_times(wanted) + 3.0 * observations.coefficients(residuals)
     expected = whole @ weights / weights.sum()
     for seed in range(3):
-        found = averaged(observations, seed=seed)
+        found = law_posterior(observations, seed=seed)
         times = mean_of(found, wanted) + 3.0 * found.effects.mean()
         assert times == pytest.approx(expected, abs=0.06)
 
@@ -57,7 +57,7 @@ def test_random_numbers_hardly_matter_where_runs_leave_two_kinds_of_laws() -> No
     """Whether data fits on six machines is open: 4 are too few for it, 12 enough. Plain importance
     sampling with 50,000 draws is off by 0.2 there."""
     at = points(np.asarray([6.0, 8.0, 24.0]), 2.0)
-    found = [averaged(few_runs(5), seed=seed) for seed in range(6)]
+    found = [law_posterior(few_runs(5), seed=seed) for seed in range(6)]
     times = [mean_of(one, at) + 3.0 * one.effects.mean() for one in found]
     assert np.std(times, axis=0).max() < 0.14
 
@@ -71,7 +71,7 @@ def test_random_numbers_decide_little_of_where_a_cliff_lies_among_many_runs() ->
     logs = np.log(seconds) + 0.02 * np.random.default_rng(3).normal(size=len(seconds))
     observations = Observations(points(machines, sizes), logs - logs.mean(), np.full((24, 1), 3.0))
     at = points(np.asarray([2.0]), 2.5)
-    found = [averaged(observations, seed=seed) for seed in range(20)]
+    found = [law_posterior(observations, seed=seed) for seed in range(20)]
     times = [mean_of(one, at)[0] + 3.0 * one.effects.mean() for one in found]
     assert np.std(times) < 0.4
 
@@ -114,5 +114,5 @@ def test_many_narrow_runs_find_their_law_whatever_the_random_numbers() -> None:
     logs = np.log(seconds)
     observations = Observations(at, logs - logs.mean(), np.full((60, 1), 3.0))
     for seed in range(4):
-        left_out = averaged(observations, seed=seed).residuals_left_out
+        left_out = law_posterior(observations, seed=seed).residuals_left_out
         assert np.std(left_out, axis=1).max() < 0.02

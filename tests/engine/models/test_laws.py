@@ -8,7 +8,7 @@ from law_fits import MACHINES, changed, few_runs, fitted, grid, mean_of, one_law
 from scipy import stats
 
 from engine.forecast import FloatArray
-from engine.models.laws.averaging import averaged
+from engine.models.laws.averaging import law_posterior
 from engine.models.laws.laws import (
     CLIFF_HEIGHT,
     CLIFF_HEIGHT_SPREAD,
@@ -222,7 +222,7 @@ def test_what_no_sharing_explains_is_a_cliff(runs: int) -> None:
     machines need not be as slow as a sixth of what was measured on them says."""
     at = points(np.asarray([12.0, 2.0, 2.0])[:runs], np.asarray([3.0, 3.0, 1.0])[:runs])
     logs = np.log(np.asarray([124.0, 5830.0, 316.0])[:runs])
-    found = averaged(Observations(at, logs - logs.mean(), np.full((runs, 1), 3.0)))
+    found = law_posterior(Observations(at, logs - logs.mean(), np.full((runs, 1), 3.0)))
     level = logs.mean() + 3.0 * found.effects.mean()
     extra_work = np.exp(mean_of(found, at) + level)
     assert extra_work == pytest.approx(np.exp(logs), rel=0.1)
@@ -331,7 +331,7 @@ def test_a_cliff_is_found_where_it_is() -> None:
     low, high = (found.cliff_at(np.log(x), at.memory_per_input) for x in (3.9, 8.1))
     assert low.probability > 0.9
     assert high.probability < 0.1
-    assert 2.0 < low.times < 4.5
+    assert 2.0 < low.slowdown < 4.5
 
 
 def test_the_same_runs_give_the_same_laws() -> None:
