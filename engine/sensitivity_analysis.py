@@ -47,7 +47,7 @@ _MAX_EARLIER_DEADLINES = 4
 """The most earlier deadlines tried below one that suffices."""
 
 _MAX_INPUT_FACTOR = 1024.0
-"""The largest input that is tried, in multiples of the present one."""
+"""The largest input that is tried, in multiples of the present one: a power of two."""
 
 _INPUT_FACTOR_TOLERANCE = 1e-3
 """Relative width to which the largest input is bisected."""
@@ -304,11 +304,12 @@ class SensitivityAnalysis:
         if self.goal.deadline_seconds is None and self.goal.budget_usd is None:
             return None, "without a deadline or a budget any input will do", ()
         try:
-            if self._satisfies(_MAX_INPUT_FACTOR):
-                most = f"{_MAX_INPUT_FACTOR:g} times the input, the most that is tried"
-                return None, f"the goal is kept at {most}", ()
             low, high = 1.0, 2.0
+            # Up from the present input: a thousand times as many tasks cost most to predict.
             while self._satisfies(high):
+                if high >= _MAX_INPUT_FACTOR:
+                    most = f"{_MAX_INPUT_FACTOR:g} times the input, the most that is tried"
+                    return None, f"the goal is kept at {most}", ()
                 low, high = high, 2.0 * high
             while high > low * (1.0 + _INPUT_FACTOR_TOLERANCE):
                 middle = math.sqrt(low * high)

@@ -37,30 +37,6 @@ _IMPROVES_BY = 1e-9
 _BUDGET_SLACK = 1.0 + 1e-9
 
 
-def whole_runs(
-    features: FloatArray,
-    costs: FloatArray,
-    budget: float,
-    *,
-    weights: FloatArray,
-    known: FloatArray | None = None,
-    unit: str | None = None,
-) -> IntArray:
-    """Indices of the experiments to make, ascending: the design weights rounded to whole runs.
-
-    Args:
-        features: (n, p); costs: (n,); budget: as of `a_optimal`.
-        weights: (n,) the continuous optimum.
-        known: (k, p) features of runs that were made already.
-        unit: of costs and budget, for messages.
-
-    Raises:
-        BudgetTooSmall: for a budget below the cheapest experiment, or below the cheapest set of
-            whole runs that identifies the coefficients.
-    """
-    return RunSelection(features, costs, budget, known).rounded(weights, unit=unit)
-
-
 _INDEPENDENCE_TOLERANCES = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8)
 """Tolerances of linear independence for the starting sets, from clearly independent runs to barely
 independent ones: the cheapest runs are alike, and those of consecutive node counts differ only in
@@ -77,13 +53,18 @@ _Improvement = tuple[float, list[int]]
 
 @dataclass(frozen=True, eq=False)
 class RunSelection:
-    """Selects whole runs from experiments within a budget; arguments as of `whole_runs`. Sets that
-    designs of several weights lead to are improved once."""
+    """Selects whole runs from experiments within a budget. Sets of runs that the weights of several
+    designs lead to are improved once.
+
+    Args:
+        features: (n, p); costs: (n,); budget: as of `a_optimal`.
+        known: (k, p) features of runs that were made already.
+    """
 
     features: FloatArray
     costs: FloatArray
     budget: float
-    known: FloatArray | None
+    known: FloatArray | None = None
     _improvements: dict[tuple[object, ...], _Improvement | None] = field(default_factory=dict)
 
     @property
@@ -92,7 +73,16 @@ class RunSelection:
         return self.budget * _BUDGET_SLACK
 
     def rounded(self, weights: FloatArray, *, unit: str | None = None) -> IntArray:
-        """The design weights rounded to whole runs, as of `whole_runs`."""
+        """Indices of the experiments to make, ascending: the design weights rounded to whole runs.
+
+        Args:
+            weights: (n,) the continuous optimum.
+            unit: of costs and budget, for messages.
+
+        Raises:
+            BudgetTooSmall: for a budget below the cheapest experiment, or below the cheapest set of
+                whole runs that identifies the coefficients.
+        """
         if self.available < float(self.costs.min()):
             raise BudgetTooSmall(
                 f"the budget of {amount(self.budget, unit)} is below the cheapest run "

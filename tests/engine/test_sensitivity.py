@@ -115,6 +115,24 @@ def test_what_cannot_be_said_is_said_so() -> None:
     assert ask(deadline_seconds=1.0).sensitivity is None
 
 
+def test_a_goal_is_kept_at_up_to_1024_times_the_input() -> None:
+    """That is the most that is tried: beyond it nothing is claimed, and below it the factor is
+    found however large it is."""
+    boundless = ask(deadline_seconds=1e9)
+    assert boundless.sensitivity.holds_until is None
+    assert "1024 times the input, the most that is tried" in boundless.sensitivity.holds_note
+    [(name, nodes)] = boundless.recommended.composition.items()
+    cluster = engine.Cluster.of_nodes(instance_type=name, nodes=nodes, catalog=CATALOG)
+    for times in (700.0, 1000.0, 1500.0):
+        workload = MODEL.profile.reference_workload.times(times)
+        predicted = MODEL.predict(cluster=cluster, workload=workload, confidence=0.7)
+        deadline = float(predicted.forecast.quantile(0.7)[0])
+        found = ask(deadline_seconds=deadline)
+        assert found.recommended.composition == boundless.recommended.composition
+        expected = None if times > 1024.0 else pytest.approx(times, rel=2e-3)
+        assert found.sensitivity.holds_until == expected
+
+
 def test_a_mix_names_the_next_steps_that_matter_and_where_it_stands() -> None:
     answer = ask(deadline_seconds=420.0, mix=2)
     assert len(answer.recommended.composition) == 2

@@ -9,7 +9,12 @@ from hypothesis import strategies as st
 
 from engine.errors import BadInput
 from engine.experiments.design import a_optimal, criterion, lower_bound, undetermined
-from engine.experiments.rounding import cheapest_first, cheapest_identifying, efficiency, whole_runs
+from engine.experiments.rounding import (
+    RunSelection,
+    cheapest_first,
+    cheapest_identifying,
+    efficiency,
+)
 from engine.forecast import FloatArray
 from engine.models.curves.terms import ERNEST_TERMS, EXTRA_TERMS, columns
 
@@ -60,7 +65,7 @@ def test_whole_runs_come_near_what_any_design_can_reach_and_beat_the_cheapest(
 ) -> None:
     features, costs = problem(*published[:6])
     found = a_optimal(features, costs, 10.0)
-    chosen = whole_runs(features, costs, 10.0, weights=found.weights)
+    chosen = RunSelection(features, costs, 10.0).rounded(found.weights)
     greedy = cheapest_first(costs, 10.0)
     assert costs[chosen].sum() <= 10.0 + 1e-9
     assert costs[greedy].sum() <= 10.0 + 1e-9
@@ -89,7 +94,7 @@ def test_whole_runs_are_near_the_best_subset_found_by_trying_all() -> None:
     for seed in range(12):
         features, costs, budget = small_problem(seed)
         found = a_optimal(features, costs, budget)
-        chosen = whole_runs(features, costs, budget, weights=found.weights)
+        chosen = RunSelection(features, costs, budget).rounded(found.weights)
         best = best_subset(features, costs, budget)
         assert found.bound <= best * (1.0 + 1e-9)
         assert costs[chosen].sum() <= budget * (1.0 + 1e-9)
@@ -157,7 +162,7 @@ def test_any_cost_function_changes_the_design() -> None:
 def test_earlier_runs_are_not_paid_for_again() -> None:
     features, costs = problem(*PUBLISHED[0][:6])
     first = a_optimal(features, costs, 5.0)
-    known = features[whole_runs(features, costs, 5.0, weights=first.weights)]
+    known = features[RunSelection(features, costs, 5.0).rounded(first.weights)]
     second = a_optimal(features, costs, 5.0, known=known)
     assert second.objective < first.objective
     assert second.objective >= a_optimal(features, costs, 10.0).bound * 0.5
@@ -168,7 +173,7 @@ def test_extended_terms_need_more_runs() -> None:
     features = over_their_means(columns(ERNEST_TERMS + EXTRA_TERMS[:2], m, scale))
     costs = scale / scale.min() / m
     found = a_optimal(features, costs, 10.0)
-    chosen = whole_runs(features, costs, 10.0, weights=found.weights)
+    chosen = RunSelection(features, costs, 10.0).rounded(found.weights)
     assert len(chosen) >= 6
     assert np.isfinite(criterion(features[chosen]))
 
@@ -177,7 +182,7 @@ def test_designed_runs_recover_coefficients_better_than_the_cheapest_runs() -> N
     features, costs = problem(*PUBLISHED[0][:6])
     truth = np.array([5.0, 40.0, 3.0, 2.0])
     found = a_optimal(features, costs, 10.0)
-    chosen = whole_runs(features, costs, 10.0, weights=found.weights)
+    chosen = RunSelection(features, costs, 10.0).rounded(found.weights)
     greedy = cheapest_first(costs, float(costs[chosen].sum()))
     errors = {"designed": 0.0, "cheapest": 0.0}
     for seed in range(200):
@@ -215,7 +220,7 @@ def test_a_budget_that_makes_no_sense_is_refused(budget: float) -> None:
 
 def test_a_budget_below_the_cheapest_run_is_refused() -> None:
     with pytest.raises(BadInput, match="below the cheapest run"):
-        whole_runs(np.eye(2), np.array([2.0, 3.0]), 1.0, weights=np.ones(2))
+        RunSelection(np.eye(2), np.array([2.0, 3.0]), 1.0).rounded(np.ones(2))
 
 
 def test_a_budget_that_identifies_nothing_names_the_cheapest_that_would() -> None:
@@ -223,4 +228,4 @@ def test_a_budget_that_identifies_nothing_names_the_cheapest_that_would() -> Non
     features = np.array([[1.0, 0.0], [0.0, 1.0], [2.0, 0.0]])
     assert list(cheapest_identifying(features, costs)) == [0, 1]
     with pytest.raises(BadInput, match=r"cheapest 2 that do cost 5$|cost 5;"):
-        whole_runs(features, costs, 4.0, weights=np.array([1.0, 0.5, 0.0]))
+        RunSelection(features, costs, 4.0).rounded(np.array([1.0, 0.5, 0.0]))

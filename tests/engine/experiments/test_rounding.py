@@ -9,7 +9,12 @@ from engine.errors import BadInput, BudgetTooSmall
 from engine.experiments.design import a_optimal, criterion
 from engine.experiments.designed_runs import designed
 from engine.experiments.plans import Grid
-from engine.experiments.rounding import cheapest_first, cheapest_identifying, efficiency, whole_runs
+from engine.experiments.rounding import (
+    RunSelection,
+    cheapest_first,
+    cheapest_identifying,
+    efficiency,
+)
 from engine.forecast import FloatArray
 from engine.models.curves.terms import ERNEST_TERMS
 
@@ -58,11 +63,11 @@ def test_few_experiments_give_the_best_set_of_all_or_name_the_cheapest_that_woul
             continue
         if best == np.inf:
             with pytest.raises(BudgetTooSmall) as error:
-                whole_runs(features, costs, budget, weights=found.weights, known=known)
+                RunSelection(features, costs, budget, known).rounded(found.weights)
             assert error.value.least == pytest.approx(max(cheapest, costs.min()))
             refused += 1
             continue
-        chosen = whole_runs(features, costs, budget, weights=found.weights, known=known)
+        chosen = RunSelection(features, costs, budget, known).rounded(found.weights)
         assert costs[chosen].sum() <= budget * (1.0 + 1e-8)
         ratios.append(criterion(features[chosen], known) / best)
         reached = efficiency(features, chosen, found.bound, known=known)
@@ -75,8 +80,8 @@ def test_few_experiments_give_the_best_set_of_all_or_name_the_cheapest_that_woul
 def test_runs_that_cost_the_budget_to_the_last_digit_are_within_it() -> None:
     """0.1 + 0.2 is more than 0.3 in floating point."""
     features, costs = np.eye(2), np.asarray([0.1, 0.2])
-    assert list(whole_runs(features, costs, 0.3, weights=np.ones(2))) == [0, 1]
-    assert list(whole_runs(np.ones((2, 1)), costs, 0.1, weights=np.ones(2))) == [0]
+    assert list(RunSelection(features, costs, 0.3).rounded(np.ones(2))) == [0, 1]
+    assert list(RunSelection(np.ones((2, 1)), costs, 0.1).rounded(np.ones(2))) == [0]
     assert list(cheapest_first(costs, 0.3)) == [0, 1]
     assert list(cheapest_first(costs, 0.29)) == [0]
 
@@ -85,7 +90,7 @@ def test_the_weightiest_runs_alone_need_not_tell_the_coefficients_apart() -> Non
     """Two runs that say the same fill the budget: the cheapest that identify it are begun with."""
     features = np.asarray([[3.0, 0.0], [3.0, 0.0], [0.1, 0.0], [0.0, 0.1]])
     costs, weights = np.asarray([2.0, 2.0, 0.5, 0.6]), np.asarray([1.0, 0.9, 0.0, 0.0])
-    assert list(whole_runs(features, costs, 2.6, weights=weights)) == [0, 3]
+    assert list(RunSelection(features, costs, 2.6).rounded(weights)) == [0, 3]
 
 
 def test_runs_that_were_made_count_whatever_their_scale() -> None:
@@ -96,8 +101,8 @@ def test_runs_that_were_made_count_whatever_their_scale() -> None:
     costs = np.asarray([1.0, 2.0, 3.0, 4.0])
     assert cheapest_identifying(features, costs, known=known) == np.asarray([2])
     with pytest.raises(BudgetTooSmall, match=r"cheapest 1 that do cost 3$|cost 3;"):
-        whole_runs(features, costs, 2.5, weights=np.zeros(4), known=known)
-    assert 2 in whole_runs(features, costs, 3.0, weights=np.zeros(4), known=known)
+        RunSelection(features, costs, 2.5, known).rounded(np.zeros(4))
+    assert 2 in RunSelection(features, costs, 3.0, known).rounded(np.zeros(4))
 
 
 def test_what_a_budget_leaves_buys_the_cheapest_of_many_candidates() -> None:
@@ -106,7 +111,7 @@ def test_what_a_budget_leaves_buys_the_cheapest_of_many_candidates() -> None:
     features = np.concatenate((dear, cheap))
     costs = np.concatenate((np.full(200, 1.0), np.full(20, 0.01)))
     found = a_optimal(features, costs, 4.5)
-    chosen = whole_runs(features, costs, 4.5, weights=found.weights)
+    chosen = RunSelection(features, costs, 4.5).rounded(found.weights)
     assert costs[chosen].sum() > 4.1
 
 
@@ -116,7 +121,7 @@ def test_what_a_budget_leaves_buys_the_cheapest_of_many_candidates() -> None:
 )
 def test_a_budget_is_refused_in_its_own_unit(unit: str | None, said: str) -> None:
     with pytest.raises(BudgetTooSmall, match=f"budget of {said}"):
-        whole_runs(np.eye(2), np.full(2, 2.0), 2.5, weights=np.ones(2), unit=unit)
+        RunSelection(np.eye(2), np.full(2, 2.0), 2.5).rounded(np.ones(2), unit=unit)
 
 
 def best_for_two(plan_features: FloatArray, costs: FloatArray, budgets: list[float]) -> list[float]:
