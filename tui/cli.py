@@ -34,7 +34,7 @@ COMMANDS = {
     "predict": "how long the job takes on one cluster, and what that costs",
     "curve": "predicted time and cost over nodes, input size or iterations",
     "recommend": "the cheapest cluster that meets a deadline, the fastest within a budget",
-    "fleet": "many jobs, each on the cheapest cluster of its own that is in time; their sum",
+    "fleet": "many jobs, each on the cheapest cluster that meets its deadline, and their sum",
     "workflow": "jobs that share one cluster, state by state; the cheapest such cluster",
     "export": "the recommendation as text to paste",
     "experiments": "which runs to make next, what each costs and teaches",
@@ -181,8 +181,8 @@ def planner_parser() -> argparse.ArgumentParser:
         "recommend and export: 1)",
     )  # fmt: skip
     parser.add_argument("--version", action="version", version=f"sparkplan {engine.__version__}")
-    parser.add_argument("--scenario", metavar="NAME|FILE", help="every input, as :save wrote it")
-    parser.add_argument("--resume", action="store_true", help="the session that was left last")
+    parser.add_argument("--scenario", metavar="NAME|FILE", help="open the inputs that :save wrote")
+    parser.add_argument("--resume", action="store_true", help="go on with the last session")
     web.add_web(parser)
     return parser
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 
@@ -168,14 +168,24 @@ class ChoiceBuilder:
         return () if notice is None else (notice,)
 
     def _paid_notices(self, row: int, nodes: int) -> tuple[Notice, ...]:
-        """Warnings of the price list about the paid nodes, as they are rented."""
-        spot, workers = sum(self._spot(row, nodes).values()), list[Notice]()
-        for at_spot, count in ((False, self._paid_nodes(row, nodes) - spot), (True, spot)):
-            rented = replace(self, billing=replace(self.billing, spot=at_spot))
-            workers += rented.price_notices(row) if count else ()
-        return (*workers, *self.master_notices(workers))
+        """Warnings of the price list about a cluster of nodes of one type."""
+        spot = sum(self._spot(row, nodes).values())
+        on_demand = self._paid_nodes(row, nodes) - spot
+        return self.paid_price_notices([(row, False, on_demand), (row, True, spot)])
 
-    def master_notices(self, worker_notices: Sequence[Notice]) -> tuple[Notice, ...]:
+    def paid_price_notices(self, paid: Iterable[tuple[int, bool, int]]) -> tuple[Notice, ...]:
+        """Warnings of the price list about the paid nodes, as they are rented, and the master.
+
+        Args:
+            paid: (row of the surface, spot or not, nodes).
+        """
+        workers = list[Notice]()
+        for row, spot, nodes in paid:
+            rented = replace(self, billing=replace(self.billing, spot=spot))
+            workers += rented.price_notices(row) if nodes else ()
+        return (*workers, *self._master_notices(workers))
+
+    def _master_notices(self, worker_notices: Sequence[Notice]) -> tuple[Notice, ...]:
         """Warnings of the price list about the master node, which is paid for even beside owned
         nodes, without codes that `worker_notices` already has."""
         master, codes = (

@@ -137,7 +137,8 @@ def _barrier_notice(
 ) -> Notice | None:
     """The warning that some runs have fewer slots than a barrier stage of the evidence had tasks.
     They stay in the plan, for a program that takes as many tasks as there are slots does run."""
-    batch = ClusterBatch.of([_cluster_of(run, catalog) for run in runs], fitted.profile)
+    clusters = [_cluster_of(run.instance, run.nodes, catalog, cores=run.cores) for run in runs]
+    batch = ClusterBatch.of(clusters, fitted.profile)
     offered = zip(batch.executors.tolist(), batch.executor_cores.tolist(), strict=True)
     stages = [not_started(fitted.barrier_stages, *executors) for executors in offered]
     blocked = [stage for stage in stages if stage is not None]
@@ -153,11 +154,13 @@ def _barrier_notice(
     )
 
 
-def _cluster_of(run: Experiment, catalog: Catalog | None) -> Cluster:
-    """The cluster of a run; executors of one core if the run is given by its cores."""
-    if run.nodes is None:
-        return Cluster.of_executors(executors=run.cores or 1, executor_cores=1)
-    return Cluster.of_nodes(instance_type=run.instance, nodes=run.nodes, catalog=catalog)
+def _cluster_of(
+    instance: str | None, nodes: int | None, catalog: Catalog | None, *, cores: int | None = None
+) -> Cluster:
+    """The cluster of a run: its nodes; executors of one core if the run is given by its cores."""
+    if nodes is None:
+        return Cluster.of_executors(executors=cores or 1, executor_cores=1)
+    return Cluster.of_nodes(instance_type=instance, nodes=nodes, catalog=catalog)
 
 
 def _check(request: TrainingRequest) -> None:
@@ -241,7 +244,9 @@ class _Planning:
         """Expected times and prices of the n experiments; without a model by the time of the
         smallest sample on one node, where the request gives it, else unknown."""
         nodes = zip(grid.type_index, grid.machines, strict=True)
-        clusters = [self._cluster(grid.instances[index], int(count)) for index, count in nodes]
+        clusters = [
+            _cluster_of(grid.instances[index], int(count), self.catalog) for index, count in nodes
+        ]
         notices: tuple[Notice, ...] = ()
         seconds = low = high = np.full(len(grid), np.nan)
         if self.fitted is not None:
@@ -272,9 +277,6 @@ class _Planning:
         partitions = request.partitions or input_partitions(profile, self.workload)
         return replace(self, request=replace(request, node_cores=cores, partitions=partitions))
 
-    def _cluster(self, instance: str | None, nodes: int) -> Cluster:
-        return Cluster.of_nodes(instance_type=instance, nodes=nodes, catalog=self.catalog)
-
     @property
     def _instance(self) -> str | None:
         """The one type that a paper's plan is for."""
@@ -282,7 +284,7 @@ class _Planning:
 
     def _cluster_with_layout(self, nodes: int, profile: Profile) -> Cluster:
         """Nodes of that type with their executors, if the layout is known."""
-        return with_shape_and_layout(self._cluster(self._instance, nodes), profile)
+        return with_shape_and_layout(_cluster_of(self._instance, nodes, self.catalog), profile)
 
     def _equal_waves(self) -> ExperimentPlan:
         """SimCost's samples, with expected times and prices where a model predicts them."""

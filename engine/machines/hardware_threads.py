@@ -119,7 +119,7 @@ def denser_nodes_notice(run: Run, target: InstanceType, *, slots_per_node: float
     return _notice(
         f"each {source.name} had {_tasks(before * source.vcpus)} at once on {_vcpus(source)}, each "
         f"{target.name} gets {slots_per_node:.3g} on {_vcpus(target)}: tasks take up to {less:.2g} "
-        "times as long as foretold"
+        "times as long as predicted"
     )
 
 

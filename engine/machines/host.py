@@ -227,9 +227,9 @@ def notices_of(
     notices = [
         Notice(
             "calibrated-score",
-            "the CPU score is no CoreMark result: three pieces of work, set against one reference "
-            f"machine; it may be off by {format_share(math.expm1(SCORE_SPREAD))} (one standard "
-            "deviation)",
+            "the CPU score is not from CoreMark but from three small programs, set against one "
+            f"reference machine; it may be off by {format_share(math.expm1(SCORE_SPREAD))} (one "
+            "standard deviation)",
             "run a job once on this machine and add its log",
         )
     ]

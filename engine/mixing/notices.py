@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 
-from engine.choosing.choices import ChoiceBuilder
 from engine.choosing.surface import Surface
 from engine.choosing.sweeps import TIE
 from engine.notices import Notice, worst_of_each
@@ -15,8 +13,8 @@ from engine.units import format_count
 
 MIXED = Notice(
     "mixed-cluster",
-    "the time of unlike nodes is averaged over what the model says of each type at the same "
-    "capacity; no run on unlike nodes was measured",
+    "the time of a mix is averaged from what the model predicts for each of its types at the same "
+    "capacity; no run on a mix was measured",
     "ask for one type: --mix 1",
 )
 
@@ -35,10 +33,9 @@ def not_mixed(surface: Surface, row: int, common: int, largest_gain: float) -> N
     most = f"at most {100.0 * largest_gain:.2g} % better" if largest_gain > TIE else "no better"
     return Notice(
         "layout-not-mixed",
-        f"{name} ran with executors of {format_count(own, 'core')}, the other types get "
-        f"executors of {common}: all executors of an application are alike, so {name} is not "
-        f"mixed with them; if it were as fast with executors of {common}, the answer would be "
-        f"{most}",
+        f"{name} ran with executors of {format_count(own, 'core')} and is in no mix: the other "
+        f"types get executors of {common}, and an application has executors of one size. If {name} "
+        f"were as fast with these, the answer would be {most}",
         f"plan its nodes like theirs with --fill-nodes, or add a run on {name} with executors of "
         f"{common} cores",
     )
@@ -67,18 +64,3 @@ def member_notices(
     whole = smallest * surface.max_nodes + min(max(nodes, 1), surface.max_nodes) - 1
     own = [notice for notice in surface.notices(whole) if notice.code == _CLUSTER_SIZE_CODE]
     return [*(notice for notice in found if notice.code != _CLUSTER_SIZE_CODE), *(own or sized)[:1]]
-
-
-def paid_price_notices(
-    answers: ChoiceBuilder, paid: Sequence[tuple[int, bool, int]]
-) -> list[Notice]:
-    """Warnings of the price list about the paid nodes, as they are rented, and about the master.
-
-    Args:
-        paid: (row of the surface, spot or not, nodes).
-    """
-    found: list[Notice] = []
-    for row, spot, nodes in paid:
-        rented = replace(answers, billing=replace(answers.billing, spot=spot))
-        found += rented.price_notices(row) if nodes else []
-    return [*found, *answers.master_notices(found)]

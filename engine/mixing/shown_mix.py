@@ -18,7 +18,7 @@ from engine.forecast import Forecast, none_if_nan
 from engine.machines.services import least_on_demand, on_demand_line, spot_nodes
 from engine.memory import beside_heap_gib
 from engine.mixing.market import MixResult
-from engine.mixing.notices import MIXED, member_notices, paid_price_notices
+from engine.mixing.notices import MIXED, member_notices
 from engine.mixing.purchase_options import PurchaseOptions, supporting_points
 from engine.notices import Notice, in_order
 
@@ -126,7 +126,7 @@ class Mix:
         of_members = member_notices(
             self.surface, points, [(row, nodes) for row, _, nodes in self.members]
         )
-        of_prices = paid_price_notices(answers, self._paid())
+        of_prices = answers.paid_price_notices(self._paid())
         rows = np.asarray(self.result.rows)
         names = [self.surface.candidates.names[row] for row in self.options.base[rows].tolist()]
         shares = law.shares(rows, np.asarray(self.result.counts)).tolist()

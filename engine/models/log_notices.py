@@ -98,8 +98,8 @@ def transferred_notice(
     return Notice(
         TRANSFERRED_PARAMETERS,
         f"{what} with {in_words(wanted)}: 0 of {len(runs)} (they have {_listed(_sets(runs))}); the "
-        f"nearest answer, with {in_words(taken)}: what {abbreviated_list(changed)} would change is "
-        f"not known from them, so the time is theirs, and the interval wider for {doublings:.2g} "
+        f"nearest answer, with {in_words(taken)}: how {abbreviated_list(changed)} changes the time "
+        f"is not known, so the time is theirs and the interval is wider for {doublings:.2g} "
         "doublings",
         f"add {what} with {THESE_PARAMETERS}",
     )

@@ -108,7 +108,7 @@ def _without(bare: Sequence[Run], fitted: FittedModel) -> FittedModel:
     notice = Notice(
         "runs-not-used",
         f"{len(bare)} run{'' if one else 's'} without stages take{'s' if one else ''} no part: the "
-        "logs' stages answer, and run times alone do not foretell clearly better",
+        "logs' stages answer, and run times alone do not predict clearly better",
         "add their event logs, or leave the logs out to plan from run times",
     )
     return replace(fitted, fit_notices=(*fitted.fit_notices, notice))

@@ -149,6 +149,6 @@ def stage_without_room_notice(executor_cores: float, profile: Profile) -> Notice
         "stage-needs-cores",
         f"{numbered_label(stage)} asks for {stage.task_cpus} cores for each "
         f"task (RDD.withResources), executors here have {executor_cores:.0f}: Spark launches none "
-        "of them and the job waits without end",
+        "of them and the job waits forever",
         f"take executors of {stage.task_cpus} cores or more, or have the program ask for fewer",
     )

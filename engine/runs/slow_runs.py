@@ -131,8 +131,8 @@ def slow_notices(slow: Sequence[ExcludedRun]) -> list[Notice]:
     return [
         Notice(
             "slow-runs",
-            f"{who} took {upto}{times} times as long as others of the same: left aside",
-            "look what went wrong; where it often does, leave the deadline more time",
+            f"{who} took {upto}{times} times as long as others of the same configuration: not used",
+            "find out what went wrong; if it often happens, allow a later deadline",
         )
     ]
 
@@ -151,9 +151,9 @@ def unusual_notices(unusual: Sequence[SuspectedOutlier]) -> list[Notice]:
         Notice(
             "unusual-run",
             f"{abbreviated_list(names)} took {' to '.join(times[:: max(len(times) - 1, 1)])} times "
-            f"as long as the other runs foretell, as if something went wrong: counted {counts}",
-            "the answer may hang on it: look what did, and leave out what will not come again; if "
-            "nothing did, run it once more: two runs that agree count in full",
+            f"as long as the other runs predict, as if something went wrong: counted {counts}",
+            "find out what went wrong, and leave the run out if it will not happen again; if "
+            "nothing did, repeat the run: two that agree count in full",
         )
     ]
 

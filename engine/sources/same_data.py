@@ -135,7 +135,7 @@ def _notice(sizes: Sequence[float]) -> Notice:
     least, most = format_bytes(min(sizes)), format_bytes(max(sizes))
     return Notice(
         CODE,
-        f"{len(sizes)} logs count {least} to {most} of input for the same data, which fell into as "
-        f"many tasks that read and wrote as much: {most} is taken for each",
+        f"{len(sizes)} logs count {least} to {most} of input for the same data (as many tasks, "
+        f"which read and wrote as much): {most} is taken for each",
         "ask for other data as a multiple of it, such as 2x",
     )

@@ -27,5 +27,6 @@ def listed(names: Sequence[str], most: int = MOST_LISTED) -> str:
 
 
 def printable(text: str) -> str:
-    """Text from a log without line breaks and terminal control characters."""
+    """Text from a log, for files and names: line breaks and control characters become "?". (The
+    terminal shows them escaped.)"""
     return "".join(char if char.isprintable() else "?" for char in text)

@@ -31,7 +31,7 @@ EXAMPLES = {
         "--instances 'm5.*,r5.*'",
         "are these four nodes still enough? ends with 1 where not": f"{JOB} --deadline 2m "
         "--instances m5.xlarge --min-nodes 4 --max-nodes 4 --json",
-        "the least resource time on a cluster one owns": "nightly-features --deadline 2m "
+        "the least resource time on a cluster that you own": "nightly-features --deadline 2m "
         "--max-executors 40 --executor-cores 4 --executor-memory 8g",
     },
     "fleet": {

@@ -159,13 +159,16 @@ def add_cluster(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--instance", metavar="TYPE", help="instance type of the nodes")
     group.add_argument("--catalog", metavar="NAME|FILE", help="where the type is looked up")
     group.add_argument(
-        "--executors", type=whole(), metavar="N", help="of all nodes, in place of --nodes"
+        "--executors",
+        type=whole(),
+        metavar="N",
+        help="executors on all nodes together, in place of --nodes",
     )
     group.add_argument(
         "--executor-cores",
         type=whole(),
         metavar="C",
-        help="of each executor (default: as in the largest run)",
+        help="cores of each executor (default: as in the largest run)",
     )
     add_executor_memory(parser)
 
@@ -192,7 +195,7 @@ def add_catalog(parser: argparse.ArgumentParser) -> None:
 def add_terms(parser: argparse.ArgumentParser) -> None:
     """Add the terms of a catalog's prices."""
     group = sections.section(parser, sections.PRICES)
-    group.add_argument("--region", metavar="R", help="where a catalog has several")
+    group.add_argument("--region", metavar="R", help="the region, where a catalog has several")
     group.add_argument(
         "--discount",
         type=quantity(parse_discount),
@@ -203,7 +206,7 @@ def add_terms(parser: argparse.ArgumentParser) -> None:
         "--dbu-price",
         type=quantity(parse_dbu),
         metavar="TIER|USD",
-        help="of one DBU (catalog azure-databricks)",
+        help="price of one DBU (catalog azure-databricks)",
     )
     add_platform(parser)
 
@@ -250,18 +253,21 @@ def add_goal(parser: argparse._ActionsContainer) -> None:
         "--deadline",
         type=duration,
         metavar="D",
-        help="45m, 1h30m; a bare number is seconds; for the job itself: a cluster's start-up comes "
-        "before",
+        help="45m, 1h30m; a bare number is seconds; for the job alone, without the start-up of a "
+        "cluster",
     )
     goal.add_argument(
         "--budget",
         type=quantity(engine.parse_usd),
         metavar="B",
-        help="of one run, by its expected cost, in USD",
+        help="the most that one run may cost, by its expected cost, in USD",
     )
     rented = sections.section(parser, sections.RENTED)
     rented.add_argument(
-        "--max-nodes", type=whole(), metavar="N", help=f"default {DEFAULT_MAX_NODES}"
+        "--max-nodes",
+        type=whole(),
+        metavar="N",
+        help=f"at most N workers (default {DEFAULT_MAX_NODES})",
     )
     rented.add_argument(
         "--instances", metavar="GLOB,...", help="candidate types; '*' lifts the default filter"

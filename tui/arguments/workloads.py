@@ -24,7 +24,10 @@ def add_workload(parser: argparse.ArgumentParser, *, size: str = "", iterations:
     )
     add_job(parser, iterations=iterations)
     group.add_argument(
-        "--shuffle-partitions", type=options.whole(), metavar="N", help="what if this many were set"
+        "--shuffle-partitions",
+        type=options.whole(),
+        metavar="N",
+        help="predict with spark.sql.shuffle.partitions set to N",
     )
     options.add_model(parser)
 

@@ -29,12 +29,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     options.add_json(listing)
     show = actions.add_parser("show", help="the types of one catalog and their prices")
     show.add_argument("name", metavar="NAME|FILE", help="the catalog")
-    show.add_argument("--region", metavar="R", help="where there are several")
+    show.add_argument("--region", metavar="R", help="the region, where there are several")
     show.add_argument("--instances", metavar="GLOB,...", help="only these types")
     options.add_json(show)
-    validate = actions.add_parser("validate", help="check a catalog file of one's own")
+    validate = actions.add_parser("validate", help="check a catalog file of your own")
     validate.add_argument("name", metavar="FILE", help="the catalog")
-    validate.add_argument("--region", metavar="R", help="where there are several")
+    validate.add_argument("--region", metavar="R", help="the region, where there are several")
     options.add_json(validate)
     configure_refresh(actions.add_parser("refresh", help="a new price file from a price list"))
 
@@ -59,8 +59,10 @@ def configure_refresh(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="where the new catalog is written",
     )
-    parser.add_argument("--region", metavar="R", help="where the list has several")
-    parser.add_argument("--date", metavar="DAY", help="since when the prices hold: 2026-07-20")
+    parser.add_argument("--region", metavar="R", help="the region, where the list has several")
+    parser.add_argument(
+        "--date", metavar="DAY", help="the day from which the prices hold, such as 2026-07-20"
+    )
     options.add_json(parser)
 
 

@@ -40,7 +40,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--into", required=True, metavar="FOLDER", help="where the logs are kept")
     parser.add_argument(
-        "--repeat", type=options.whole(), default=1, metavar="N", help="of each run (default: 1)"
+        "--repeat",
+        type=options.whole(),
+        default=1,
+        metavar="N",
+        help="times that each run is made (default: 1)",
     )
     parser.add_argument(
         "--executors-per-node",
@@ -64,7 +68,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="a setting of every run; may be repeated",
     )
     parser.add_argument("--spark-submit", metavar="PATH", help="default: SPARK_HOME, then PATH")
-    parser.add_argument("--timeout", type=options.duration, metavar="T", help="of each run")
+    parser.add_argument(
+        "--timeout", type=options.duration, metavar="T", help="the longest that one run may take"
+    )
     parser.add_argument("--keep-going", action="store_true", help="go on after a failed run")
     parser.add_argument("--dry-run", action="store_true", help="print the commands, run nothing")
     options.add_json(parser)

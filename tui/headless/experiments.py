@@ -33,18 +33,22 @@ def configure(parser: argparse.ArgumentParser) -> None:
     runs.add_argument(
         "--budget",
         metavar="B",
-        help="of all runs: $5, 2h, or a number of the smallest sample on one node",
+        help="for all runs together: $5, 2h, or a number of the smallest sample on one node",
     )
     _configure_plans(sections.section(parser, "first runs, by a published design"))
     real = sections.section(parser, "the real job")
-    real.add_argument("--deadline", type=options.duration, metavar="D", help="of one run")
+    real.add_argument(
+        "--deadline", type=options.duration, metavar="D", help="time that one run may take"
+    )
     real.add_argument(
         "--job-budget",
         type=options.quantity(engine.parse_usd),
         metavar="USD",
-        help="of one run, for the next run: alone, the fastest within it",
+        help="cost that one run may have (for the next run); alone: the fastest within it",
     )
-    real.add_argument("--spot", action="store_true", help="it rents spot nodes (for the next run)")
+    real.add_argument(
+        "--spot", action="store_true", help="the job rents spot nodes (for the next run)"
+    )
     real.add_argument("--instances", metavar="TYPE,...", help="instance types")
     options.add_catalog(parser)
     options.add_terms(parser)
@@ -69,7 +73,7 @@ def _configure_plans(parser: argparse._ActionsContainer) -> None:
         help="of the law to design for; extended: also the root of machines, and the scale alone",
     )
     parser.add_argument(
-        "--partitions", type=options.whole(), metavar="P", help="of the whole input"
+        "--partitions", type=options.whole(), metavar="P", help="partitions of the whole input"
     )
     parser.add_argument("--node-cores", type=options.whole(), metavar="C", help="slots of a node")
     parser.add_argument(
@@ -91,7 +95,7 @@ def _configure_plans(parser: argparse._ActionsContainer) -> None:
         "--sample-partitions",
         type=options.whole(),
         metavar="P",
-        help="SimCost's plan: of the sample that it runs",
+        help="SimCost's plan: partitions of the sample that it runs",
     )
 
 

@@ -47,8 +47,8 @@ def configure_rented(parser: argparse.ArgumentParser) -> None:
     sections.section(parser, sections.GOAL).add_argument(
         "--objective",
         choices=OBJECTIVES,
-        help="what to optimise (default: time with a budget alone, resource-time on a cluster one "
-        "owns, else cost)",
+        help="what to optimise (default: time with a budget alone, resource-time on a cluster that "
+        "you own, else cost)",
     )
     options.add_origin(parser)
     workloads.add_workload(parser)
@@ -56,12 +56,12 @@ def configure_rented(parser: argparse.ArgumentParser) -> None:
 
 def _configure_owned(parser: argparse.ArgumentParser) -> None:
     """Add the options of owned clusters, which have no prices."""
-    owned = sections.section(parser, "a cluster one owns, in place of prices")
+    owned = sections.section(parser, "a cluster that you own, in place of prices")
     owned.add_argument(
         "--executor-cores",
         type=options.whole(),
         metavar="C",
-        help="of each executor",
+        help="cores of each executor",
     )
     options.add_executor_memory(owned)
     owned.add_argument(

@@ -21,7 +21,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--record", type=Path, metavar="FILE",
-        help="plays without a terminal into FILE.cast (asciinema) or FILE.svg (pictures that turn)",
+        help="plays without a terminal into FILE.cast (asciinema) or FILE.svg (pictures in turn)",
     )  # fmt: skip
     parser.add_argument("--size", metavar="COLUMNSxROWS", help="of a recording; default 120x40")
 

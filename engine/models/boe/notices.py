@@ -13,7 +13,7 @@ from engine.notices import Notice
 
 PRIOR_INTERVAL = Notice(
     "prior-interval",
-    "how sure this is rests on the errors that the method's authors report, not on measurement",
+    "the interval rests on the errors that the method's authors report, not on measurement",
     "compare it with a run of your own",
 )
 

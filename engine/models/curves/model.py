@@ -346,8 +346,8 @@ class CurvesModel(FittedModel):
             found.append(
                 Notice(
                     "not-modelled",
-                    f"{self.model} knows nothing of shuffle partitions: they change nothing here",
-                    "add event logs: replayed stages tell"
+                    f"{self.model} does not model shuffle partitions: they change nothing here",
+                    "add event logs: a replay models them"
                     if self.model == "sparkplan"
                     else "use --model sparkplan with an event log",
                 )

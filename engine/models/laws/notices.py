@@ -169,7 +169,7 @@ def memory_notices(fit: RunTimeFit, rows: Rows, *, unit: str, in_gib: bool) -> l
                 "cache-does-not-fit",
                 f"runs with less memory per input took about "
                 f"{format_number(cliff.slowdown, figures=2)} times as long, and "
-                f"this cluster is one of these{amounts if in_gib else ''}",
+                f"this cluster has as little{amounts if in_gib else ''}",
                 f"take {nodes:,} {unit} or more, or nodes with more memory",
                 subject="cached data",
                 severity=cliff.slowdown,

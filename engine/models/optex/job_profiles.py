@@ -128,7 +128,7 @@ def _incomplete_log_notices(runs: Sequence[Run]) -> list[Notice]:
 def _kept_profile_notice(name: str | None) -> Notice:
     return Notice(
         "job-profile-kept",
-        f"the sources hold a job profile of {name or 'nodes that nobody named'} already: it stays "
+        f"the sources hold a job profile of {name or 'nodes of unknown type'} already: it stays "
         "as it is",
         "give the logs alone to measure it anew",
     )
@@ -315,7 +315,7 @@ def _assumption_notices(measured: MeasuredRuns, *, coeff_fitted: bool) -> tuple[
             Notice(
                 "not-single-node",
                 f"OptEx measures a job profile on one node; these runs had "
-                f"{measured.nodes.min():g} or more, and are scaled down as Eq. 6 has it",
+                f"{measured.nodes.min():g} or more, and are scaled down by Eq. 6",
                 "add the log of a run on a single node",
             )
         )

@@ -162,7 +162,7 @@ def several_representatives_notice(seconds: FloatArray) -> Notice:
         "several-representatives",
         f"the mean of {len(seconds)} job profiles: {mean} s, standard deviation "
         f"{deviation} s, 95 % confidence of the mean {half} s",
-        "leave the job profile that resembles the job most to have its time alone",
+        "for the time by one alone, give only the job profile that resembles the job most",
         subject="the mean",
         severity=confidence.half_width,
     )

@@ -267,7 +267,7 @@ class PeridotFitted(FittedModel):
             found.append(
                 Notice(
                     "not-modelled",
-                    "peridot knows nothing of shuffle partitions: they change nothing here",
+                    "peridot does not model shuffle partitions: they change nothing here",
                     "use --model sparkplan",
                 )
             )

@@ -20,7 +20,7 @@ from engine.models.stages.partitioning.partitions import ScaledStage
 from engine.models.stages.slots_over_time import (
     came_and_went,
     end_of_tasks,
-    idle_seconds,
+    idle_after_tasks,
     stage_slots,
 )
 from engine.profile import Run
@@ -110,7 +110,7 @@ def _fitted(
     missing = max(0.0, observed - best)
     work = stage.task_seconds.total
     lost = min(vain_seconds / work, missing / best) if work and best > 0.0 else 0.0
-    idle = idle_seconds(taken, had, stage.task_cpus, max(0.0, missing - lost * best))
+    idle = idle_after_tasks(taken, had, stage.task_cpus, max(0.0, missing - lost * best))
     if came_and_went(run):
         idle = min(idle, DYNAMIC_DISPATCH * shape.mean_seconds)
     return idle, best_turn, lost

@@ -37,7 +37,7 @@ def rows_notice(replay: Replay, ratio: float, seconds: float) -> Notice | None:
         f"{format_share(replay.on_rows[most])} of it is taken for work on them, which grows with "
         f"the input ({format_seconds(abs(added))} {'more' if added > 0.0 else 'less'} here, in "
         "all). That is inferred: the interval reaches less and more of it",
-        "add a log of a run with another input, which tells; leave such work to executors",
+        "add a log of a run with another input to measure it, or leave such work to executors",
         subject=numbered_label(stage),
         severity=abs(added),
     )

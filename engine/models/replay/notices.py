@@ -171,7 +171,7 @@ def _slow_start(replay: Replay) -> Notice | None:
         f"executors came one after the other, the last {last} after the first: "
         f"{format_seconds(missing)} of slots that were missing are expected again, whatever the "
         "input and the cluster",
-        "add the log of a run whose executors came at once, if the next one's will",
+        "if the next run's executors will start at once, add the log of such a run",
     )
 
 
@@ -204,7 +204,7 @@ def scan_notice(
                 f"{format_count(held, 'task')} here; it may be {format_bytes(files.least_bytes)} "
                 f"to {format_bytes(files.most_bytes)}, {fewest:,} to {most:,} tasks, which the "
                 "interval reaches",
-                "add a log of a run with other cores or input, which tells",
+                "add a log of a run with other cores or input to measure it",
                 subject=numbered_label(shape.stage),
                 severity=held,
             )
@@ -230,7 +230,7 @@ def groups_notice(replay: Replay, ratio: float) -> Notice | None:
         f"{numbered_label(first.stage)}{more} reads {rows}: at {format_number(ratio)} times the "
         f"input it is taken to read {_growth(first, ratio)} times as much, {why}; the interval "
         "allows for growth in proportion to the input",
-        "add a log of a run with another input, which tells",
+        "add a log of a run with another input to measure it",
         subject=numbered_label(first.stage),
         severity=abs(ratio - first.read_growth(ratio)),
     )
@@ -268,7 +268,7 @@ def small_tables_notice(replay: Replay, ratio: float) -> Notice | None:
         f"({format_bytes(first.stage.files_bytes or 0.0)}) beside larger ones in several: at "
         f"{format_number(ratio)} times the input it is taken to have {_growth(first, ratio)} times "
         "as much, in one file still; the interval allows for growth in proportion to the input",
-        "add a log of a run with another input, which tells",
+        "add a log of a run with another input to measure it",
         subject=numbered_label(first.stage),
         severity=abs(ratio - first.read_growth(ratio)),
     )

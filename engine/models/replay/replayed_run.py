@@ -31,7 +31,7 @@ from engine.models.stages.locality import Locality
 from engine.models.stages.one_machine import executor_slots_of, of_local_master, waiting_law
 from engine.models.stages.partition_counts import CountedStages, PartitionCounts
 from engine.models.stages.partitioning.partitions import whole_tasks
-from engine.models.stages.pauses import idle_seconds
+from engine.models.stages.pauses import least_pause_seconds
 from engine.models.stages.replay_cache import ReplayCache
 from engine.models.stages.scaled_stages import ScaledStages
 from engine.models.stages.slots_over_time import (
@@ -217,8 +217,8 @@ class Replay:
     @cached_property
     def growing_gaps(self) -> tuple[int, ...]:
         """Nodes before which the driver may have worked on data: all but the start, the end (unless
-        rows were fetched before it) and what is plainly idle (`idle_seconds`)."""
-        limit = idle_seconds(self.run)
+        rows were fetched before it) and what is plainly idle (`least_pause_seconds`)."""
+        limit = least_pause_seconds(self.run)
         others = set(self.graph.stage_nodes) | ({len(self.graph.nodes) - 1} - set(self.on_rows))
         return tuple(
             place

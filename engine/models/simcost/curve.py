@@ -140,7 +140,7 @@ _NO_RATES = Notice(
 
 _NO_STAGES = Notice(
     "no-stages",
-    "no run tells its stages: the time is a law of machines and size, without costs per stage or "
+    "no run has stages: the time follows machines and size alone, without costs per stage or "
     "sizes of data",
     "add an event log",
 )

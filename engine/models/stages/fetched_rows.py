@@ -17,7 +17,7 @@ import numpy as np
 from engine.models.stages.application_graph import ApplicationGraph
 from engine.models.stages.durations.task_times import StageModel
 from engine.models.stages.partitioning.partitions import Growth
-from engine.models.stages.pauses import idle_seconds
+from engine.models.stages.pauses import least_pause_seconds
 from engine.models.stages.set_up import (
     BYTES_PER_SECOND,
     LOG_SCALE_OF_RATES,
@@ -69,7 +69,7 @@ def rows_shares(
     for index, node in enumerate(graph.nodes):
         sent = sum(rows.get(ids[one], 0.0) for one in node.after if one in ids)
         on_data = sent / BYTES_PER_SECOND
-        longest = max(idle_seconds(run), MOST_OF_PRIOR * on_data)
+        longest = max(least_pause_seconds(run), MOST_OF_PRIOR * on_data)
         if sent <= 0.0 or not 0.0 < node.delay_seconds < longest or index in stage_nodes:
             continue
         density = posterior_of_shares(

@@ -25,7 +25,7 @@ IDLE_SHARE = 0.1
 schedule, another program), not work of the driver: it does not grow."""
 
 
-def idle_seconds(run: Run) -> float:
+def least_pause_seconds(run: Run) -> float:
     """Shortest gap between jobs of a run that counts as a pause, unless something explains it."""
     return max(IDLE_SECONDS, IDLE_SHARE * run.seconds)
 
@@ -57,6 +57,6 @@ def pause_notice(runs: Sequence[Run]) -> Notice | None:
         f"{count} no job was in flight for a minute or more, {total} of a run of "
         f"{format_seconds(worst.seconds)}: work of the driver, or a wait for somebody or something "
         "outside; it counts as driver time, which no cluster makes shorter",
-        "where nobody will wait next time, log a run that does not, or leave it out: sparkplan "
-        "profile LOG --pauses 1m -o FILE, and plan with FILE",
+        "log a run without such waits, or leave them out: sparkplan profile LOG --pauses 1m -o "
+        "FILE, and plan with FILE",
     )

@@ -85,7 +85,7 @@ def end_of_tasks(seconds: FloatArray, slots: Slots, task_cpus: int) -> float:
     return list_schedule_fast(seconds, together, 0.0)[2]
 
 
-def idle_seconds(seconds: FloatArray, slots: Slots, task_cpus: int, missing: float) -> float:
+def idle_after_tasks(seconds: FloatArray, slots: Slots, task_cpus: int, missing: float) -> float:
     """Idle time after each of (n,) tasks that makes the last one end `missing` seconds later.
 
     On slots that stay it is `missing` divided by the number of waves. On slots that come and go the

@@ -39,8 +39,8 @@ def other_resource_notices(application: Application, stages: Iterable[Stage]) ->
     return [
         Notice(
             "needs-other-resources",
-            f"tasks hold {' and '.join(names)} (spark.task.resource): the bundled catalogs list no "
-            "type with any, so that the job does not start on what they recommend; a cluster is "
+            f"tasks need {' and '.join(names)} (spark.task.resource): no type in the bundled "
+            "catalogs has any, so the job will not start on what they recommend; a cluster is "
             f"taken to have as much for each core as the log's, {_export_text(application, names)}",
             "plan executors alone (sparkplan recommend --executor-cores C --max-executors N), or "
             "with types that have such (sparkplan recommend --catalog FILE), and set "

@@ -58,8 +58,8 @@ def service_notices(properties: Mapping[str, str], cluster: Cluster) -> list[Not
         Notice(
             "no-machine-types",
             f"the run was on {service}, which rents {rented} and names no machine: they count as "
-            "nodes, and the catalogs know neither their price nor their speed, for which their "
-            "median per vCPU is taken where no machine is named",
+            "nodes; the catalogs have neither their price nor their speed: where no machine is "
+            "named, their median per vCPU is taken",
             compared if cluster.instance else nearest + compared,
         )
     ]

@@ -91,10 +91,10 @@ class Application:
         self.lineage = Lineage()
         self.blocks = CachedBlocks()
         self.sources = SourceReads()
-        self.scans = FileScans()
-        self.joins = BroadcastJoins()
+        self.scans, self.joins = FileScans(), BroadcastJoins()
         self.writes = WrittenFiles()
         self.groups = PartialAggregates()
+        self.plan_trackers = self.scans, self.joins, self.writes, self.groups
         self.clients = Clients()
         self.session = SessionSettings()
         self.cold_tasks: set[int] = set()

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from engine.sources.logs.plan_events import CountedMetric, PlanNode, SqlPlan, StageCounts
+from engine.sources.logs.plan_trackers import PlanTracker, RanNodes, nodes_of
 
 JOIN = b'"BroadcastHashJoin"'
 MERGE = b'"SortMergeJoin"'
@@ -62,7 +63,7 @@ class JoinedBroadcast:
     shuffled_bytes: float | None
 
 
-class BroadcastJoins:
+class BroadcastJoins(PlanTracker):
     """Collects the joins of all plans, and which stages updated the metrics of their nodes.
 
     Joins are keyed by the accumulator of their output rows.
@@ -72,8 +73,8 @@ class BroadcastJoins:
         self._joins: dict[int, PlannedJoin] = {}
         self._merges: dict[int, tuple[int, ...]] = {}
         self._watched: set[int] = set()
-        self._joins_of_stage: dict[int, set[int]] = {}
-        self._merges_of_stage: dict[int, set[int]] = {}
+        self._ran_joins = RanNodes()
+        self._ran_merges = RanNodes()
         self._max_rows_of_stage: dict[int, float] = {}
         self._last_stage: dict[int, int] = {}
         self._streamed_rows: dict[tuple[int, int], float] = {}
@@ -88,7 +89,7 @@ class BroadcastJoins:
 
     def add_plan(self, event: SqlPlan) -> None:
         """Records the joins and the shuffles of a plan."""
-        for node in _subtree(event.plan):
+        for node in nodes_of(event.plan):
             if node.name == _EXCHANGE:  # the plan that broadcasts it follows after its stage ended
                 self._size_accumulators.update(
                     m.accumulator for m in node.metrics if m.name == _DATA_SIZE
@@ -99,7 +100,7 @@ class BroadcastJoins:
             if node.name != _JOIN or rows is None or rows in self._joins:
                 continue
             build_sides = [_build_side(child) for child in node.children]
-            build_nodes = [one for side in build_sides for top in side for one in _subtree(top)]
+            build_nodes = [one for side in build_sides for top in side for one in nodes_of(top)]
             others = [
                 child for child, side in zip(node.children, build_sides, strict=True) if not side
             ]
@@ -121,16 +122,15 @@ class BroadcastJoins:
         ]
         if output_rows:
             self._max_rows_of_stage[stage_id] = max(output_rows)
+        self._ran_joins.add(stage_id, self._joins.keys() & values.keys())
+        self._ran_merges.add(stage_id, self._merges.keys() & values.keys())
         for rows in self._joins.keys() & values.keys():
-            self._joins_of_stage.setdefault(stage_id, set()).add(rows)
             streamed_rows = self._joins[rows].streamed_rows
             number = None if streamed_rows is None else values.get(streamed_rows)
             if number is not None:
                 self._streamed_rows[stage_id, rows] = self._stage_counts.added(
                     rows, stage_id, number
                 )
-        for rows in self._merges.keys() & values.keys():
-            self._merges_of_stage.setdefault(stage_id, set()).add(rows)
         for accumulator in self._watched & values.keys():
             self._last_stage[accumulator] = max(
                 stage_id, self._last_stage.get(accumulator, stage_id)
@@ -147,7 +147,7 @@ class BroadcastJoins:
     def merged_bytes(self, stage_id: int) -> tuple[float, ...]:
         """Uncompressed bytes of the smaller broadcastable side of each sort-merge join of a stage.
         Only sides that were shuffled count."""
-        merged = (self._merges[rows] for rows in sorted(self._merges_of_stage.get(stage_id, ())))
+        merged = (self._merges[rows] for rows in sorted(self._ran_merges.of(stage_id)))
         shuffle_sizes = (
             [self._shuffle_sizes[side] for side in one if side in self._shuffle_sizes]
             for one in merged
@@ -162,7 +162,7 @@ class BroadcastJoins:
                 build side, the last of them broadcasts it.
         """
         joined, candidates = list[JoinedBroadcast](), set(known) - {stage_id}
-        for rows in sorted(self._joins_of_stage.get(stage_id, ())):
+        for rows in sorted(self._ran_joins.of(stage_id)):
             join = self._joins[rows]
             build_stages = (
                 self._last_stage[a] for a in join.build_accumulators if a in self._last_stage
@@ -201,14 +201,6 @@ def _shuffle_size_below(node: PlanNode) -> int | None:
     if node.name != _EXCHANGE:
         return None
     return next((m.accumulator for m in node.metrics if m.name == _DATA_SIZE), None)
-
-
-def _subtree(node: PlanNode | None) -> list[PlanNode]:
-    nodes, pending = [], [] if node is None else [node]
-    while pending:
-        nodes.append(pending.pop())
-        pending.extend(nodes[-1].children)
-    return nodes
 
 
 def _build_side(node: PlanNode) -> tuple[PlanNode, ...]:

@@ -164,25 +164,17 @@ def _stage_completed(application: Application, line: bytes) -> None:
 def _stage_metrics(application: Application, line: bytes) -> None:
     """Applies the metrics of a completed stage: Python workers, scans, joins, writes, aggregates.
     They are decoded only where one of these is present, since they are long."""
-    python, scans = PYTHON_METRIC in line, application.scans.any_planned
-    joins, writes = application.joins.any_planned, application.writes.any_planned
-    groups = application.groups.any_planned
-    if not (python or scans or joins or writes or groups):
+    python = PYTHON_METRIC in line
+    trackers = [tracker for tracker in application.plan_trackers if tracker.any_planned]
+    if not (python or trackers):
         return
     info = _decode_metrics(line).info
     if python:
         application.stage_of(info.stage).ran_python(
             starts_reported=has_start_metrics(info.accumulables)
         )
-    counted = [one.accumulator for one in info.accumulables]
-    if scans:
-        application.scans.stage_completed(info.stage, counted)
-    if writes:
-        application.writes.stage_completed(info.stage, counted)
-    if joins:
-        application.joins.stage_completed(info.stage, info.accumulables)
-    if groups:
-        application.groups.stage_completed(info.stage, info.accumulables)
+    for tracker in trackers:
+        tracker.stage_completed(info.stage, info.accumulables)
 
 
 def _sql_start(application: Application, line: bytes) -> None:
@@ -197,10 +189,8 @@ def _sql_plan(application: Application, line: bytes) -> None:
         return
     with suppress(RecursionError):
         plan = _decode_plan(line)
-        application.scans.add_plan(plan)
-        application.joins.add_plan(plan)
-        application.writes.add_plan(plan)
-        application.groups.add_plan(plan)
+        for tracker in application.plan_trackers:
+            tracker.add_plan(plan)
 
 
 def _driver_metrics(application: Application, line: bytes) -> None:

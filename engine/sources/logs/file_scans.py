@@ -22,7 +22,14 @@ import msgspec
 from engine.notices import Notice
 from engine.runs.stage_labels import numbered_label, stage_label
 from engine.sources.logs.entities import Stage
-from engine.sources.logs.plan_events import OUTPUT_ROWS, PlanNode, SqlPlan, TaskEndAccumulables
+from engine.sources.logs.plan_events import (
+    OUTPUT_ROWS,
+    Accumulable,
+    PlanNode,
+    SqlPlan,
+    TaskEndAccumulables,
+)
+from engine.sources.logs.plan_trackers import PlanTracker, RanNodes, nodes_with
 from engine.stage_run import Measure, StageInput, StageRun
 from engine.units import format_bytes
 
@@ -108,7 +115,7 @@ class InferredInput:
     notices: tuple[Notice, ...]
 
 
-class FileScans:
+class FileScans(PlanTracker):
     """Collects the file scans of all plans, the driver's file metrics, and each stage's scans.
 
     Scans are keyed by the accumulator of their output rows.
@@ -118,7 +125,7 @@ class FileScans:
         self._scans: dict[int, FileScan] = {}
         self._watched: set[int] = set()
         self._values: dict[int, int] = {}
-        self._scans_of_stage: dict[int, set[int]] = {}
+        self._ran = RanNodes()
 
     @property
     def any_planned(self) -> bool:
@@ -127,13 +134,9 @@ class FileScans:
 
     def add_plan(self, event: SqlPlan) -> None:
         """Records the file scans of a plan."""
-        pending = [(event.plan, _coalesced_to(event.plan, None))] if event.plan is not None else []
-        while pending:
-            node, coalesced_to = pending.pop()
-            pending.extend(
-                (child, _coalesced_to(child, coalesced_to, node))
-                for child in reversed(node.children)
-            )
+        top = None if event.plan is None else _coalesced_to(None, None, event.plan)
+        plan = nodes_with(event.plan, top, _coalesced_to, first_child_first=True)
+        for node, coalesced_to in plan:
             metrics = {metric.name: metric.accumulator for metric in node.metrics}
             if _SIZE in metrics and OUTPUT_ROWS in metrics:
                 order = len(self._scans)
@@ -156,17 +159,15 @@ class FileScans:
         watched = (one for one in updates if one[0] in self._watched)
         self._values.update((key, value) for key, value in watched if value >= 0)
 
-    def stage_completed(self, stage_id: int, accumulators: Iterable[int]) -> None:
+    def stage_completed(self, stage_id: int, counted: Sequence[Accumulable]) -> None:
         """Records which scans a completed stage ran, by the accumulators it updated."""
-        ran = self._scans.keys() & set(accumulators)
-        if ran:
-            self._scans_of_stage.setdefault(stage_id, set()).update(ran)
+        self._ran.add(stage_id, self._scans.keys() & {one.accumulator for one in counted})
 
     def add_incomplete_stages(self, entries: Mapping[int, Stage]) -> None:
         """Records the scans of stages without a completion event, by their last finished task."""
         for stage_id, entry in entries.items():
             if entry.tasks.last_end:
-                self.stage_completed(stage_id, _accumulators_of(entry.tasks.last_end))
+                self.stage_completed(stage_id, _accumulables_of(entry.tasks.last_end))
 
     def inferred(
         self, stages: Sequence[StageRun], entries: Mapping[int, Stage], *, vectored: bool
@@ -204,7 +205,7 @@ class FileScans:
     def _with_file_sizes(self, stage: StageRun, entry: Stage) -> StageRun:
         """The stage with the size and number of its files, where logged for each of its scans, and
         whether any of these is bucketed."""
-        ran = [self._scans[rows] for rows in self._scans_of_stage.get(stage.stage_id, ())]
+        ran = [self._scans[rows] for rows in self._ran.of(stage.stage_id)]
         stage = replace(stage, bucketed=any(scan.bucketed for scan in ran))
         files = [name for name in entry.file_scans if name.startswith("Scan ")]
         sizes = [self._values[scan.size] for scan in ran if scan.size in self._values]
@@ -245,7 +246,7 @@ class FileScans:
         """
         if any(map(_unsized, entry.file_scans)):
             return None
-        found = [self._scans[rows] for rows in self._scans_of_stage.get(stage.stage_id, ())]
+        found = [self._scans[rows] for rows in self._ran.of(stage.stage_id)]
         files = [name for name in entry.file_scans if name.startswith("Scan ")]
         missing = len(files) - len(found)
         if missing < 1 or not any(name.startswith(_PARQUET) for name in files):
@@ -254,7 +255,7 @@ class FileScans:
         succeeded = any(attempt.succeeded for attempt in entry.attempts.values())
         if any(one.execution == query for one in self._scans.values()) and succeeded:
             return found  # the other scans returned no row: only their footers were read
-        of_other_stages = {rows for ran in self._scans_of_stage.values() for rows in ran}
+        of_other_stages = self._ran.of_all()
         remaining = {
             one.size: one
             for rows, one in self._scans.items()
@@ -283,15 +284,15 @@ class FileScans:
         return size if stage.outside_bytes < COUNTED_SHARE * size else None
 
 
-def _accumulators_of(task_end: bytes) -> list[int]:
+def _accumulables_of(task_end: bytes) -> Sequence[Accumulable]:
     """The accumulators that a task updated; none where its event is missing or damaged."""
     try:
-        return [one.accumulator for one in _decode_task(task_end).info.accumulables]
+        return _decode_task(task_end).info.accumulables
     except (msgspec.MsgspecError, UnicodeDecodeError):
-        return []
+        return ()
 
 
-def _coalesced_to(node: PlanNode, limit: int | None, parent: PlanNode | None = None) -> int | None:
+def _coalesced_to(parent: PlanNode | None, limit: int | None, node: PlanNode) -> int | None:
     """Upper bound of a node's partitions: the smallest `coalesce` between it and the next shuffle.
 
     Args:

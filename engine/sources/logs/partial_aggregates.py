@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from engine.sources.logs.plan_events import CountedMetric, PlanNode, SqlPlan, StageCounts
+from engine.sources.logs.plan_trackers import PlanTracker, nodes_with
 
 GROUPING = b'Aggregate"'
 """Text in the log line of a plan that contains an aggregate."""
@@ -56,7 +57,7 @@ class GroupCounts(NamedTuple):
     groups: float
 
 
-class PartialAggregates:
+class PartialAggregates(PlanTracker):
     """Collects the aggregates of all plans, and the row counts that stages report for them.
 
     Aggregates are keyed by the accumulator of their output rows.
@@ -77,20 +78,10 @@ class PartialAggregates:
 
     def add_plan(self, event: SqlPlan) -> None:
         """Records the pairs of partial and final aggregate around each shuffle of a plan."""
-        pending: list[tuple[PlanNode, PlanNode | None]] = []
-        if event.plan is not None:
-            pending.append((event.plan, None))
-        while pending:
-            node, final = pending.pop()
-            if node.name == _SHUFFLE and len(node.children) == 1:
-                if final is not None:
-                    self._add_pair(_partial_aggregate(node.children[0]), final)
-                final = None
-            elif node.name in _AGGREGATES:
-                final = node
-            elif not node.name.startswith(_ROW_PRESERVING):
-                final = None
-            pending.extend((child, final) for child in node.children)
+        top: PlanNode | None = None
+        for node, final in nodes_with(event.plan, top, _aggregate_above):
+            if final is not None and node.name == _SHUFFLE and len(node.children) == 1:
+                self._add_pair(_partial_aggregate(node.children[0]), final)
 
     def _add_pair(self, partial: PlanNode | None, final: PlanNode) -> None:
         """Records a partial aggregate, if the aggregate after the shuffle is its final one."""
@@ -139,6 +130,17 @@ class PartialAggregates:
         if counted is None or counted[0] != self._counted[partial][0]:
             return None
         return counted[1] if counted[1] >= self._counted[partial][1] else None
+
+
+def _aggregate_above(node: PlanNode, above: PlanNode | None, child: PlanNode) -> PlanNode | None:
+    """The aggregate that gets the rows of a child of `node` as they are; None without one.
+
+    Args:
+        above: the one that gets those of the node.
+    """
+    if node.name in _AGGREGATES:
+        return node
+    return above if node.name.startswith(_ROW_PRESERVING) else None
 
 
 def _input_rows_of(node: PlanNode) -> int | None:

@@ -14,7 +14,8 @@ from dataclasses import dataclass, replace
 
 import msgspec
 
-from engine.sources.logs.plan_events import OUTPUT_ROWS, PlanNode, SqlPlan
+from engine.sources.logs.plan_events import OUTPUT_ROWS, CountedMetric, PlanNode, SqlPlan
+from engine.sources.logs.plan_trackers import PlanTracker, RanNodes, nodes_of
 from engine.stage_run import StageRun, total_of
 
 WRITTEN_METRIC = b'"number of written files"'
@@ -81,7 +82,7 @@ ScanOrigin = tuple[str, int]
 """Source path of a scan, and its SQL execution."""
 
 
-class WrittenFiles:
+class WrittenFiles(PlanTracker):
     """Collects writes and scans of all plans, the driver's metrics, and each stage's scans."""
 
     def __init__(self) -> None:
@@ -89,7 +90,7 @@ class WrittenFiles:
         self._watched: dict[int, tuple[int, str]] = {}
         self._executions_of_path: dict[str, list[int]] = {}
         self._scans: dict[int, ScanOrigin] = {}
-        self._reads_of_stage: dict[int, set[ScanOrigin]] = {}
+        self._ran = RanNodes()
 
     @property
     def any_planned(self) -> bool:
@@ -99,10 +100,7 @@ class WrittenFiles:
     def add_plan(self, event: SqlPlan) -> None:
         """Records a plan's writes, and its scans of paths that earlier executions wrote; scans are
         keyed by the accumulator of their output rows."""
-        pending = [event.plan] if event.plan is not None else []
-        while pending:
-            node = pending.pop()
-            pending.extend(node.children)
+        for node in nodes_of(event.plan):
             metrics = {metric.name: metric.accumulator for metric in node.metrics}
             if _FILES in metrics:
                 self._add_write(event.execution, node)
@@ -126,15 +124,14 @@ class WrittenFiles:
                 )
                 self._writes[execution] = changed
 
-    def stage_completed(self, stage_id: int, accumulators: Iterable[int]) -> None:
+    def stage_completed(self, stage_id: int, counted: Sequence[CountedMetric]) -> None:
         """Records which of those scans a completed stage ran."""
-        for rows in self._scans.keys() & set(accumulators):
-            self._reads_of_stage.setdefault(stage_id, set()).add(self._scans[rows])
+        self._ran.add(stage_id, self._scans.keys() & {one.accumulator for one in counted})
 
     def with_links(self, stages: Sequence[StageRun]) -> tuple[StageRun, ...]:
         """The stages with the files they wrote that other stages read, and with the stage that
         wrote the files they read."""
-        if not self._reads_of_stage:
+        if not self._ran.of_all():
             return tuple(stages)
         histories = {
             path: WriteHistory.of(executions, self._writes)
@@ -174,9 +171,7 @@ class WrittenFiles:
         """The executions whose files a scan may read: those since the last overwrite. Among scans
         since the same overwrite, later ones also read what earlier ones did."""
         last = dict[tuple[str, int], int]()
-        for path, execution in {
-            read_one for read in self._reads_of_stage.values() for read_one in read
-        }:
+        for path, execution in {self._scans[rows] for rows in self._ran.of_all()}:
             index = histories[path].before(execution)
             if index is not None:
                 key = path, histories[path].since_overwrite[index]
@@ -212,7 +207,7 @@ class WrittenFiles:
         the program (the stage is not in `with_external_rows`): more input may then mean more
         writes.
         """
-        read = self._reads_of_stage.get(stage.stage_id, set())
+        read = {self._scans[rows] for rows in self._ran.of(stage.stage_id)}
         if len(read) != 1 or not stage.files_read:
             return None
         path, execution = next(iter(read))

@@ -45,7 +45,7 @@ def test_a_run_made_again_that_goes_well_counts_alone() -> None:
         assert found.seconds == pytest.approx(before.seconds, rel=0.01)
         assert found.high < 1.05 * before.high
         assert [n.text for n in found.warnings if n.code == "unusual-run"] == [
-            "the run of 380 s took 2 times as long as the other runs foretell, as if something "
+            "the run of 380 s took 2 times as long as the other runs predict, as if something "
             "went wrong: counted for next to nothing"
         ]
 

@@ -177,14 +177,14 @@ def test_a_run_that_counts_for_less_is_named() -> None:
     (one,) = unusual_notices([SuspectedOutlier(made[0], 2.23, 0.001)])
     assert one.code == "unusual-run"
     assert one.text == (
-        "the run of 300 s took 2.2 times as long as the other runs foretell, as if something went "
+        "the run of 300 s took 2.2 times as long as the other runs predict, as if something went "
         "wrong: counted for next to nothing"
     )
     others = zip(made, (2.23, 0.5, 1.6, 1.8), (0.001, 0.02, 0.05, 0.01), strict=True)
     (several,) = unusual_notices([SuspectedOutlier(*one) for one in others])
     assert several.text == (
         "the run of 300 s, the run of 50 s and 2 more took 0.5 to 2.2 times as long as the other "
-        "runs foretell, as if something went wrong: counted as at most 0.05 of a run"
+        "runs predict, as if something went wrong: counted as at most 0.05 of a run"
     )
 
 

@@ -6,7 +6,13 @@ import pytest
 
 from engine.sources.logs.entities import Attempt, Stage
 from engine.sources.logs.file_scans import FileScans, InferredInput, reads_vectored
-from engine.sources.logs.plan_events import PlanMetadata, PlanMetric, PlanNode, SqlPlan
+from engine.sources.logs.plan_events import (
+    Accumulable,
+    PlanMetadata,
+    PlanMetric,
+    PlanNode,
+    SqlPlan,
+)
 from engine.stage_run import Measure, StageRun
 
 SIZE, FILES, ROWS = "size of files read", "number of files read", "number of output rows"
@@ -25,6 +31,11 @@ def scan(
     metrics += [PlanMetric(FILES, rows + 2)] if files else []
     told = PlanMetadata(location, kind, schema)
     return PlanNode("FileScan", (), told, tuple(metrics))
+
+
+def updated(*accumulators: int) -> list[Accumulable]:
+    """What a completed stage lists when its tasks updated these."""
+    return [Accumulable(one) for one in accumulators]
 
 
 def followed(*scans: PlanNode, query: int = QUERY, **told: int) -> FileScans:
@@ -72,7 +83,7 @@ def test_parquet_is_read_vectored_from_a_version_on(version: str | None, vectore
 
 def test_a_scan_that_lost_its_bytes_has_those_of_its_files() -> None:
     scans = followed(scan(10), size10=800, files10=3)
-    scans.stage_completed(1, [10])
+    scans.stage_completed(1, updated(10))
     found = inferred(scans, PARQUET)
     (stage,) = found.stages
     assert (input_of(found), stage.files_bytes, stage.files_read) == (800.0, 800.0, 3.0)
@@ -91,14 +102,14 @@ def test_a_scan_that_lost_its_bytes_has_those_of_its_files() -> None:
 )  # fmt: skip
 def test_what_is_no_parquet_or_reads_no_column_or_is_counted_stays(other: dict[str, Any]) -> None:
     scans = followed(scan(10, **other), size10=800)
-    scans.stage_completed(1, [10])
+    scans.stage_completed(1, updated(10))
     found = inferred(scans, PARQUET)
     assert (input_of(found), found.known, found.notices) == (1.0, True, ())
 
 
 def test_a_plan_that_does_not_say_where_its_files_are_may_have_lost_them() -> None:
     scans = followed(scan(10, location=None), size10=800)
-    scans.stage_completed(1, [10])
+    scans.stage_completed(1, updated(10))
     assert input_of(inferred(scans, PARQUET)) == 800.0
 
 
@@ -106,14 +117,14 @@ def test_a_scan_beside_one_that_is_counted_leaves_what_was_counted() -> None:
     """Whose bytes these are is not told; nor does then matter what the log does not size."""
     for told in ({"size10": 800, "size20": 70}, {"size20": 70}):
         scans = followed(scan(10), scan(20, kind="CSV"), **told)
-        scans.stage_completed(1, [10, 20])
+        scans.stage_completed(1, updated(10, 20))
         found = inferred(scans, PARQUET, CSV)
         assert (input_of(found), found.known) == (1.0, True)
 
 
 def test_a_scan_without_a_size_is_not_known() -> None:
     scans = followed(scan(10), scan(20), size10=800)
-    scans.stage_completed(1, [10, 20])
+    scans.stage_completed(1, updated(10, 20))
     found = inferred(scans, PARQUET, PARQUET)
     assert (input_of(found), found.known) == (None, False)
     assert [said.code for said in found.notices] == ["input-size-unknown"]
@@ -138,21 +149,21 @@ def test_the_first_plan_of_a_scan_counts() -> None:
         again.name, (), again.metadata, (PlanMetric(ROWS, 10), PlanMetric(SIZE, 30))
     )  # fmt: skip
     scans.add_plan(SqlPlan(OTHER, moved))
-    scans.stage_completed(1, [10])
+    scans.stage_completed(1, updated(10))
     assert input_of(inferred(scans, PARQUET)) == 800.0
 
 
 def test_what_spark_does_not_know_yet_is_no_size() -> None:
     scans = followed(scan(10), size10=800)
     scans.driver_metrics_updated([(11, -1), (12, 0)])
-    scans.stage_completed(1, [10])
+    scans.stage_completed(1, updated(10))
     found = inferred(scans, PARQUET)
     assert (input_of(found), found.stages[0].files_read) == (800.0, 0.0)
 
 
 def test_the_number_of_files_is_that_of_all_scans_or_not_known() -> None:
     scans = followed(scan(10), scan(20, files=False), size10=800, size20=100, files10=3)
-    scans.stage_completed(1, [10, 20])
+    scans.stage_completed(1, updated(10, 20))
     (stage,) = inferred(scans, PARQUET, PARQUET).stages
     assert (stage.files_bytes, stage.files_read) == (900.0, None)
 
@@ -160,7 +171,7 @@ def test_the_number_of_files_is_that_of_all_scans_or_not_known() -> None:
 @pytest.mark.parametrize("names", [(PARQUET, CSV), (PARQUET, "BatchScan csv ")], ids=str)
 def test_the_size_of_the_files_is_told_where_each_scan_tells_it(names: tuple[str, ...]) -> None:
     scans = followed(scan(10), size10=800)
-    scans.stage_completed(1, [10])
+    scans.stage_completed(1, updated(10))
     assert inferred(scans, *names).stages[0].files_bytes is None
 
 
@@ -171,7 +182,7 @@ def test_a_stage_read_as_much_of_the_files_as_of_its_partitions(
     partitions: int, ended: int, share: float
 ) -> None:
     scans = followed(scan(10), size10=800)
-    scans.stage_completed(1, [10])
+    scans.stage_completed(1, updated(10))
     found = inferred(scans, PARQUET, stage=stage_of(ended=ended), partitions=partitions)
     assert input_of(found) == 800.0 * share
 
@@ -194,7 +205,7 @@ def test_a_complete_stage_ran_what_it_lists_and_another_what_its_query_has_left(
 ) -> None:
     """Of a scan that gave no row only the footers were read; one that has not begun is to come."""
     scans = followed(scan(10), scan(20), size10=800, size20=100)
-    scans.stage_completed(1, [10])
+    scans.stage_completed(1, updated(10))
     found = inferred(scans, *UNION, attempts=attempts)
     assert input_of(found) == (800.0 if complete else 900.0)
 
@@ -202,8 +213,8 @@ def test_a_complete_stage_ran_what_it_lists_and_another_what_its_query_has_left(
 def left_to(stage_id: int) -> FileScans:
     """A query of which a stage is known to have run scan 10, and another one, that is over, 30."""
     scans = followed(scan(10), scan(20), scan(30), size10=800, size20=100, size30=7)
-    scans.stage_completed(stage_id, [10])
-    scans.stage_completed(9, [30])
+    scans.stage_completed(stage_id, updated(10))
+    scans.stage_completed(9, updated(30))
     return scans
 
 

@@ -78,7 +78,7 @@ def _does_not_fit(
     remedy = "give executors more memory, or persist to disk as well"
     unknown = (
         "; how long computing it takes is not known, as the log has lost the stage that did: the "
-        "time foretold is too short"
+        "predicted time is too short"
         if cliff.origin_unknown
         else ""
     )
