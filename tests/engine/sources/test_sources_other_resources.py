@@ -56,7 +56,7 @@ def test_gpus_bound_the_tasks_at_once(
     assert stage_of(run, 0).task_cpus == cores
     assert codes(run).count("needs-other-resources") == 1
     said = next(x for x in run.notices if x.code == "needs-other-resources")
-    assert said.text.startswith("tasks hold gpu (spark.task.resource)")
+    assert said.text.startswith("tasks need gpu (spark.task.resource)")
 
 
 def test_settings_tell_it_where_the_log_has_no_resource_profiles(tmp_path: Path) -> None:
