@@ -23,7 +23,7 @@ run: $(STAMP)
 test: lint
 	PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder
 
-# The same tests with many more random cases (tests/depth.py): for hours, not for each change.
+# The same tests with many more random cases (tests/depth.py): before a release.
 test-deep:
 	SPARKPLAN_TESTS=deep $(MAKE) test
 

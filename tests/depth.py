@@ -1,8 +1,8 @@
 """How many random cases a test draws: a few in `make test`, many in `make test-deep`.
 
 What holds for every case is asserted of each that is drawn. The ordinary run draws as many as find
-what breaks often, so that it ends within a quarter of an hour on two cores; the deep one takes
-hours, before a release or after a change to what the test is of.
+what breaks often, so that it ends within a quarter of an hour on two cores. The deep one is for a
+release, or for a change to what such a test is of.
 """
 
 import os

@@ -2,11 +2,11 @@
 
 Each stage of a log is compared with its counterpart in every other log
 (`stages/stage_matching.py`), which shows how far the prior of a single log (`task_times.py` and
-`warm_up.py` in `stages/durations`) is
-off. Two parameters are fitted per stage by a hierarchical model with a common mean over the stages
-of a run: the share of its work that does not grow with the input (or the power by which it grows
-faster), and the growth of task time per doubling of concurrent tasks. Both are posterior means on a
-grid; where logs differ in neither slots nor input, the prior stays.
+`warm_up.py` in `stages/durations`) is off. Two parameters are fitted per stage by a hierarchical
+model with a common mean over the stages of a run: the share of its work that does not grow with the
+input (or the power by which it grows faster), and the growth of task time per doubling of
+concurrent tasks. Both are posterior means on a grid; where logs differ in neither slots nor input,
+the prior stays.
 """
 
 from __future__ import annotations
