@@ -12,10 +12,10 @@ from dataclasses import replace
 import numpy as np
 
 from engine.catalog import InstanceType
-from engine.cluster import Layout
+from engine.cluster import Layout, cores_held
 from engine.forecast import FloatArray
 from engine.notices import Notice
-from engine.profile import Profile, Run
+from engine.profile import Profile, Run, configured_task_cpus
 
 SECOND_THREAD = 0.35
 """Prior: throughput gain of a core when all of its threads are busy. A public Spark job took 324 s
@@ -95,9 +95,9 @@ def layout_notice(
     if DENSER * cores_per_node > instance.vcpus:
         return None
     run = profile.largest_run
-    at_once = measured.executors_per_node * (
-        measured.executor_cores // (run.cluster.task_cpus if run else 1)
-    )
+    task_cpus = configured_task_cpus(run.config if run else {})
+    held = cores_held(measured.executor_cores, task_cpus)
+    at_once = measured.executors_per_node * max(1, held // task_cpus)
     return Notice(
         "idle-vcpus",
         f"{instance.name} is planned as it was measured, with {_tasks(at_once)} at once on "

@@ -145,6 +145,16 @@ def test_a_measured_type_that_leaves_vcpus_idle_is_said_until_its_nodes_are_fill
     assert found(8) == ([], 8)
 
 
+def test_idle_vcpus_are_said_beside_tasks_and_not_their_cores() -> None:
+    """`spark.task.cpus` of 2: four cores run two tasks, and one of three cores holds none."""
+    catalog = catalog_of(offer("m.8", 0.4, vcpus=8, memory_gib=32.0, arch="x86_64"))
+    for cores, said in ((4, "2 tasks at once"), (3, "1 task at once")):
+        wide = replace(run(cores), config={"spark.task.cpus": "2"})
+        chosen = select_candidates(catalog, profile=Profile("job", runs=(wide,)))
+        (text,) = [notice.text for notice in chosen.notices if notice.code == "idle-vcpus"]
+        assert f"as it was measured, with {said} on 8 vCPUs" in text
+
+
 def test_idle_vcpus_are_those_of_the_planned_layout() -> None:
     """Of two runs that of the larger input, though the other filled its nodes."""
     catalog = catalog_of(offer("m.8", 0.4, vcpus=8, memory_gib=32.0, arch="x86_64"))
