@@ -278,7 +278,6 @@ class TableModel(FittedModel):
 
     def _converged(self, batch: ClusterBatch, wanted: Workload, most: float) -> bool:
         """Whether more iterations than were run are predicted to take no more time."""
-        """Whether more iterations than were run are predicted to take no more time."""
         if wanted.iterations is None or wanted.iterations <= most:
             return False
         counts = (most, wanted.iterations)
