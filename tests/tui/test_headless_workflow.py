@@ -144,6 +144,31 @@ def test_recommend_is_of_the_family_of_recommend(capsys: pytest.CaptureFixture[s
     assert missed["nearest"] is not None
 
 
+def test_recommend_keeps_to_limits(capsys: pytest.CaptureFixture[str]) -> None:
+    ask = "workflow recommend nightly-pipeline --deadline 20m --instances 'm5.*,c5.*' --max-nodes 4"
+    found = answer(capsys, f"{ask} --exclude 'c5.*' --min-nodes 2 --max-vcpus 12")
+    choices = [found["recommended"], *found["alternatives"]]
+    vcpus = {"m5.large": 2, "m5.xlarge": 4}
+    for choice in choices:
+        (name, nodes) = next(iter(choice["composition"].items()))
+        assert nodes >= 2
+        assert nodes * vcpus[name] <= 12
+    assert len(choices) > 1
+    anything = answer(capsys, ask)["recommended"]["composition"]
+    assert next(iter(anything)).startswith("c5.")
+
+
+def test_recommend_may_rent_some_nodes_at_spot_prices(capsys: pytest.CaptureFixture[str]) -> None:
+    ask = "workflow recommend nightly-pipeline --deadline 20m --instances c5.xlarge"
+    half = answer(capsys, f"{ask} --min-nodes 2 --max-nodes 2 --max-spot 50%")["recommended"]
+    none, every = (
+        answer(capsys, f"{ask} --min-nodes 2 --max-nodes 2 {spot}")["recommended"]
+        for spot in ("", "--spot")
+    )
+    assert half["spot"] == {"c5.xlarge": 1}
+    assert every["cost_usd"] < half["cost_usd"] < none["cost_usd"]
+
+
 OBSERVED = """format: sparkplan-workflow/1
 name: two logs
 jobs:

@@ -10,7 +10,7 @@ from tui.arguments import options, sections
 from tui.input_text.limit_text import parse_executors, parse_type_count
 
 
-def add_limits(parser: argparse.ArgumentParser) -> None:
+def add_limits(parser: argparse._ActionsContainer) -> None:
     """Add the options for what may be rented and what is owned."""
     group = sections.section(parser, sections.RENTED)
     group.add_argument(
@@ -55,7 +55,7 @@ def fields_of(args: argparse.Namespace) -> dict[str, Any]:
         "max_vcpus": args.max_vcpus,
         "min_nodes": args.min_nodes or 1,
         "arch": args.arch,
-        "exclude": options.globs(args.exclude) or (),
+        "exclude": options.globs(args.exclude, where="--exclude") or (),
         "max_spot": args.max_spot,
         "executors": args.dynamic_allocation,
     }

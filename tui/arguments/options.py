@@ -326,13 +326,13 @@ def lookup_catalog(args: argparse.Namespace) -> engine.Catalog | str:
     return catalog_of(args) if getattr(args, "catalog", None) else DEFAULT_CATALOG
 
 
-def globs(text: str | None) -> tuple[str, ...] | None:
+def globs(text: str | None, *, where: str = "--instances") -> tuple[str, ...] | None:
     """Comma-separated patterns; None when the option was not given."""
     if text is None:
         return None
     patterns = tuple(part.strip() for part in text.split(",") if part.strip())
     if not patterns:
-        raise engine.BadInput("names no type", where="--instances", remedy="write 'm5.*,r5.*'")
+        raise engine.BadInput("names no type", where=where, remedy="write 'm5.*,r5.*'")
     return patterns
 
 
@@ -345,8 +345,11 @@ def node_range(text: str | None, *, default: str = "1:64") -> list[int]:
     except ValueError:
         low, high = 0, 0
     if not 1 <= low <= high <= MAX_CLUSTER_NODES:
-        beyond = f"goes beyond {MAX_CLUSTER_NODES:,} nodes"
-        what = beyond if high > MAX_CLUSTER_NODES else "is not a range of nodes"
+        what = "is not a range of nodes"
+        if high > MAX_CLUSTER_NODES:
+            what = f"goes beyond {MAX_CLUSTER_NODES:,} nodes"
+        elif low > high >= 1:
+            what = "runs backwards"
         raise engine.BadInput(
             f"{range_text!r} {what}", where="--nodes", remedy="write it like 1:64"
         )

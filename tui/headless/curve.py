@@ -317,8 +317,10 @@ def over_iterations(args: argparse.Namespace, profile: engine.Profile) -> list[P
     first, colon, last = range_text.partition(":")
     low, high = (parse_iterations(first), parse_iterations(last or first))
     if not colon or low != int(low) or high != int(high) or low > high:
+        backwards = colon and low > high
+        what = "runs backwards" if backwards else "is not a range of iterations"
         raise engine.BadInput(
-            f"{range_text!r} is not a range of iterations",
+            f"{range_text!r} {what}",
             where="--iterations",
             remedy="write it like 1:20",
         )

@@ -11,7 +11,7 @@ from typing import Any
 import engine
 from tui import format as text
 from tui import streams, workflow_states
-from tui.arguments import layouts, options, prices, sections, target
+from tui.arguments import layouts, limits, options, prices, sections, target
 from tui.headless import costs, output, recommend
 
 RECOMMEND = "recommend"
@@ -63,8 +63,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--input-size", metavar="Kx", help="2x: every job with twice its input"
     )
     options.add_confidence(parser)
-    options.add_goal(sections.section(parser, "with recommend"))
-    parser.set_defaults(max_spot=None)  # all nodes or none: what checks spot nodes asks for both
+    with_recommend = sections.section(parser, "with recommend")
+    options.add_goal(with_recommend)
+    limits.add_limits(with_recommend)
     options.add_json(parser)
 
 
@@ -76,7 +77,7 @@ def run(args: argparse.Namespace) -> int:
     if wants_recommendation:
         return run_recommend(args, sources)
     options.refuse(
-        args, ("deadline", "budget", "max_nodes", "instances"),
+        args, ("deadline", "budget", "max_nodes", "instances", *limits.NAMES),
         "is for sparkplan workflow recommend",
         "leave it out, or write recommend before the workflow",
     )  # fmt: skip
@@ -216,7 +217,8 @@ def run_recommend(args: argparse.Namespace, sources: Sequence[str]) -> int:
         instances=options.globs(args.instances),
         max_nodes=args.max_nodes or options.DEFAULT_MAX_NODES,
         confidence=args.confidence,
-        spot=args.spot,
+        spot=limits.on_spot(args),
+        limits=limits.limits_of(args),
     )
     return recommend.print_recommendation(args, recommendation, catalog)
 
