@@ -143,7 +143,8 @@ class PlacedComposition:
         )
         counts = tuple(composition[name] for name in candidates.names)
         rented = tuple(spot.get(name, 0) for name in candidates.names)
-        beyond = beyond_of(surface)
+        # One type alone has as many nodes as it counts for: the surface holds them.
+        beyond = beyond_of(surface) if len(rows) > 1 else None
         nodes = surface.nodes if beyond is None else np.append(surface.nodes, beyond.nodes)
         return cls(surface.fitted, candidates, counts, rented, nodes=nodes)
 

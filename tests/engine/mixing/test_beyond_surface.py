@@ -1,5 +1,7 @@
 """Mixes with the capacity of more small nodes than may be rented, whose times are predicted too."""
 
+from dataclasses import dataclass, field
+
 import numpy as np
 import pytest
 from depth import cases
@@ -102,6 +104,27 @@ def test_what_is_open_below_a_time_is_asked_for_too() -> None:
     small = surface.rows["small"]
     assert law.scale_below[small] == pytest.approx(0.1 + 0.01 * law.nodes)
     assert law.at(SPARSE[:3]).scale_below == pytest.approx(law.scale_below[:, :3])
+
+
+@dataclass(frozen=True, eq=False)
+class Recorded(TableModel):
+    """Keeps the largest number of nodes that it was asked for."""
+
+    largest: list[float] = field(default_factory=lambda: [0.0])
+
+    def forecast(self, batch: ClusterBatch, workload: Workload) -> Forecast:
+        self.largest[0] = max(self.largest[0], float(batch.nodes.max()))
+        return super().forecast(batch, workload)
+
+
+@pytest.mark.parametrize(("mix", "beyond"), [(1, False), (2, True)])
+def test_an_answer_of_one_type_asks_for_nothing_beyond_the_surface(mix: int, beyond: bool) -> None:
+    asked = Recorded("table", profile_on(), law=law_of_time, log_scale=0.1)
+    answer = recommend(
+        asked, catalog=CATALOG, deadline_seconds=900.0, max_nodes=6, mix=mix, with_sensitivity=True
+    )
+    assert answer.sensitivity is not None
+    assert (asked.largest[0] > 6.0) is beyond
 
 
 @pytest.mark.parametrize("share", [1.02, 1.1, 1.3])
