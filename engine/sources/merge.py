@@ -88,8 +88,8 @@ def _common_unit(contents: Sequence[SourceContents], notices: list[Notice]) -> s
 
 
 def _without_duplicates(runs: Sequence[Run], notices: list[Notice]) -> list[Run]:
-    """The runs without duplicates: same attempt (`_attempts`) and, for micro-batches, same query and
-    batch. Of several copies, made while the application ran, the most complete is kept."""
+    """The runs without duplicates: same attempt (`_attempts`) and, for micro-batches, same query
+    and batch. Of several copies, made while the application ran, the most complete is kept."""
     distinct: dict[object, Run] = {}
     for index, (run, attempt) in enumerate(zip(runs, _attempts(runs), strict=True)):
         batch = None if run.batch_id is None else (run.application, run.batch_id)
