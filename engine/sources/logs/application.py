@@ -162,7 +162,7 @@ class Application:
         known = self.executors.get(event.executor)
         executor = Executor(event.info.host, event.time_ms, cores, event.info.profile)
         if known is not None and known.removed_ms is None:
-            executor.storage_bytes, executor.concurrent = known.storage_bytes, known.concurrent
+            executor.take_over(known)
         elif known is not None:
             self.replaced_executors.append(known)
         executor.cold_slots = cores or 0

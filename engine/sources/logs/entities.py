@@ -35,6 +35,11 @@ class Executor:
     cold_slots: int = 0
     launched_ms: int | None = None
 
+    def take_over(self, same: Executor) -> None:
+        """Takes over what events told of it before the one that announced it."""
+        self.storage_bytes, self.launched_ms = same.storage_bytes, same.launched_ms
+        self.concurrent = same.concurrent
+
     @property
     def offered_until_ms(self) -> int | None:
         """Until when it could run tasks; None for until the end of the log."""
@@ -43,7 +48,7 @@ class Executor:
     @property
     def ran_tasks(self) -> bool:
         """Whether a task is known to have started on it."""
-        return self.concurrent.most > 0 or self.cold_slots < (self.cores or 0)
+        return self.launched_ms is not None or self.concurrent.most > 0
 
     @property
     def ran_before_it_came(self) -> bool:

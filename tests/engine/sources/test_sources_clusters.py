@@ -329,3 +329,14 @@ def test_tasks_that_never_ended_tell_cores_only_where_none_did(tmp_path: Path, t
     ends = [log.task(0, 10 + n, 3.0 + n, 4.0 + n) for n in range(tasks)]
     run = run_of(tmp_path, [*log.header(executors=0), *starts, *ends])
     assert run.cluster.executor_cores == 1
+
+
+def test_an_executor_that_came_and_went_after_the_end_had_no_wrong_clock(tmp_path: Path) -> None:
+    """It ran nothing, but having gone counted as having run, from the first stage on."""
+    ran = busy(2.0, 12.0)[:-1]
+    idle = [log.added("9", 20.0), log.removed("9", 30.0)]
+    run = run_of(tmp_path, [*log.header(executors=1), *ran, *idle])
+    assert run.cores == ((1.0, 2),)
+    told = [notice.code for notice in run.notices]
+    assert "late-executors" in told
+    assert "wrong-clock" not in told
