@@ -143,7 +143,7 @@ def known_orders(
 
     Args:
         dispatch_seconds, rotation: (s,) as in `Replay`.
-        unused_met: (s,) their tasks on slots that never ran one.
+        tasks_on_unused_slots: (s,) their tasks on slots that never ran one.
     """
     columns = zip(shapes, dispatch_seconds, rotation, tasks_on_unused_slots, strict=True)
     return tuple(

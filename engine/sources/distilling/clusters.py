@@ -16,6 +16,7 @@ from engine.catalog import InstanceType
 from engine.cluster import Cluster, NodeGroup
 from engine.intervals import clipped, united
 from engine.notices import Notice
+from engine.profile import configured_task_cpus
 from engine.sources.distilling.beside_heap import requested_beside_heap
 from engine.sources.distilling.settings import (
     MIB_PER_GIB,
@@ -134,7 +135,7 @@ def _workers(
     workers = [
         executor
         for name, executor in named
-        if executor.cores is not None or executor.busiest or _is_worker(name, local=local)
+        if executor.cores is not None or executor.concurrent.most or _is_worker(name, local=local)
     ]
     _infer_cores(application, workers, notices)
     unused = _added_after_end(workers, end_ms, notices)
@@ -148,11 +149,13 @@ def _workers(
 def _infer_cores(
     application: Application, workers: Sequence[Executor], notices: list[Notice]
 ) -> None:
-    """Fills in cores that are not logged: as configured, else the most tasks that ran at once."""
+    """Fills in cores that are not logged: as configured, else those that the most tasks held which
+    ran at once."""
     unknown = [executor for executor in workers if executor.cores is None]
     configured = local_cores(application) or _config_whole(application, "spark.executor.cores")
+    held = configured_task_cpus(application.properties)
     for executor in unknown:
-        executor.cores = configured or executor.busiest or None
+        executor.cores = configured or executor.concurrent.most * held or None
     if unknown and not configured:
         notices.append(_INFERRED_CORES)
 

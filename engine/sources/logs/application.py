@@ -40,7 +40,6 @@ MOST_CORES = 1 << 16
 MOST_TASKS = 10_000_000
 """Larger numbers of cores per executor or tasks per stage are treated as damage."""
 
-
 WAITING_BYTES = 4 << 20
 """Task rows of completed stages to collect before they are summarised in one batch."""
 
@@ -101,7 +100,8 @@ class Application:
         self.cold_slots = 0
         self.starts_to_read = 1
         """How many more task starts are worth decoding: they only tell the first tasks of
-        each executor and how many tasks an executor of unknown size runs at once."""
+        each executor, and tasks on executors of unknown cores before any has ended."""
+        self.sized: set[str] = set()  # executors whose cores the log states
 
     def seen(self, time_ms: int | None) -> int | None:
         """Extends the time span that the log covers, and returns the time; None for a damaged one.
@@ -162,12 +162,13 @@ class Application:
         known = self.executors.get(event.executor)
         executor = Executor(event.info.host, event.time_ms, cores, event.info.profile)
         if known is not None and known.removed_ms is None:
-            executor.storage_bytes, executor.busiest = known.storage_bytes, known.busiest
+            executor.take_over(known)
         elif known is not None:
             self.replaced_executors.append(known)
         executor.cold_slots = cores or 0
         self.cold_slots += executor.cold_slots
         self.executors[event.executor] = executor
+        (self.sized.discard if cores is None else self.sized.add)(event.executor)
         self.starts_to_read += STARTS_PER_CORE * min(cores or 1, 4096)
 
     def executor_removed(self, event: events.ExecutorRemoved) -> None:
@@ -205,8 +206,7 @@ class Application:
         if executor.launched_ms is None:
             executor.launched_ms = event.info.launch_ms
         if executor.cores is None:
-            executor.running += 1
-            executor.busiest = max(executor.busiest, executor.running)
+            executor.concurrent.started += 1
             self.starts_to_read += 1
         elif executor.cold_slots > 0:
             executor.cold_slots -= 1
@@ -214,20 +214,20 @@ class Application:
             self.cold_tasks.add(event.info.task_id)
             self._stop_reading_starts()
 
-    def task_end(self, executor_id: str) -> None:
-        """Counts one running task less on executors of unknown cores (Spark 1.2, truncated logs).
-        One of known cores is no longer cold: classes are now loaded for all of its slots."""
-        executor = self.executor_of(executor_id)
-        executor.running = max(0, executor.running - 1)
-        if executor.cold_slots and executor.ran_tasks:
+    def task_end(self, event: events.TaskEnd) -> None:
+        """Counts the task on an executor of unknown cores (Spark 1.2, truncated logs). One of known
+        cores is no longer cold: classes are now loaded for all of its slots."""
+        executor = self.executor_of(event.info.executor)
+        if executor.cores is None:
+            executor.concurrent.ended(event, self.stage_of(event.stage).tasks.cpus_in_run_time)
+        elif executor.cold_slots and executor.ran_tasks:
             self.cold_slots -= executor.cold_slots
             executor.cold_slots = 0
             self._stop_reading_starts()
 
     def _stop_reading_starts(self) -> None:
         """Stops decoding task starts once every executor has had its first tasks."""
-        if self.cold_slots == 0:
-            self.starts_to_read = 0
+        self.starts_to_read = self.starts_to_read if self.cold_slots else 0
 
     def executor_of(self, executor_id: str) -> Executor:
         """The executor with that id; one that was never announced is created without cores."""

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from engine.sources.logs.combined_inputs import CombinedInputs
+from engine.sources.logs.concurrent_tasks import ConcurrentTasks
 from engine.sources.logs.python_workers import WorkerStarts
 from engine.sources.logs.source_reads import SourceRead
 from engine.sources.logs.tasks import StageTasks
@@ -17,9 +18,9 @@ from engine.stage_run import PYTHON_OPERATIONS
 class Executor:
     """One executor.
 
-    `cores` is None where the log does not state it; `busiest`, the most tasks seen at once, is then
-    a lower bound. `launched_ms` is the launch of its first task, `drained_ms` the end of the last
-    task of a decommissioned executor.
+    `cores` is None where the log does not state it; `concurrent` then counts the tasks that it ran
+    at once, a lower bound. `launched_ms` is the launch of its first task, `drained_ms` the end of
+    the last task of a decommissioned executor.
     """
 
     host: str
@@ -30,10 +31,14 @@ class Executor:
     removed_reason: str = ""
     drained_ms: int | None = None
     storage_bytes: int | None = None
-    running: int = 0
-    busiest: int = 0
+    concurrent: ConcurrentTasks = field(default_factory=ConcurrentTasks)
     cold_slots: int = 0
     launched_ms: int | None = None
+
+    def take_over(self, same: Executor) -> None:
+        """Takes over what events told of it before the one that announced it."""
+        self.storage_bytes, self.launched_ms = same.storage_bytes, same.launched_ms
+        self.concurrent = same.concurrent
 
     @property
     def offered_until_ms(self) -> int | None:
@@ -43,7 +48,7 @@ class Executor:
     @property
     def ran_tasks(self) -> bool:
         """Whether a task is known to have started on it."""
-        return self.busiest > 0 or self.cold_slots < (self.cores or 0)
+        return self.launched_ms is not None or self.concurrent.most > 0
 
     @property
     def ran_before_it_came(self) -> bool:

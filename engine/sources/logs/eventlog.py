@@ -308,7 +308,7 @@ class EventLog:
         application = self.application
         tasks_of, cold = application.tasks, application.cold_tasks
         other, special, strip = self._other, self._special, self._stripper.strip
-        remember, last_ends = self.starts.append, self.last_ends
+        remember, last_ends, sized = self.starts.append, self.last_ends, application.sized
         for line in lines:
             try:
                 if line.startswith(TASK_END):
@@ -324,7 +324,8 @@ class EventLog:
                     if application.decommissioning:
                         last_ends[event.info.executor] = event.info.finish_ms
                     metrics = event.metrics
-                    if application.starts_to_read > 0 or (metrics and metrics.updated_blocks):
+                    counts = application.starts_to_read > 0 or event.info.executor not in sized
+                    if counts or (metrics and metrics.updated_blocks):
                         special(event)
                 elif not line.startswith(TASK_START):
                     other(line)
@@ -347,9 +348,9 @@ class EventLog:
         return None
 
     def _special(self, event: events.TaskEnd) -> None:
-        """Handles task ends that matter for warm-up or that report updated blocks."""
-        if self.application.starts_to_read > 0:
-            self.application.task_end(event.info.executor)
+        """Handles task ends that matter for warm-up, show how many tasks an executor of unknown
+        cores runs at once, or report updated blocks."""
+        self.application.task_end(event)
         metrics = event.metrics
         for block in (metrics.updated_blocks if metrics is not None else None) or ():
             status = block.status

@@ -13,6 +13,7 @@ import numpy as np
 
 from engine.sources.logs import events, measures
 from engine.sources.logs.application import Application
+from engine.sources.logs.entities import Stage
 from engine.sources.logs.task_summary import MS
 from engine.stage_run import Measure
 
@@ -42,11 +43,17 @@ def running_seconds(
     ages: dict[int, list[int]] = {}
     for (stage_id, partition), launch_ms in last.items():
         stage = application.stages.get(stage_id)
-        if stage is None or any(a.completed_ms is not None for a in stage.attempts.values()):
+        if stage is None or _last_attempt_completed(stage):
             continue
         if not stage.tasks.has_ended(partition, launch_ms) and 0 < launch_ms <= end_ms:
             ages.setdefault(stage_id, []).append(end_ms - launch_ms)
     return {stage_id: _measure(stage_ages) for stage_id, stage_ages in ages.items()}
+
+
+def _last_attempt_completed(stage: Stage) -> bool:
+    """Whether a stage is not running; one that was tried again after a failure may be."""
+    last = max(stage.attempts, default=None)
+    return last is not None and stage.attempts[last].completed_ms is not None
 
 
 def _measure(ages_ms: list[int]) -> Measure:

@@ -10,11 +10,11 @@ from engine.catalog import InstanceType
 from engine.sources import read
 
 
-def busy(start: float, end: float) -> list[log.Event]:
+def busy(start: float, end: float, *, executor: str = "1") -> list[log.Event]:
     stage = log.info(0, 1)
     return [
         log.submitted(stage, start),
-        log.task(0, 0, start, end),
+        log.task(0, 0, start, end, executor=executor),
         log.completed(stage, start, end),
         log.end(end + 1.0),
     ]
@@ -55,7 +55,7 @@ def test_waiting_for_a_first_executor_is_no_smaller_cluster(tmp_path: Path) -> N
     events += [log.added(name, 2.0, host=f"h{name}") for name in names]
     events += [log.removed(name, 4.0) for name in names]
     events += [log.added(f"1{name}", 10.0, host=f"h{name}") for name in names]
-    run = run_of(tmp_path, [*events, *busy(2.0, 12.0)])
+    run = run_of(tmp_path, [*events, *busy(2.0, 12.0, executor="13")])
     assert (run.cluster.executors, run.cluster.nodes) == (4, 4)
 
 
@@ -76,7 +76,7 @@ def test_local_mode_without_executor_events(tmp_path: Path, master: str, cores: 
         "Maximum Memory": 1000,
         "Timestamp": log.ms(0.5),
     }
-    run = run_of(tmp_path, [*events, manager, *busy(2.0, 4.0)])
+    run = run_of(tmp_path, [*events, manager, *busy(2.0, 4.0, executor="driver")])
     cluster = run.cluster
     assert (cluster.nodes, cluster.executors, cluster.executor_cores) == (1, 1, cores)
     assert cluster.executor_memory_gib == 2.0
@@ -94,7 +94,12 @@ def test_blocks_are_cached_on_the_heap(tmp_path: Path, on_heap: int | None, coun
         "Timestamp": log.ms(0.5),
     }
     events = log.header(master="local[2]", executors=0)
-    assert run_of(tmp_path, [*events, manager, *busy(2.0, 4.0)]).storage_memory_bytes == counted
+    assert (
+        run_of(
+            tmp_path, [*events, manager, *busy(2.0, 4.0, executor="driver")]
+        ).storage_memory_bytes
+        == counted
+    )
 
 
 @pytest.mark.parametrize("key", ["Maximum Memory", "Maximum Onheap Memory"])
@@ -294,3 +299,44 @@ def test_unknown_cores_are_the_most_tasks_that_ran_at_once(tmp_path: Path) -> No
     run = run_of(tmp_path, [*log.header(executors=0), lost, *ordered, log.end(12.0)])
     assert (run.cluster.executors, run.cluster.executor_cores) == (1, 2)
     assert "cores-inferred" in [notice.code for notice in run.notices]
+
+
+def test_the_next_task_of_a_slot_is_none_beside_the_last_one(tmp_path: Path) -> None:
+    """Spark launches it once the executor has finished, while the driver fetches the result, and
+    logs its start before that end. Executors of one core were taken to have two."""
+    spans = [(0, 2.0, 5.0), (1, 4.9, 8.0), (2, 7.9, 9.0)]
+    started = [log.task_start(0, n, start, index=n) for n, start, _ in spans]
+    ended = [log.task(0, n, start, end) for n, start, end in spans]
+    events = [started[0], started[1], ended[0], started[2], ended[1], ended[2]]
+    for cpus in (1, 2):
+        header = log.header(executors=0, spark_task_cpus=str(cpus))
+        assert run_of(tmp_path, [*header, *events, log.end(12.0)]).cores == ((2.0, cpus),)
+
+
+def test_an_executor_whose_arrival_is_lost_counts_beside_others(tmp_path: Path) -> None:
+    """It was left out, with half of the slots, once each known executor had run its first tasks."""
+    known = [log.task_start(0, n, 2.0, index=n) for n in range(2)]
+    known += [log.task(0, n, 2.0, 4.0, index=n) for n in range(2)]
+    lost = [log.task(0, n, 4.0, 6.0, index=n, executor="9") for n in range(2, 4)]
+    header = log.header(executors=1, cores=2)
+    run = run_of(tmp_path, [*header, *known, *lost, log.end(12.0)])
+    assert (run.cluster.executors, run.cluster.executor_cores) == (2, 2)
+
+
+@pytest.mark.parametrize("tasks", [1, 3000])
+def test_tasks_that_never_ended_tell_cores_only_where_none_did(tmp_path: Path, tasks: int) -> None:
+    starts = [log.task_start(0, n, 2.0, index=n) for n in range(3)]
+    ends = [log.task(0, 10 + n, 3.0 + n, 4.0 + n) for n in range(tasks)]
+    run = run_of(tmp_path, [*log.header(executors=0), *starts, *ends])
+    assert run.cluster.executor_cores == 1
+
+
+def test_an_executor_that_came_and_went_after_the_end_had_no_wrong_clock(tmp_path: Path) -> None:
+    """It ran nothing, but having gone counted as having run, from the first stage on."""
+    ran = busy(2.0, 12.0)[:-1]
+    idle = [log.added("9", 20.0), log.removed("9", 30.0)]
+    run = run_of(tmp_path, [*log.header(executors=1), *ran, *idle])
+    assert run.cores == ((1.0, 2),)
+    told = [notice.code for notice in run.notices]
+    assert "late-executors" in told
+    assert "wrong-clock" not in told

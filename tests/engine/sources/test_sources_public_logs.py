@@ -47,7 +47,7 @@ def test_public_log(path: Path) -> None:
     ("name", "version", "category", "slots", "complete"),
     [
         ("apache-spark/app-20161115172038-0000", "2.1.0-SNAPSHOT", "core", 16, True),
-        ("apache-spark/local-1430917381534", "1.4.0-SNAPSHOT", "core", 12, True),
+        ("apache-spark/local-1430917381534", "1.4.0-SNAPSHOT", "core", 8, True),
         ("kubeflow/application_1713000000000_0001_1.zstd", "4.1.0", "sql", 2, False),
         ("spark-rapids-tools/attempt_1_eventlog.zstd", "3.3.0-amzn-0", "sql", 30, True),
         ("spark-rapids-tools/db_subExecution_id.zstd", "3.3.0 (Databricks 11.3.x-scala2.12)",

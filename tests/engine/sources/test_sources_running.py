@@ -38,6 +38,19 @@ def test_a_failed_task_that_has_not_begun_again_does_not_run(tmp_path: Path) -> 
     assert stage.running_seconds.quantiles == (3.0, 3.0)
 
 
+@pytest.mark.parametrize("again", [True, False])
+def test_tasks_of_a_stage_that_is_tried_again_run(tmp_path: Path, again: bool) -> None:
+    """A failed attempt was taken for the stage's end, and what ran since as done."""
+    events = [*broken_off(), log.completed(STAGE, 2.0, 5.0, failure="FetchFailed")]
+    if again:
+        events.append(log.submitted(log.info(0, 5, attempt=1), 5.5))
+        events += [log.task_start(0, 9, 6.0, index=2), log.task_start(0, 10, 9.0, index=3)]
+        events.append(log.task(0, 10, 9.0, 10.0, index=3, attempt=1, partition=3))
+    stage = stage_of(run_of(tmp_path, events), 0)
+    running = stage.running_seconds
+    assert (running.quantiles[0] if running else None) == (4.0 if again else None)
+
+
 def test_nothing_runs_after_the_end(tmp_path: Path) -> None:
     stage = stage_of(run_of(tmp_path, [*broken_off(), log.end(6.0)]), 0)
     assert stage.running_seconds is None
