@@ -217,13 +217,11 @@ class FittedStates(FittedModel):
     def _best_plan(
         self, batch: ClusterBatch, wanted: Workload
     ) -> tuple[WorkflowPlan, Target] | None:
-        """The plan with the largest weight for the one cluster of a batch."""
-        plans = self.answering(wanted).plans
-        far = [
-            float(self._away(plan, batch)[0][0]) + abs(math.log2(self._scale(plan, wanted)))
-            for plan in plans
-        ]
-        plan = plans[int(np.argmin(far))]
+        """The plan of the configuration that weighs most for the one cluster of a batch, and the
+        cluster as the plan sees it; None where its slots are not known."""
+        own = self.answering(wanted)
+        weights, _ = own._weights(batch, wanted)
+        plan = own.plans[int(np.argmax(weights[:, 0] * own.repeated))]
         target = plan.target(batch, 0)
         return None if target is None else (plan, target)
 
