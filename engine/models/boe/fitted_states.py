@@ -156,8 +156,8 @@ class FittedStates(FittedModel):
         """The types of a workflow's jobs."""
         parts = [part for plan in self.plans for part in plan.parts]
         seen = [part.observed.run.cluster.instance for part in parts if part.observed is not None]
-        told = [*seen, *(part.job.ran_on for part in parts)]
-        return tuple(dict.fromkeys(kind for kind in told if kind is not None))
+        named = [*seen, *(part.job.ran_on for part in parts)]
+        return tuple(dict.fromkeys(kind for kind in named if kind is not None))
 
     @property
     def barrier_stages(self) -> tuple[BarrierStage, ...]:
@@ -279,10 +279,10 @@ class FittedStates(FittedModel):
         if best is None:
             raise BadInput("how many tasks the cluster runs at once is not known")
         plan, target = best
-        asked = (target, self._scale(plan, wanted), wanted.shuffle_partitions)
-        course = plan.course(*asked)
+        question = (target, self._scale(plan, wanted), wanted.shuffle_partitions)
+        course = plan.course(*question)
         _check_timed(course)
-        skew = plan.skew_seconds(*asked, seconds=course.seconds)
+        skew = plan.skew_seconds(*question, seconds=course.seconds)
         prediction = self.predict(cluster=cluster, workload=workload, confidence=confidence)
         return self._report(plan, course, prediction, skew)
 
@@ -292,10 +292,10 @@ class FittedStates(FittedModel):
         """The course on the nodes of the workflow file, whose speed is unknown."""
         plan, target = self.plans[0], own_target(cluster)
         scale = self._scale(plan, self._wanted(workload))
-        asked = (target, scale, workload.shuffle_partitions)
-        course = plan.course(*asked)
+        question = (target, scale, workload.shuffle_partitions)
+        course = plan.course(*question)
         _check_timed(course)
-        skew = plan.skew_seconds(*asked, seconds=course.seconds)
+        skew = plan.skew_seconds(*question, seconds=course.seconds)
         forecast = Forecast.of(np.asarray([course.seconds]), self.spread, self.dof)
         low, high = forecast.interval(confidence)
         stuck = barrier_notice(self.barrier_stages, target.nodes, target.slots / target.nodes)
