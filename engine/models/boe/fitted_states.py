@@ -156,8 +156,8 @@ class FittedStates(FittedModel):
         """The types of a workflow's jobs."""
         parts = [part for plan in self.plans for part in plan.parts]
         seen = [part.observed.run.cluster.instance for part in parts if part.observed is not None]
-        told = [*seen, *(part.job.ran_on for part in parts)]
-        return tuple(dict.fromkeys(kind for kind in told if kind is not None))
+        named = [*seen, *(part.job.ran_on for part in parts)]
+        return tuple(dict.fromkeys(kind for kind in named if kind is not None))
 
     @property
     def barrier_stages(self) -> tuple[BarrierStage, ...]:
@@ -217,13 +217,11 @@ class FittedStates(FittedModel):
     def _best_plan(
         self, batch: ClusterBatch, wanted: Workload
     ) -> tuple[WorkflowPlan, Target] | None:
-        """The plan with the largest weight for the one cluster of a batch."""
-        plans = self.answering(wanted).plans
-        far = [
-            float(self._away(plan, batch)[0][0]) + abs(math.log2(self._scale(plan, wanted)))
-            for plan in plans
-        ]
-        plan = plans[int(np.argmin(far))]
+        """The plan of the configuration that weighs most for the one cluster of a batch, and the
+        cluster as the plan sees it; None where its slots are not known."""
+        own = self.answering(wanted)
+        weights, _ = own._weights(batch, wanted)
+        plan = own.plans[int(np.argmax(weights[:, 0] * own.repeated))]
         target = plan.target(batch, 0)
         return None if target is None else (plan, target)
 
@@ -281,10 +279,10 @@ class FittedStates(FittedModel):
         if best is None:
             raise BadInput("how many tasks the cluster runs at once is not known")
         plan, target = best
-        asked = (target, self._scale(plan, wanted), wanted.shuffle_partitions)
-        course = plan.course(*asked)
+        question = (target, self._scale(plan, wanted), wanted.shuffle_partitions)
+        course = plan.course(*question)
         _check_timed(course)
-        skew = plan.skew_seconds(*asked, seconds=course.seconds)
+        skew = plan.skew_seconds(*question, seconds=course.seconds)
         prediction = self.predict(cluster=cluster, workload=workload, confidence=confidence)
         return self._report(plan, course, prediction, skew)
 
@@ -294,10 +292,10 @@ class FittedStates(FittedModel):
         """The course on the nodes of the workflow file, whose speed is unknown."""
         plan, target = self.plans[0], own_target(cluster)
         scale = self._scale(plan, self._wanted(workload))
-        asked = (target, scale, workload.shuffle_partitions)
-        course = plan.course(*asked)
+        question = (target, scale, workload.shuffle_partitions)
+        course = plan.course(*question)
         _check_timed(course)
-        skew = plan.skew_seconds(*asked, seconds=course.seconds)
+        skew = plan.skew_seconds(*question, seconds=course.seconds)
         forecast = Forecast.of(np.asarray([course.seconds]), self.spread, self.dof)
         low, high = forecast.interval(confidence)
         stuck = barrier_notice(self.barrier_stages, target.nodes, target.slots / target.nodes)

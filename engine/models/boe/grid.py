@@ -15,7 +15,7 @@ from engine.models.boe.jobs import NodeRates
 from engine.models.boe.plan import Target, WorkflowPlan
 from engine.models.boe.workflow_course import Activity, containers_on
 
-ALIKE = 16.0
+SAME_MAKE = 16.0
 """Machines of one make have disks and networks that differ by no more than about this factor."""
 
 
@@ -28,7 +28,7 @@ class Grid:
         disk, network: (n,) bytes per second of one node, inf where unknown.
         alike: (n,) 1 where a container must fit one of the nodes.
         speeds: (n, j) of a core, for each job.
-        kinds: (n,) places of their types in the batch; -1 for single clusters.
+        kinds: (n,) indices of their types in the batch; -1 for single clusters.
     """
 
     slots: FloatArray
@@ -89,12 +89,12 @@ class Grid:
 
     def makes(self) -> tuple[int, IntArray]:
         """How many makes of machines there are, and (n,) of which one each cluster is: disk and
-        network per slot known or not, and alike within a factor of `ALIKE`."""
+        network per slot known or not, and alike within a factor of `SAME_MAKE`."""
         keys = []
         for rate in (self.disk, self.network):
             per_slot = rate * self.nodes / self.slots
             known = np.isfinite(per_slot)
-            bins = np.round(np.log(np.where(known, per_slot, 1.0)) / math.log(ALIKE))
+            bins = np.round(np.log(np.where(known, per_slot, 1.0)) / math.log(SAME_MAKE))
             keys.append(np.where(known, bins, np.inf))
         found, which = np.unique(np.stack(keys), axis=1, return_inverse=True)
         return found.shape[1], np.asarray(which, dtype=np.int64).reshape(-1)

@@ -121,7 +121,7 @@ class ObservedJob:
 
         Args:
             ratio: times the observed input.
-            offset: places that other jobs take before this one's.
+            offset: number of activities of the jobs before this one.
             after: activities of other jobs that must have ended.
             memory_gib: what the container of a task holds.
         """
@@ -131,17 +131,17 @@ class ObservedJob:
                 "",
                 0,
                 TaskWork(),
-                tuple(place + offset for place in node.after) or tuple(after),
+                tuple(index + offset for index in node.after) or tuple(after),
                 node.delay_seconds,
             )
             for node in self.graph.nodes
         ]
-        for place, shape, work, spread in zip(
+        for index, shape, work, spread in zip(
             self.graph.stage_nodes, self.shapes, self.works, self.spreads, strict=True
         ):
             scaled = shape.scaled(ratio, shuffle_partitions)
-            found[place] = replace(
-                found[place],
+            found[index] = replace(
+                found[index],
                 name=stage_label(shape.stage),
                 tasks=scaled.tasks,
                 work=work.times(scaled.work),
@@ -155,10 +155,10 @@ class ObservedJob:
         """The Spark job of each activity ("job 3"); "" for moments."""
         labels = [""] * len(self.graph.nodes)
         began = {job.job_id: job.submitted_seconds for job in self.run.jobs}
-        for place, stage in zip(self.graph.stage_nodes, self.run.stages, strict=True):
+        for index, stage in zip(self.graph.stage_nodes, self.run.stages, strict=True):
             before = [j for j in stage.job_ids if began.get(j, 0.0) <= stage.submitted_seconds]
             owner = max(before, default=min(stage.job_ids, default=None))
-            labels[place] = "stages of no job" if owner is None else f"job {owner}"
+            labels[index] = "stages of no job" if owner is None else f"job {owner}"
         return labels
 
     def rates_at(self, slots_per_node: float) -> NodeRates:

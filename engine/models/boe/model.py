@@ -1,7 +1,6 @@
 """`boe`: the stages of one application, and workflows of several, by bottlenecks and states.
 
-No coefficients are fitted: a log gives the work of a typical task of each stage, and machines give
-the rates. With one log the interval is a prior (see docs/models/boe.md); with several, each is
+With one log the interval is a prior (see docs/models/boe.md); with several, each is
 predicted from the others, which widens or narrows it.
 """
 
@@ -156,10 +155,10 @@ def left_out(fitted: FittedStates, groups: IntArray) -> tuple[LeaveOneOut, float
         groups: (p,) configuration of each log; each counts once, at its mean square error.
     """
     predicted, actual, squares = [], [], []
-    for place, plan in enumerate(fitted.plans):
+    for index, plan in enumerate(fitted.plans):
         observed = plan.parts[0].observed
         assert observed is not None
-        others = np.flatnonzero(groups != groups[place]).tolist()
+        others = np.flatnonzero(groups != groups[index]).tolist()
         without = FittedStates(
             NAME, fitted.profile, fitted.workflow, tuple(fitted.plans[p] for p in others),
             fitted.bias[others],

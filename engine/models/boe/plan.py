@@ -93,10 +93,10 @@ class Part:
             )
         found = []
         for stage in self.job.stages:
-            before = tuple(place + offset for place in stage.after) or tuple(after)
+            before = tuple(index + offset for index in stage.after) or tuple(after)
             found.append(replace(stage, job=job, work=stage.work.times(scale), after=before))
         ends = set(range(len(found))) - {p for stage in self.job.stages for p in stage.after}
-        found.append(Activity(job, "", 0, TaskWork(), tuple(place + offset for place in ends)))
+        found.append(Activity(job, "", 0, TaskWork(), tuple(index + offset for index in ends)))
         return found
 
 
@@ -210,19 +210,19 @@ class WorkflowPlan:
             rates = rates.filled(found)
         return rates
 
-    def target(self, batch: ClusterBatch, place: int) -> Target | None:
+    def target(self, batch: ClusterBatch, index: int) -> Target | None:
         """One cluster of a batch; None where its slots are not known."""
-        slots = float(batch.slots[place])
+        slots = float(batch.slots[index])
         if not slots >= 1.0:
             return None
-        instance = batch.types[int(batch.type_index[place])]
-        nodes = float(batch.nodes[place])
+        instance = batch.types[int(batch.type_index[index])]
+        nodes = float(batch.nodes[index])
         alike = (slots / nodes).is_integer()
         if math.isnan(nodes):
             nodes = slots / self.slots_per_node
         per_node = slots / nodes
         vcpus = instance.vcpus if instance is not None else math.nan
-        heap, executors = float(batch.executor_memory_gib[place]), float(batch.executors[place])
+        heap, executors = float(batch.executor_memory_gib[index]), float(batch.executors[index])
         memory = executors * (heap + default_overhead_gib(heap))
         return Target(
             slots=math.floor(slots + 1e-9),
@@ -237,7 +237,7 @@ class WorkflowPlan:
 
 
 @dataclass(frozen=True, eq=False)
-class AskedPlan:
+class ScaledPlan:
     """A plan for one input.
 
     Args:
@@ -300,7 +300,7 @@ def own_target(cluster: OwnNodes) -> Target:
 
 
 def distinct_targets(batch: ClusterBatch) -> tuple[list[int], IntArray]:
-    """Places of the distinct clusters of a batch, and (n,) which of them each place is."""
+    """Indices of the distinct clusters of a batch, and (n,) which of them each cluster is."""
     first, which = distinct_rows(
         (
             batch.type_index,

@@ -97,11 +97,11 @@ class _Estimate:
             order = sorted(self.live)
             if order:
                 self._grant(order)
-            busy = [place for place in order if self.live[place].parallelism]
+            busy = [index for index in order if self.live[index].parallelism]
             times = shared_task_times(
-                [self.needs[place] for place in busy],
+                [self.needs[index] for index in busy],
                 self.machines.capacity,
-                [self.live[place].parallelism for place in busy],
+                [self.live[index].parallelism for index in busy],
             ) if busy else []  # fmt: skip
             running = [(p, self.live[p], time) for p, time in zip(busy, times, strict=True)]
             left = [_left(stage, time) for _, stage, time in running]
@@ -114,17 +114,17 @@ class _Estimate:
                 seen = tuple(_seen(*each) for each in running)
                 states.append(State(self.now, self.now + length, seen))
             self.now += length
-            for (place, stage, time), rest in zip(running, left, strict=True):
+            for (index, stage, time), rest in zip(running, left, strict=True):
                 if rest <= length * (1.0 + 1e-12):
-                    self.end[place] = self.now
-                    del self.live[place]
+                    self.end[index] = self.now
+                    del self.live[index]
                 else:
                     stage.advance(length, rest, time)
         return Course(self.activities, self.start, self.end, tuple(states))
 
-    def _ready_at(self, place: int) -> float:
+    def _ready_at(self, index: int) -> float:
         """When an activity may begin; NaN while it still waits for another."""
-        entry = self.activities[place]
+        entry = self.activities[index]
         ends = [float(self.end[parent]) for parent in entry.after]
         return float(np.max(ends, initial=0.0)) + entry.delay_seconds
 
@@ -134,13 +134,13 @@ class _Estimate:
 
     def _begin(self) -> None:
         """Starts what is ready; moments end at once, and may let others begin."""
-        for place in self._waiting():
-            if self._ready_at(place) <= self.now * (1.0 + 1e-12) + 1e-12:
-                self.start[place] = self.now
-                if self.activities[place].tasks:
-                    self.live[place] = _Stage(float(self.activities[place].tasks))
+        for index in self._waiting():
+            if self._ready_at(index) <= self.now * (1.0 + 1e-12) + 1e-12:
+                self.start[index] = self.now
+                if self.activities[index].tasks:
+                    self.live[index] = _Stage(float(self.activities[index].tasks))
                 else:
-                    self.end[place] = self.now
+                    self.end[index] = self.now
 
     def _next_start(self) -> float:
         """When the next activity begins whose predecessors have all ended; inf without any."""
@@ -150,13 +150,13 @@ class _Estimate:
     def _grant(self, order: Sequence[int]) -> None:
         """The parallelism of the state; tasks that start leave the pending ones."""
         claims = []
-        for place in order:
-            entry, stage = self.activities[place], self.live[place]
+        for index in order:
+            entry, stage = self.activities[index], self.live[index]
             wanted = math.ceil(stage.pending - 1e-9) + stage.parallelism
             most = int(min(self.machines.most_containers(entry), wanted))
             claims.append(Claim(entry.job, most, entry.cores, entry.memory_gib))
-        for place, count in zip(order, self.scheduler(claims, self.machines.pool), strict=True):
-            stage = self.live[place]
+        for index, count in zip(order, self.scheduler(claims, self.machines.pool), strict=True):
+            stage = self.live[index]
             # A stage that loses its last core has nothing in flight: what it had begun waits again.
             lost = 0 if count else stage.parallelism
             stage.pending = max(0.0, stage.pending + lost - max(0, count - stage.parallelism))
@@ -173,7 +173,7 @@ def _left(stage: _Stage, time: TaskTime) -> float:
     )
 
 
-def _seen(place: int, stage: _Stage, time: TaskTime) -> Running:
+def _seen(index: int, stage: _Stage, time: TaskTime) -> Running:
     """A stage in a state: all of its tasks are one track."""
     count = stage.parallelism
-    return Running(place, count, (count,), math.ceil(stage.pending), time)
+    return Running(index, count, (count,), math.ceil(stage.pending), time)

@@ -54,13 +54,13 @@ class StageCourse:
         lanes and of task times per lane follow a straight line over the logarithm."""
         x, known = np.log(lanes), np.log(self.lanes)
         last = len(known) - 1
-        place = np.clip(np.searchsorted(known, x, side="right") - 1, 0, last)
-        after = np.minimum(place + 1, last)
-        width = np.where(after > place, known[after] - known[place], 1.0)
-        share = np.clip((x - known[place]) / width, 0.0, 1.0)[:, None]
+        index = np.clip(np.searchsorted(known, x, side="right") - 1, 0, last)
+        after = np.minimum(index + 1, last)
+        width = np.where(after > index, known[after] - known[index], 1.0)
+        share = np.clip((x - known[index]) / width, 0.0, 1.0)[:, None]
 
         def between(rows: FloatArray) -> FloatArray:
-            return np.asarray((1.0 - share) * rows[place] + share * rows[after])
+            return np.asarray((1.0 - share) * rows[index] + share * rows[after])
 
         work = between(self.clocks * self.lanes[:, None])
         busy = between(self.running / self.lanes[:, None])
@@ -124,22 +124,22 @@ class StageCourses:
     def seconds(self, grid: Grid, slots: FloatArray) -> FloatArray:
         """(n, a) seconds of each activity alone on each cluster, of which so many slots are usable;
         0 for moments."""
-        few, place = np.unique(slots, return_inverse=True)
+        few, index = np.unique(slots, return_inverse=True)
         shape = (len(few), len(self.activities), PHASES)
         clocks, running = np.zeros(shape), np.ones(shape)
         for column, (entry, course) in enumerate(zip(self.activities, self.courses, strict=True)):
             if course is not None:
                 clocks[:, column], running[:, column] = course.at(lanes_of(entry, few))
-        first = task_seconds(self.activities, grid, running[:, :, 0][place])
-        last = task_seconds(self.activities, grid, running[:, :, -1][place])
-        found = clocks.sum(axis=2)[place] * first
+        first = task_seconds(self.activities, grid, running[:, :, 0][index])
+        last = task_seconds(self.activities, grid, running[:, :, -1][index])
+        found = clocks.sum(axis=2)[index] * first
         slowed = np.flatnonzero((last < first).any(axis=0))  # others: as fast with many as with few
         if slowed.size:
             some = [self.activities[column] for column in slowed]
             found[:, slowed] = 0.0
             for phase in range(PHASES):
-                took = task_seconds(some, grid, running[:, slowed, phase][place])
-                found[:, slowed] += clocks[:, slowed, phase][place] * took
+                took = task_seconds(some, grid, running[:, slowed, phase][index])
+                found[:, slowed] += clocks[:, slowed, phase][index] * took
         return np.asarray(found)
 
 

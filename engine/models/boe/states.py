@@ -64,7 +64,7 @@ def estimate(
     return estimated.run()
 
 
-ALIKE = TaskLaw(1.0, 0.0)
+EQUAL_TASKS = TaskLaw(1.0, 0.0)
 NO_TIME = TaskTime(0.0, None, False)
 
 
@@ -165,12 +165,12 @@ class _Estimate:
         self.busy: list[int] = []
         self.missing = [len(entry.after) for entry in activities]
         self.children: list[list[int]] = [[] for _ in activities]
-        for place, entry in enumerate(activities):
+        for index, entry in enumerate(activities):
             for parent in entry.after:
-                self.children[parent].append(place)
+                self.children[parent].append(index)
         self.coming = [
-            (entry.delay_seconds, place)
-            for place, entry in enumerate(activities)
+            (entry.delay_seconds, index)
+            for index, entry in enumerate(activities)
             if not entry.after
         ]
         heapq.heapify(self.coming)
@@ -195,19 +195,19 @@ class _Estimate:
     def _advance(self) -> bool:
         """Goes to the next moment at which a track ends or a stage starts; whether the state
         ends there."""
-        busy = [(place, self.live[place]) for place in self.busy]
+        busy = [(index, self.live[index]) for index in self.busy]
         due = min([live.due() for _, live in busy], default=math.inf)
         if self.coming:
             due = min(due, self.coming[0][0] - self.now)
         due = max(due, 0.0)
         self.now += due
         ended, over = [], False
-        for place, live in busy:
+        for index, live in busy:
             live.advance(due)
             count = live.end_tracks()
             if not live.running and not live.pending:
-                del self.live[place]
-                self._finish(place)
+                del self.live[index]
+                self._finish(index)
                 over = True
             elif count:
                 ended.append((live, count))
@@ -223,19 +223,19 @@ class _Estimate:
         changed = False
         latest = self.now * (1.0 + SAME_MOMENT) + 1e-12
         while self.coming and self.coming[0][0] <= latest:
-            _, place = heapq.heappop(self.coming)
-            entry = self.activities[place]
+            _, index = heapq.heappop(self.coming)
+            entry = self.activities[index]
             if entry.tasks < 1:
-                self.start[place] = self.now
-                self._finish(place)
+                self.start[index] = self.now
+                self._finish(index)
                 continue
-            self.live[place] = self._live(entry, self.laws[place], self.most[place])
+            self.live[index] = self._live(entry, self.laws[index], self.most[index])
             changed = True
         return changed
 
     def _live(self, entry: Activity, law: TaskLaw, most: float) -> _Live:
         """A stage about to start: its tasks alike, or spread by the normal law."""
-        mean, spread = law if self.skew else ALIKE
+        mean, spread = law if self.skew else EQUAL_TASKS
         claim = Claim(0, entry.tasks, entry.cores, entry.memory_gib)
         lanes = max(1, int(min(most, self.machines.pool.room(claim))))
         if spread <= 0.0 and entry.tasks <= MOST_WAVES * lanes:
@@ -252,50 +252,50 @@ class _Estimate:
     def _new_state(self) -> None:
         """Asks the scheduler, starts what it grants, and times the tasks."""
         order = sorted(self.live)
-        claims = [self._claim(place, self.live[place]) for place in order]
+        claims = [self._claim(index, self.live[index]) for index in order]
         granted = self.scheduler(claims, self.machines.pool)
         self._start(order, claims, granted)
-        self.busy = busy = [place for place in order if self.live[place].running]
+        self.busy = busy = [index for index in order if self.live[index].running]
         self.owed = any(live.pending and live.running < live.granted for live in self.live.values())
         if not busy and self.live:
             refuse(self.activities[order[0]], self.machines)
-        key = tuple((place, self.live[place].running) for place in busy)
+        key = tuple((index, self.live[index].running) for index in busy)
         if key and key not in self.known:
             self.known[key] = shared_task_times(
-                [self.needs[place] for place in busy], self.capacity, [n for _, n in key]
+                [self.needs[index] for index in busy], self.capacity, [n for _, n in key]
             )
-        for place, time in zip(busy, self.known.get(key, ()), strict=True):
-            self.live[place].time = time
+        for index, time in zip(busy, self.known.get(key, ()), strict=True):
+            self.live[index].time = time
         if self.record:
-            self._close_state(tuple(self._seen(place) for place in busy))
+            self._close_state(tuple(self._seen(index) for index in busy))
 
-    def _claim(self, place: int, live: _Live) -> Claim:
-        entry = self.activities[place]
-        wanted = int(min(self.most[place], live.pending + live.running))
+    def _claim(self, index: int, live: _Live) -> Claim:
+        entry = self.activities[index]
+        wanted = int(min(self.most[index], live.pending + live.running))
         return Claim(entry.job, wanted, entry.cores, entry.memory_gib)
 
     def _start(self, order: Sequence[int], claims: Sequence[Claim], granted: Sequence[int]) -> None:
         """Starts tasks up to what was granted, as far as containers are free: a job that holds
         more than its part gives it up only as its tasks end."""
-        held = [self.live[place].running for place in order]
+        held = [self.live[index].running for index in order]
         cores = sum(n * claim.cores for n, claim in zip(held, claims, strict=True))
         memory = sum(n * claim.memory_gib for n, claim in zip(held, claims, strict=True))
-        for place, claim, count in zip(order, claims, granted, strict=True):
-            live = self.live[place]
+        for index, claim, count in zip(order, claims, granted, strict=True):
+            live = self.live[index]
             live.granted = count
             more = min(max(0, count - live.running), live.pending)
             if more:
                 more = min(more, self.machines.pool.room(claim, cores=cores, memory_gib=memory))
             if not more:
                 continue
-            if math.isnan(self.start[place]):
-                self.start[place] = self.now
+            if math.isnan(self.start[index]):
+                self.start[index] = self.now
             live.start(more)
             cores += more * claim.cores
             memory += more * claim.memory_gib
 
-    def _seen(self, place: int) -> Running:
-        live = self.live[place]
+    def _seen(self, index: int) -> Running:
+        live = self.live[index]
         tracks: list[int] = []
         last = math.nan
         for end, size in sorted(live.ends):
@@ -304,7 +304,7 @@ class _Estimate:
             else:
                 tracks.append(size)
             last = end
-        return Running(place, live.running, tuple(tracks), live.pending_tasks, live.time)
+        return Running(index, live.running, tuple(tracks), live.pending_tasks, live.time)
 
     def _close_state(self, running: tuple[Running, ...]) -> None:
         """Ends the state that was, if it lasted, and begins another."""
@@ -312,9 +312,9 @@ class _Estimate:
             self.states.append(State(self.since, self.now, self.running))
         self.since, self.running = self.now, running
 
-    def _finish(self, place: int) -> None:
-        self.end[place] = self.now
-        for child in self.children[place]:
+    def _finish(self, index: int) -> None:
+        self.end[index] = self.now
+        for child in self.children[index]:
             self.missing[child] -= 1
             if self.missing[child] == 0:
                 heapq.heappush(

@@ -20,9 +20,9 @@ from engine.catalog import Catalog, InstanceType
 from engine.forecast import FloatArray, IntArray
 from engine.intervals import exclusive_seconds
 from engine.models.boe.grid import Grid
-from engine.models.boe.plan import AskedPlan, Target, WorkflowPlan, distinct_targets
+from engine.models.boe.plan import ScaledPlan, Target, WorkflowPlan, distinct_targets
 from engine.models.boe.stage_course import StageCourses, spread_out
-from engine.models.boe.states import ALIKE
+from engine.models.boe.states import EQUAL_TASKS
 from engine.models.boe.task_draw import TaskLaw, task_law
 from engine.models.boe.task_time import Needs
 from engine.models.boe.workflow_course import Activity
@@ -68,14 +68,14 @@ def seconds_on(
 ) -> FloatArray:
     """(n,) seconds of a plan on the clusters of a batch; NaN where slots are not known, a task's
     container does not fit, or nothing says how long any task takes."""
-    asked = AskedPlan(plan, scale, shuffle_partitions)
+    scaled = ScaledPlan(plan, scale, shuffle_partitions)
     if len(batch) > LARGE:
-        return _interpolated(asked, batch)
-    places, inverse = distinct_targets(batch)
-    if len(places) > (ALONE if len(plan.parts) == 1 else WORKFLOWS_ALONE):
-        return _interpolated(asked, batch)
-    activities = asked.activities
-    targets = [plan.target(batch, place) for place in places]
+        return _interpolated(scaled, batch)
+    indices, inverse = distinct_targets(batch)
+    if len(indices) > (ALONE if len(plan.parts) == 1 else WORKFLOWS_ALONE):
+        return _interpolated(scaled, batch)
+    activities = scaled.activities
+    targets = [plan.target(batch, index) for index in indices]
     found = [
         plan.seconds(target, scale, shuffle_partitions)
         if target is not None and fits(target, activities)
@@ -96,7 +96,7 @@ def _timed(seconds: FloatArray) -> FloatArray:
     return np.asarray(np.where(seconds > 0.0, seconds, math.nan))
 
 
-def _interpolated(asked: AskedPlan, batch: ClusterBatch) -> FloatArray:
+def _interpolated(scaled: ScaledPlan, batch: ClusterBatch) -> FloatArray:
     """A grid: for each type a curve over its node counts."""
     seconds = np.full(len(batch), math.nan)
     slots = batch.slots
@@ -105,8 +105,8 @@ def _interpolated(asked: AskedPlan, batch: ClusterBatch) -> FloatArray:
     spans: list[IntArray] = []
     order = np.lexsort((size, batch.type_index))
     count = PER_TYPE
-    if len(asked.plan.parts) == 1:
-        count = max(count, JOB_STAGES // (len(asked.activities) * len(batch.types)))
+    if len(scaled.plan.parts) == 1:
+        count = max(count, JOB_STAGES // (len(scaled.activities) * len(batch.types)))
     for rows in np.split(order, np.flatnonzero(np.diff(batch.type_index[order])) + 1):
         known = rows[slots[rows] >= 1.0]
         if known.size:
@@ -115,12 +115,12 @@ def _interpolated(asked: AskedPlan, batch: ClusterBatch) -> FloatArray:
             spans.append(known)
     if not chosen:
         return seconds
-    grid = Grid.of(asked.plan, batch, chosen, slots)
-    fitting = grid.fitting(asked.activities)
+    grid = Grid.of(scaled.plan, batch, chosen, slots)
+    fitting = grid.fitting(scaled.activities)
     if not fitting.any():
         return seconds
     logs = np.full(len(grid.slots), math.nan)
-    logs[fitting] = _logs(asked, batch, grid.take(fitting))
+    logs[fitting] = _logs(scaled, batch, grid.take(fitting))
     start = 0
     for rows, points in zip(spans, chosen, strict=True):
         own = logs[start : start + len(points)]
@@ -129,20 +129,20 @@ def _interpolated(asked: AskedPlan, batch: ClusterBatch) -> FloatArray:
     return seconds
 
 
-def _logs(asked: AskedPlan, batch: ClusterBatch, grid: Grid) -> FloatArray:
+def _logs(scaled: ScaledPlan, batch: ClusterBatch, grid: Grid) -> FloatArray:
     """(n,) log seconds on clusters that hold the containers of all tasks."""
-    if len(asked.plan.parts) == 1:
-        return np.log(_timed(_Curve.of(asked, grid, JOB_POINTS).at(grid)))
+    if len(scaled.plan.parts) == 1:
+        return np.log(_timed(_Curve.of(scaled, grid, JOB_POINTS).at(grid)))
     logs = np.empty(len(grid.slots))
     makes, which = grid.makes()
     for make in range(makes):
         alike = grid.take(which == make)
         each = max(LEAST_POINTS, POINTS // makes)
-        logs[which == make] = _log_of_make(asked, batch, alike, each)
+        logs[which == make] = _log_of_make(scaled, batch, alike, each)
     return logs
 
 
-def _log_of_make(asked: AskedPlan, batch: ClusterBatch, grid: Grid, count: int) -> FloatArray:
+def _log_of_make(scaled: ScaledPlan, batch: ClusterBatch, grid: Grid, count: int) -> FloatArray:
     """(n,) log seconds of a workflow on machines of one make: between a curve on the slowest of
     their cores and one on the fastest.
 
@@ -155,7 +155,7 @@ def _log_of_make(asked: AskedPlan, batch: ClusterBatch, grid: Grid, count: int) 
         ends = [int(np.argsort(pace)[len(pace) // 2])]
     curves = [
         _Curve.of(
-            asked, grid, max(FEWEST_POINTS, count // len(ends)),
+            scaled, grid, max(FEWEST_POINTS, count // len(ends)),
             instance=batch.types[int(grid.kinds[end])], catalog=batch.catalog,
         )
         for end in ends
@@ -177,13 +177,13 @@ class _Curve:
     """How long the cluster waits for each activity, over the number of slots.
 
     Args:
-        activities: of what is `asked`.
+        activities: of the plan for this input.
         log_slots: (p,) points. waits: (p, a) seconds. idle: (p,) seconds without any task.
         reference: (p, a) seconds of each activity at the points, when it runs alone.
         targets: (p,) the machines of the points. courses: what an activity takes alone.
     """
 
-    asked: AskedPlan
+    scaled: ScaledPlan
     activities: tuple[Activity, ...]
     log_slots: FloatArray
     waits: FloatArray
@@ -195,7 +195,7 @@ class _Curve:
     @classmethod
     def of(
         cls,
-        asked: AskedPlan,
+        scaled: ScaledPlan,
         grid: Grid,
         count: int,
         *,
@@ -203,7 +203,7 @@ class _Curve:
         catalog: Catalog | None = None,
     ) -> _Curve:
         """From `count` numbers of slots on machines in the middle of the grid."""
-        plan, activities = asked.plan, asked.activities
+        plan, activities = scaled.plan, scaled.activities
         usable = grid.usable(activities)
         most = max(1.0, min(float(usable.max()), float(sum(a.tasks for a in activities))))
         points = spread_out(np.minimum(usable, most), count)
@@ -211,30 +211,30 @@ class _Curve:
         middle = [grid.middle(float(slots), instance, catalog) for slots in points]
         ran = np.asarray([entry.tasks > 0 for entry in activities])
         waits, idle = np.zeros((len(points), len(activities))), np.empty(len(points))
-        for place, target in enumerate(middle):
-            found = asked.course(target, tracks=tracks)
-            waits[place, ran] = exclusive_seconds(found.start[ran], found.end[ran])
-            idle[place] = found.seconds - waits[place].sum()
+        for index, target in enumerate(middle):
+            found = scaled.course(target, tracks=tracks)
+            waits[index, ran] = exclusive_seconds(found.start[ran], found.end[ran])
+            idle[index] = found.seconds - waits[index].sum()
         at = Grid.of_targets(plan, middle)
         laws = [law_of(plan, entry, middle[0]) for entry in activities]
         courses = StageCourses.of(activities, laws, np.concatenate((usable, points)))
         reference = courses.seconds(at, points)
         return cls(
-            asked, activities, np.log(points), waits, idle, reference, tuple(middle), courses
+            scaled, activities, np.log(points), waits, idle, reference, tuple(middle), courses
         )
 
     def coarse(self, grid: Grid) -> FloatArray:
         """(n,) log of the time over that of `TRACKS` tracks, which are too few: from what
         `FINE_TRACKS` make of some points."""
         last = len(self.targets) - 1
-        places = np.unique(np.linspace(0, last, FINE_POINTS).round().astype(int))
+        indices = np.unique(np.linspace(0, last, FINE_POINTS).round().astype(int))
         logs = []
-        for place in places:
-            taken = float(self.waits[place].sum() + self.idle[place])
-            fine = self.asked.course(self.targets[place], tracks=FINE_TRACKS)
+        for index in indices:
+            taken = float(self.waits[index].sum() + self.idle[index])
+            fine = self.scaled.course(self.targets[index], tracks=FINE_TRACKS)
             logs.append(math.log(fine.seconds / taken) if taken > 0.0 else 0.0)
         x = np.log(grid.usable(self.activities))
-        return np.asarray(np.interp(x, self.log_slots[places], logs))
+        return np.asarray(np.interp(x, self.log_slots[indices], logs))
 
     def at(self, grid: Grid) -> FloatArray:
         """(n,) seconds on other machines."""
@@ -249,20 +249,20 @@ class _Curve:
         x = np.log(slots)
         took = self.courses.seconds(grid, slots)
         last = len(self.log_slots) - 1
-        place = np.clip(np.searchsorted(self.log_slots, x, side="right") - 1, 0, last)
-        after = np.minimum(place + 1, last)
-        width = np.maximum(self.log_slots[after] - self.log_slots[place], _TINY)
-        share = np.clip((x - self.log_slots[place]) / width, 0.0, 1.0)
+        index = np.clip(np.searchsorted(self.log_slots, x, side="right") - 1, 0, last)
+        after = np.minimum(index + 1, last)
+        width = np.maximum(self.log_slots[after] - self.log_slots[index], _TINY)
+        share = np.clip((x - self.log_slots[index]) / width, 0.0, 1.0)
         whole = share[:, None]
-        before, behind = self._paced(place, took), self._paced(after, took)
+        before, behind = self._paced(index, took), self._paced(after, took)
         stages = before ** (1.0 - whole) * behind**whole
-        idle = (1.0 - share) * self.idle[place] + share * self.idle[after]
+        idle = (1.0 - share) * self.idle[index] + share * self.idle[after]
         return np.asarray(stages.sum(axis=1) + idle)
 
-    def _paced(self, place: IntArray, took: FloatArray) -> FloatArray:
+    def _paced(self, index: IntArray, took: FloatArray) -> FloatArray:
         """(n, a) waits of some points at the pace of other machines."""
-        pace = took / np.maximum(self.reference[place], _TINY)
-        return np.asarray(self.waits[place] * np.where(self.reference[place] > 0.0, pace, 1.0))
+        pace = took / np.maximum(self.reference[index], _TINY)
+        return np.asarray(self.waits[index] * np.where(self.reference[index] > 0.0, pace, 1.0))
 
 
 _TINY = 1e-12
@@ -271,6 +271,6 @@ _TINY = 1e-12
 def law_of(plan: WorkflowPlan, entry: Activity, target: Target) -> TaskLaw:
     """How the task times of a stage spread; not at all where they are taken as alike."""
     if plan.profile != "normal" or plan.printed:
-        return ALIKE
+        return EQUAL_TASKS
     needs = Needs.of(entry.work, target.machines.rates)
     return task_law(needs, spread=entry.spread, output_spread=entry.output_spread)

@@ -1,8 +1,8 @@
 """A workflow: jobs that wait for each other and share one cluster (BOE Definition 1).
 
-`fit_workflow` turns its jobs (logs, profiles, or explicit rates) into one list of activities, and
-answers for any cluster as every other model does, so that the optimiser and the commands serve
-workflows as they serve jobs. `Boe` is the same for the stages of one application.
+`engine.models.boe.model` fits it: its jobs (logs, profiles, or explicit rates) become one list of
+activities that answers for any cluster as every other model does, so that the optimiser and the
+commands serve workflows as they serve jobs. One application is a workflow of a single job.
 """
 
 from __future__ import annotations
@@ -117,17 +117,17 @@ class Workflow:
 
 
 def _check_job(job: WorkflowJob, by_name: Mapping[str, WorkflowJob], where: str) -> None:
-    place = job.where or where
+    location = job.where or where
     for other in job.after:
         if other not in by_name:
-            raise UnknownName("job", other, by_name, where=place)
+            raise UnknownName("job", other, by_name, where=location)
     runs = job.profile.runs if job.profile is not None else ()
     tasks = sum(stage.tasks for stage in job.stages)
     tasks += sum(stage.tasks for run in runs for stage in run.stages)
     if tasks < 1:
         raise BadInput(
             f"job {job.name!r} has no tasks",
-            where=place,
+            where=location,
             remedy="give it stages with tasks, or an event log (a run table tells no stages)",
         )
 

@@ -24,8 +24,8 @@ class Activity:
     """A stage of one of the workflow's jobs; without tasks, a moment (a job's submission or end).
 
     Args:
-        job: place of its job, whose share of the cluster it takes part in.
-        after: places of activities that must have ended; all stand before this one.
+        job: index of its job, whose share of the cluster it takes part in.
+        after: indices of activities that must have ended; all stand before this one.
         delay_seconds: from the last of those ends to the start (time of a driver).
         cores, memory_gib: what a container of one task holds.
         spread: standard deviation of task times over their mean.
@@ -118,7 +118,7 @@ class Running:
     """One stage in one state.
 
     Args:
-        activity: its place.
+        activity: its index.
         parallelism: tasks that run at once, Delta_i.
         tracks: sizes of its task tracks, the one that ends first in front.
         pending: tasks that did not yet start when the state began.

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 DRIVER, LOAD = "driver", "load"
 """Phases that no resource bounds: nothing runs; tasks run, but wait for none of the three."""
 
-ALIKE = 0.05
+SAME_TASK_TIME = 0.05
 """Neighbouring states whose task times differ by less are shown as one where skew alone divides
 them."""
 
@@ -170,12 +170,12 @@ def _spans(
     labels: Sequence[str], after: Mapping[str, tuple[str, ...]], course: Course, factor: float
 ) -> list[JobSpan]:
     """One span per job, in the order of their first activities."""
-    places: dict[str, list[int]] = {}
-    for place, label in enumerate(labels):
+    indices: dict[str, list[int]] = {}
+    for index, label in enumerate(labels):
         if label:
-            places.setdefault(label, []).append(place)
+            indices.setdefault(label, []).append(index)
     found = []
-    for name, own in places.items():
+    for name, own in indices.items():
         starts = [float(course.start[p]) for p in own if course.activities[p].tasks]
         ends = [float(course.end[p]) for p in own]
         tasks = sum(course.activities[p].tasks for p in own)
@@ -206,7 +206,7 @@ def _alike(first: State, second: State, activities: Sequence[Activity]) -> bool:
             return False
         if a.time.contended != b.time.contended:
             return False
-        if abs(a.time.seconds - b.time.seconds) > ALIKE * a.time.seconds:
+        if abs(a.time.seconds - b.time.seconds) > SAME_TASK_TIME * a.time.seconds:
             return False
         if a.parallelism != b.parallelism and not _spread(activities[a.activity]):
             return False
@@ -244,15 +244,15 @@ def explanation(course: Course, *, seconds: float, slots: float) -> Explanation:
             stage_id=number,
             name=entry.name,
             tasks=entry.tasks,
-            start_seconds=float(course.start[place]) * factor,
-            end_seconds=float(course.end[place]) * factor,
+            start_seconds=float(course.start[index]) * factor,
+            end_seconds=float(course.end[index]) * factor,
             waves=entry.tasks * entry.cores / slots,
-            bottleneck=max(by_stage[place], key=by_stage[place].__getitem__)
-            if place in by_stage
+            bottleneck=max(by_stage[index], key=by_stage[index].__getitem__)
+            if index in by_stage
             else None,
         )
-        for number, (place, entry) in enumerate(
-            (place, entry) for place, entry in enumerate(course.activities) if entry.tasks
+        for number, (index, entry) in enumerate(
+            (index, entry) for index, entry in enumerate(course.activities) if entry.tasks
         )
     )
     phases[DRIVER] += max(0.0, seconds - math.fsum(phases.values()))

@@ -86,7 +86,7 @@ class Parameters:
 
     @classmethod
     def of(cls, references: References, chosen: FloatArray | None = None) -> Parameters:
-        """The means over the references, or over the `chosen` places among them; those of one
+        """The means over the references, or over the `chosen` ones; those of one
         configuration together count as one."""
         rows = np.arange(len(references)) if chosen is None else np.flatnonzero(chosen)
         variable = references.variable

@@ -135,9 +135,9 @@ class PeridotFitted(FittedModel):
         references = self.references
         sizes = size_levels(references.sizes)
         found: list[tuple[float, float, float]] = []
-        for place in range(len(references)):
-            others = sizes != sizes[place]
-            size, cores = references.sizes[place], np.asarray([float(references.cores)])
+        for index in range(len(references)):
+            others = sizes != sizes[index]
+            size, cores = references.sizes[index], np.asarray([float(references.cores)])
             parameters = Parameters.of(references, others)
             seconds = parameters.seconds(size, cores, np.ones(1))
             away = float(np.abs(np.log2(size / references.sizes[others])).min())
@@ -148,7 +148,7 @@ class PeridotFitted(FittedModel):
                 doublings_size=away,
                 parallel_share=share,
             )
-            found.append((float(seconds[0]), float(references.seconds[place]), float(expected[0])))
+            found.append((float(seconds[0]), float(references.seconds[index]), float(expected[0])))
         for run in references.elsewhere:
             size, cores = (
                 run.workload.input_bytes or 0.0,
@@ -199,12 +199,12 @@ class PeridotFitted(FittedModel):
 
     def _phases(self, own: FloatArray) -> dict[str, float]:
         """The variable groups in their order, the smallest of many together, and the rest."""
-        places = np.flatnonzero(self.references.variable)
-        shown = {int(place) for place in np.argsort(-own, kind="stable")[:SHOWN_PHASES]}
+        indices = np.flatnonzero(self.references.variable)
+        shown = {int(index) for index in np.argsort(-own, kind="stable")[:SHOWN_PHASES]}
         phases: dict[str, float] = {}
-        for rank, (place, seconds) in enumerate(zip(places, own, strict=True)):
-            name = self.references.groups[place].name
-            label = f"group {place + 1}: {name}" if rank in shown else PHASE_OTHERS
+        for rank, (index, seconds) in enumerate(zip(indices, own, strict=True)):
+            name = self.references.groups[index].name
+            label = f"group {index + 1}: {name}" if rank in shown else PHASE_OTHERS
             phases[label] = phases.get(label, 0.0) + float(seconds)
         return phases | {PHASE_FIXED: self.parameters.fixed_seconds}
 
@@ -220,16 +220,16 @@ class PeridotFitted(FittedModel):
         seconds[variable], tasks[variable], turns[variable] = own, partitions, group_waves
         before = references.gap_seconds.mean(axis=0)
         ends = np.cumsum(before + seconds)
-        for place, group in enumerate(references.groups):
-            start, end = float(ends[place] - seconds[place]), float(ends[place])
+        for index, group in enumerate(references.groups):
+            start, end = float(ends[index] - seconds[index]), float(ends[index])
             forecast = StageForecast(
                 stage_id=group.stages[0].stage_id,
                 name=group.name,
-                tasks=round(tasks[place]),
+                tasks=round(tasks[index]),
                 start_seconds=start,
                 end_seconds=end,
-                waves=float(turns[place]),
-                bottleneck="waves" if variable[place] else "fixed",
+                waves=float(turns[index]),
+                bottleneck="waves" if variable[index] else "fixed",
             )
             found.append(forecast)
         return tuple(found)

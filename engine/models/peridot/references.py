@@ -122,15 +122,15 @@ def find_references(profile: Profile) -> References:
 def _usable(profile: Profile) -> list[Run]:
     """Runs that tell stages, slots and size; those that did all their work, or at least came to
     their end, where there are enough of them."""
-    told = logs_of(profile.runs)
-    if not told:
+    logs = logs_of(profile.runs)
+    if not logs:
         raise ModelDoesNotFit(
             "peridot needs two event logs, and here is no run that tells its stages",
             remedy="give the logs of two runs of the application, on equal cores, with inputs of "
             f"different size, or {_OTHER_MODELS}",
         )
-    sized = [run for run in told if run.workload.input_bytes]
-    if len(told) > 1 and not sized:
+    sized = [run for run in logs if run.workload.input_bytes]
+    if len(logs) > 1 and not sized:
         raise ModelDoesNotFit(
             "peridot compares runs by their input, and no log says how much was read",
             remedy=f"write input_size into a profile of them, or {_OTHER_MODELS}",
@@ -183,11 +183,11 @@ def _no_pair(
 
 def _side_by_side(runs: tuple[Run, ...], elsewhere: tuple[Run, ...]) -> References:
     found = [stage_groups(run) for run in runs]
-    places = matched_groups(found)
-    _check_matching(runs, found, places)
+    indices = matched_groups(found)
+    _check_matching(runs, found, indices)
     columns = [
-        [found[row][place] for place in chosen]
-        for row, chosen in enumerate(zip(*places, strict=True))
+        [found[row][index] for index in chosen]
+        for row, chosen in enumerate(zip(*indices, strict=True))
     ]
     ends = np.asarray([[group.end_seconds for group in row] for row in columns])
     starts = np.asarray([[group.start_seconds for group in row] for row in columns])
@@ -199,43 +199,43 @@ def _side_by_side(runs: tuple[Run, ...], elsewhere: tuple[Run, ...]) -> Referenc
         partitions=np.asarray([[float(group.partitions) for group in row] for row in columns]),
         group_seconds=ends - starts,
         gap_seconds=starts - before,
-        notices=_unmatched(runs, found, places),
+        notices=_unmatched(runs, found, indices),
     )
 
 
 def _check_matching(
-    runs: Sequence[Run], found: Sequence[Sequence[StageGroup]], places: Sequence[tuple[int, ...]]
+    runs: Sequence[Run], found: Sequence[Sequence[StageGroup]], indices: Sequence[tuple[int, ...]]
 ) -> None:
     for row, run in enumerate(runs):
         total = sum(group.seconds for group in found[row])
-        same = sum(found[row][chosen[row]].seconds for chosen in places)
-        if not places or same < MATCHING_SHARE * total:
+        same = sum(found[row][chosen[row]].seconds for chosen in indices)
+        if not indices or same < MATCHING_SHARE * total:
             other = runs[0] if row else runs[-1]
             raise ModelDoesNotFit(
                 f"the stages of {run.source or 'a run'} and {other.source or 'another'} do not "
-                f"match: {len(places)} groups with {format_share(same / total if total else 0.0)} "
+                f"match: {len(indices)} groups with {format_share(same / total if total else 0.0)} "
                 "of its stages' time are the same",
                 remedy=f"give logs of the same code on inputs of other sizes, or {_OTHER_MODELS}",
             )
 
 
 def _unmatched(
-    runs: Sequence[Run], found: Sequence[Sequence[StageGroup]], places: Sequence[tuple[int, ...]]
+    runs: Sequence[Run], found: Sequence[Sequence[StageGroup]], indices: Sequence[tuple[int, ...]]
 ) -> tuple[Notice, ...]:
     """What to say of groups that not all references have."""
-    told = []
+    unmatched = []
     for row, run in enumerate(runs):
-        known = {chosen[row] for chosen in places}
-        left = [group for place, group in enumerate(found[row]) if place not in known]
+        known = {chosen[row] for chosen in indices}
+        left = [group for index, group in enumerate(found[row]) if index not in known]
         if left:
             seconds = sum(group.seconds for group in left)
-            told.append(
+            unmatched.append(
                 f"{len(left)} of {len(found[row])} in {run.source or 'a run'} "
                 f"({format_number(seconds)} s, first {left[0].name})"
             )
-    if not told:
+    if not unmatched:
         return ()
-    shown = "; ".join(told[:3]) + ("; ..." if len(told) > 3 else "")
+    shown = "; ".join(unmatched[:3]) + ("; ..." if len(unmatched) > 3 else "")
     return (
         Notice(
             "groups-do-not-match",

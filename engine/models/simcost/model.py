@@ -187,20 +187,16 @@ class SimcostModel(FittedModel):
         seconds = predicted_seconds(stages, few, overhead_seconds=overhead)
         return seconds[place.reshape(-1)]
 
-    def _nearest(self, batch: ClusterBatch, wanted: Workload) -> RunCosts:
-        """The run that weighs most in the answer for the first cluster."""
-
-        def distance(run: RunCosts) -> float:
-            slots = abs(math.log2(float(batch.slots[0]) / run.slots))
-            return slots + abs(math.log2(size_ratio(wanted, run.run)))
-
-        return min(self.learnt, key=distance)
+    def _heaviest(self, batch: ClusterBatch, wanted: Workload) -> RunCosts:
+        """The run of the configuration that weighs most in the answer for the first cluster."""
+        weights, _, _ = self._weights(batch, wanted)
+        return self.learnt[int(np.argmax(weights[:, 0] * self._repeated))]
 
     def explain(self, batch: ClusterBatch, workload: Workload) -> Explanation:
         wanted = with_defaults(workload, self.profile)
         if not batch.slots[0] >= 1.0:
             return Explanation()
-        run = self._nearest(batch, wanted)
+        run = self._heaviest(batch, wanted)
         stages, overhead = _stages_of(run, wanted)
         seconds = float(self.forecast(batch, workload).seconds[0])
         phases = report.phases(stages, clusters_of(run, batch), overhead, seconds=seconds)
@@ -305,7 +301,7 @@ class SimcostModel(FittedModel):
         found += range_notices(batch.slots, slots, ratios)
         found.append(one_machine_notice(self._runs, batch, law=Simcost.name))
         if len(batch) == 1 and batch.slots[0] >= 1.0:
-            run = self._nearest(batch, wanted)
+            run = self._heaviest(batch, wanted)
             found.append(
                 report.idle_notice(run, float(batch.slots[0]), size_ratio(wanted, run.run))
             )

@@ -128,6 +128,24 @@ def test_the_course_is_that_of_the_log_that_is_nearest_in_slots_and_input(
     assert job.tasks == tasks
 
 
+def test_the_course_is_that_of_the_log_of_the_type_that_is_asked_for() -> None:
+    """Equally far in slots and input, the log from such machines weighs more than one whose speed
+    is carried over."""
+    catalog = catalog_of(*(offer(name, 0.1, cpu_score=4e4) for name in ("one", "other")))
+    tasks, clusters = {"one": 40, "other": 56}, {}
+    for name in tasks:
+        cluster = engine.Cluster.of_nodes(instance_type=name, nodes=2, catalog=catalog)
+        clusters[name] = cluster.with_layout(engine.Layout(1, 4, 8.0))
+    for order in (["one", "other"], ["other", "one"]):
+        fitted = fitted_to(
+            *(replace(run(8, tasks[name]), cluster=clusters[name]) for name in order)
+        )
+        for name, cluster in clusters.items():
+            report = fitted.course(cluster=cluster)
+            assert report.jobs[0].tasks == tasks[name]
+            assert "transferred-speed" not in {notice.code for notice in report.warnings}
+
+
 def test_own_nodes_have_room_for_a_barrier_stage_by_their_slots() -> None:
     """Two nodes of four slots have room for 8 tasks at once, and not for 12."""
     training = observed([Stage(np.full(12, 5.0), more={"barrier": True})], slots=12)
