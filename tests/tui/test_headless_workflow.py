@@ -144,6 +144,16 @@ def test_recommend_is_of_the_family_of_recommend(capsys: pytest.CaptureFixture[s
     assert missed["nearest"] is not None
 
 
+def test_recommend_leaves_out_excluded_types(capsys: pytest.CaptureFixture[str]) -> None:
+    goal = "--deadline 20m --instances 'm5.?xlarge,m5.large' --max-nodes 4"
+    best = answer(capsys, f"workflow recommend nightly-pipeline {goal}")["recommended"]
+    (chosen,) = best["composition"]
+    without = f"workflow recommend nightly-pipeline {goal} --exclude {chosen}"
+    listed = answer(capsys, without)["frontier"]
+    assert listed
+    assert all(chosen not in choice["composition"] for choice in listed)
+
+
 OBSERVED = """format: sparkplan-workflow/1
 name: two logs
 jobs:
@@ -203,6 +213,7 @@ def test_hostile_names_reach_no_terminal(
 
 MISTAKES = {
     f"nightly-pipeline {ON} --deadline 1h": "--deadline: is for sparkplan workflow recommend",
+    f"nightly-pipeline {ON} --exclude 'm5.*'": "--exclude: is for sparkplan workflow recommend",
     "nightly-pipeline": "the file describes no cluster; add --nodes N --instance TYPE",
     "nightly-pipeline --instance m5.xlarge": "how many nodes is not said; add --nodes N",
     f"nightly-pipeline {ON} --scheduler fairest": "unknown scheduler 'fairest'",

@@ -33,7 +33,19 @@ def add_limits(parser: argparse.ArgumentParser) -> None:
         "--dynamic-allocation", metavar="MIN:MAX", type=options.quantity(parse_executors),
         help="fewest and most executors; no cluster with fewer or more is recommended",
     )  # fmt: skip
-    group.add_argument("--exclude", metavar="GLOB,...", help="types that are not rented")
+    add_exclude(parser)
+
+
+def add_exclude(parser: argparse._ActionsContainer) -> None:
+    """Add the option for types that are never chosen."""
+    sections.section(parser, sections.RENTED).add_argument(
+        "--exclude", metavar="GLOB,...", help="types that are not rented"
+    )
+
+
+def excluded(args: argparse.Namespace) -> tuple[str, ...]:
+    """The globs of --exclude."""
+    return options.globs(args.exclude, where="--exclude") or ()
 
 
 NAMES = (
@@ -55,7 +67,7 @@ def fields_of(args: argparse.Namespace) -> dict[str, Any]:
         "max_vcpus": args.max_vcpus,
         "min_nodes": args.min_nodes or 1,
         "arch": args.arch,
-        "exclude": options.globs(args.exclude) or (),
+        "exclude": excluded(args),
         "max_spot": args.max_spot,
         "executors": args.dynamic_allocation,
     }

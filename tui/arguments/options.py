@@ -326,13 +326,13 @@ def lookup_catalog(args: argparse.Namespace) -> engine.Catalog | str:
     return catalog_of(args) if getattr(args, "catalog", None) else DEFAULT_CATALOG
 
 
-def globs(text: str | None) -> tuple[str, ...] | None:
+def globs(text: str | None, where: str = "--instances") -> tuple[str, ...] | None:
     """Comma-separated patterns; None when the option was not given."""
     if text is None:
         return None
     patterns = tuple(part.strip() for part in text.split(",") if part.strip())
     if not patterns:
-        raise engine.BadInput("names no type", where="--instances", remedy="write 'm5.*,r5.*'")
+        raise engine.BadInput("names no type", where=where, remedy="write 'm5.*,r5.*'")
     return patterns
 
 
@@ -344,6 +344,12 @@ def node_range(text: str | None, *, default: str = "1:64") -> list[int]:
         low, high = (int(first), int(last)) if colon else (1, int(first))
     except ValueError:
         low, high = 0, 0
+    if 1 <= high < low:
+        raise engine.BadInput(
+            f"the range {range_text!r} runs backwards",
+            where="--nodes",
+            remedy=f"write the smaller number first: {high}:{low}",
+        )
     if not 1 <= low <= high <= MAX_CLUSTER_NODES:
         beyond = f"goes beyond {MAX_CLUSTER_NODES:,} nodes"
         what = beyond if high > MAX_CLUSTER_NODES else "is not a range of nodes"

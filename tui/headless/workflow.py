@@ -11,7 +11,7 @@ from typing import Any
 import engine
 from tui import format as text
 from tui import streams, workflow_states
-from tui.arguments import layouts, options, prices, sections, target
+from tui.arguments import layouts, limits, options, prices, sections, target
 from tui.headless import costs, output, recommend
 
 RECOMMEND = "recommend"
@@ -63,7 +63,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--input-size", metavar="Kx", help="2x: every job with twice its input"
     )
     options.add_confidence(parser)
-    options.add_goal(sections.section(parser, "with recommend"))
+    with_recommend = sections.section(parser, "with recommend")
+    options.add_goal(with_recommend)
+    limits.add_exclude(with_recommend)
     parser.set_defaults(max_spot=None)  # all nodes or none: what checks spot nodes asks for both
     options.add_json(parser)
 
@@ -76,7 +78,7 @@ def run(args: argparse.Namespace) -> int:
     if wants_recommendation:
         return run_recommend(args, sources)
     options.refuse(
-        args, ("deadline", "budget", "max_nodes", "instances"),
+        args, ("deadline", "budget", "max_nodes", "instances", "exclude"),
         "is for sparkplan workflow recommend",
         "leave it out, or write recommend before the workflow",
     )  # fmt: skip
@@ -200,7 +202,7 @@ def run_recommend(args: argparse.Namespace, sources: Sequence[str]) -> int:
     options.refuse(
         args, ("nodes", "instance", "executors", "executor_cores", "executor_memory"),
         "recommend chooses the cluster itself",
-        "leave it out; --instances and --max-nodes limit the choice",
+        "leave it out; --instances, --exclude and --max-nodes limit the choice",
     )  # fmt: skip
     if args.deadline is None and args.budget is None:
         raise engine.BadInput("no goal is given", remedy="add --deadline D, --budget B, or both")
@@ -217,6 +219,7 @@ def run_recommend(args: argparse.Namespace, sources: Sequence[str]) -> int:
         max_nodes=args.max_nodes or options.DEFAULT_MAX_NODES,
         confidence=args.confidence,
         spot=args.spot,
+        limits=engine.Limits(exclude=limits.excluded(args)),
     )
     return recommend.print_recommendation(args, recommendation, catalog)
 
