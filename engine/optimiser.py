@@ -381,7 +381,7 @@ def _warnings(surface: Surface, goal: Goal, shown: Choice | None) -> tuple[Notic
     answering = surface.fitted.answering(surface.workload)
     notices = [*surface.fitted.profile.notices, *answering.fit_notices]
     notices += surface.candidates.notices
-    return with_interval_notice(notices, goal, shown)
+    return with_interval_notice(notices, goal, shown, surface.fitted.model)
 
 
 class _ChainedRejections(Lazy[Rejected]):

@@ -7,25 +7,31 @@ from datetime import date
 
 from engine.catalog import Billing, Catalog, Price
 from engine.choosing.recommendation import Choice, Goal
+from engine.models.base import no_interval_remedy
 from engine.notices import Notice, in_order
 
 OLD_PRICE_DAYS = 180
 
-NO_INTERVAL = Notice(
-    "no-interval",
-    "the model gives no interval: the predicted time alone decides whether the deadline is met",
-    "add more runs",
-)
+NO_INTERVAL = "no-interval"
+
+
+def time_alone_notice(model: str) -> Notice:
+    """The warning that a deadline is judged by a time without an interval."""
+    return Notice(
+        NO_INTERVAL,
+        "the model gives no interval: the predicted time alone decides whether the deadline is met",
+        no_interval_remedy(model),
+    )
 
 
 def with_interval_notice(
-    notices: Sequence[Notice], goal: Goal, shown: Choice | None
+    notices: Sequence[Notice], goal: Goal, shown: Choice | None, model: str
 ) -> tuple[Notice, ...]:
-    """The warnings of an answer, with `NO_INTERVAL` if a deadline is set and its choice has no
-    interval."""
+    """The warnings of an answer, with that of `time_alone_notice` if a deadline is set and its
+    choice has no interval."""
     lacks_interval = goal.deadline_seconds is not None and shown is not None and shown.low is None
-    others = [notice for notice in notices if notice.code != NO_INTERVAL.code]
-    return in_order([*others, NO_INTERVAL] if lacks_interval else others)
+    others = [notice for notice in notices if notice.code != NO_INTERVAL]
+    return in_order([*others, time_alone_notice(model)] if lacks_interval else others)
 
 
 def price_notices(

@@ -15,7 +15,7 @@ import numpy as np
 
 from engine.batch import ClusterBatch
 from engine.caching import Lazy
-from engine.choosing.answer_notices import NO_INTERVAL
+from engine.choosing.answer_notices import time_alone_notice
 from engine.choosing.difference_texts import in_runs, missed_by
 from engine.choosing.exact_points import with_exact_points
 from engine.choosing.recommendation import Choice, Goal, Recommendation, Rejected
@@ -278,7 +278,7 @@ class _ExecutorCounts:
             *planned_beside_notices(self.problem.fitted.profile),
         ]
         if deadline is not None and shown is not None and shown.low is None:
-            notices.append(NO_INTERVAL)
+            notices.append(time_alone_notice(self.problem.fitted.model))
         return Recommendation(
             goal=self.problem.goal,
             model=self.problem.fitted.model,

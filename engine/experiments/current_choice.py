@@ -16,16 +16,9 @@ from engine.experiments.belief import UNKNOWN_SPREAD, Points, forecast_at, with_
 from engine.experiments.candidate_runs import decision_between
 from engine.experiments.priced_compositions import PricedCompositions
 from engine.forecast import Forecast
-from engine.models.base import FittedModel, no_interval_notice
+from engine.models.base import FittedModel, no_interval_notice, no_interval_remedy
 from engine.notices import Notice, in_order
 from engine.optimiser import select_exact
-
-ASSUMED_SPREAD = Notice(
-    "assumed-spread",
-    "what a run saves and how likely it changes the choice assume that the predicted times are off "
-    f"by a factor of {math.exp(UNKNOWN_SPREAD):.2g} either way: the model gives no interval",
-    "add more runs",
-)
 
 
 class CurrentChoice(NamedTuple):
@@ -101,10 +94,21 @@ def _interval_and_probability(
 def _with_assumed_spread(
     notices: Sequence[Notice], low: float | None, model: str
 ) -> tuple[Notice, ...]:
-    """The notices about a choice; that it has no interval, and `ASSUMED_SPREAD`, only if so."""
+    """The notices about a choice; that it has no interval, and what is assumed in its place,
+    only if so."""
     lacking = no_interval_notice(model)
     others = [notice for notice in notices if notice.code != lacking.code]
     if low is not None:
         return in_order(others)
     said = [notice for notice in notices if notice.code == lacking.code] or [lacking]
-    return in_order([*others, *said, ASSUMED_SPREAD])
+    return in_order([*others, *said, _assumed_spread_notice(model)])
+
+
+def _assumed_spread_notice(model: str) -> Notice:
+    """The warning about what the savings of runs rest on."""
+    return Notice(
+        "assumed-spread",
+        "the model gives no interval: what a run saves, and how likely it changes the choice, take "
+        f"predicted times to be off by a factor of {math.exp(UNKNOWN_SPREAD):.2g} either way",
+        no_interval_remedy(model),
+    )

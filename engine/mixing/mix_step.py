@@ -177,7 +177,7 @@ def _with_mix_first(
         compromises=(),
         optimal=optimal,
         evaluated=evaluated,
-        warnings=with_interval_notice(answer.warnings, answer.goal, choice),
+        warnings=with_interval_notice(answer.warnings, answer.goal, choice, answer.model),
     )
 
 

@@ -327,8 +327,13 @@ def no_interval_notice(model: str) -> Notice:
     return Notice(
         "no-interval",
         "this model gives no interval for this evidence: how far off the time may be is not known",
-        "add more runs" if model == "sparkplan" else "add more runs, or use --model sparkplan",
+        no_interval_remedy(model),
     )
+
+
+def no_interval_remedy(model: str) -> str:
+    """What gives an interval to the times of a model that has none for its evidence."""
+    return "add more runs" if model == "sparkplan" else "add more runs, or use --model sparkplan"
 
 
 def _check_answered(forecast: Forecast, cluster: Cluster) -> None:

@@ -80,12 +80,25 @@ def _events(text: str, name: str) -> Iterator[yaml.Event]:
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         problem = error.problem or error.context or "unreadable"
+        if "cannot start any token" in problem and _indented_by_tab(text, line):
+            raise BadInput(
+                "not valid YAML: a tab indents the line",
+                where=f"{name}:{line}",
+                remedy="indent with spaces",
+            ) from None
         # The C library reads ahead, and some of its versions count how deep they are themselves.
         what = TOO_DEEP if "nesting" in problem else f"not valid YAML: {problem}"
         raise BadInput(what, where=f"{name}:{line}") from None
     except (yaml.YAMLError, ValueError) as error:
         problem = str(error).splitlines()[0] if str(error) else "unreadable"
         raise BadInput(f"not valid YAML: {problem}", where=name) from None
+
+
+def _indented_by_tab(text: str, line: int) -> bool:
+    """Whether a line, counted from 1, has a tab before its first word."""
+    # YAML also ends lines at other characters, so that its number may be beyond these lines.
+    content = "".join(text.split("\n")[line - 1 : line])
+    return "\t" in content[: len(content) - len(content.lstrip())]
 
 
 class _Builder:

@@ -41,7 +41,16 @@ LOG = "nightly-features"
         (f"recommend {LOG} --deadline 1h --max-executors 5", "--executor-cores"),
         (f"recommend {LOG} --deadline 1h --mix 9", "mix"),
         (f"recommend {LOG} --deadline 1h --catalog nowhere", "nowhere"),
-        (f"curve {LOG} --over nodes --nodes 9:3", "1:64"),
+        (
+            f"curve {LOG} --over nodes --nodes 9:3",
+            "the range '9:3' runs backwards; write the smaller number first: 3:9",
+        ),
+        (f"curve {LOG} --over nodes --nodes 0:3", "write it like 1:64"),
+        (
+            f"curve {LOG} --over iterations --iterations 9:3",
+            "the range '9:3' runs backwards; write the smaller number first: 3:9",
+        ),
+        (f"recommend {LOG} --deadline 1h --exclude ,", "--exclude: names no type"),
         (f"curve {LOG} --over time", "input-size"),
         (f"export {LOG} --deadline 1h --to yarn", "spark-submit"),
         (f"curve {LOG} --over nodes --nodes 1:100000", "1:64"),

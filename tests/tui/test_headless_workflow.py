@@ -169,6 +169,16 @@ def test_recommend_may_rent_some_nodes_at_spot_prices(capsys: pytest.CaptureFixt
     assert every["cost_usd"] < half["cost_usd"] < none["cost_usd"]
 
 
+def test_recommend_leaves_out_excluded_types(capsys: pytest.CaptureFixture[str]) -> None:
+    goal = "--deadline 20m --instances 'm5.?xlarge,m5.large' --max-nodes 4"
+    best = answer(capsys, f"workflow recommend nightly-pipeline {goal}")["recommended"]
+    (chosen,) = best["composition"]
+    without = f"workflow recommend nightly-pipeline {goal} --exclude {chosen}"
+    listed = answer(capsys, without)["frontier"]
+    assert listed
+    assert all(chosen not in choice["composition"] for choice in listed)
+
+
 OBSERVED = """format: sparkplan-workflow/1
 name: two logs
 jobs:
@@ -228,6 +238,7 @@ def test_hostile_names_reach_no_terminal(
 
 MISTAKES = {
     f"nightly-pipeline {ON} --deadline 1h": "--deadline: is for sparkplan workflow recommend",
+    f"nightly-pipeline {ON} --exclude 'm5.*'": "--exclude: is for sparkplan workflow recommend",
     "nightly-pipeline": "the file describes no cluster; add --nodes N --instance TYPE",
     "nightly-pipeline --instance m5.xlarge": "how many nodes is not said; add --nodes N",
     f"nightly-pipeline {ON} --scheduler fairest": "unknown scheduler 'fairest'",

@@ -35,15 +35,8 @@ MISTAKES = {
     "nodes; write it like 1:64",
     "curve nightly-features --over input-size --executors 2 --input-size 4x:1x": "--input-size: "
     "the range of sizes runs backwards; write the smaller size first",
-    "curve nightly-features --over nodes --instance m5.xlarge --nodes 9:2": "--nodes: '9:2' runs "
-    "backwards; write it like 1:64",
-    "curve nightly-features --over iterations --executors 2 --iterations 9:2": "--iterations: "
-    "'9:2' runs backwards; write it like 1:20",
     "curve nightly-features --over iterations --executors 2 --iterations 9": "--iterations: '9' is "
     "not a range of iterations; write it like 1:20",
-    f"{RECOMMEND} --exclude ,": "--exclude: names no type; write 'm5.*,r5.*'",
-    "workflow nightly-pipeline --nodes 4 --instance m5.xlarge --exclude 'm5.*'": "--exclude: is "
-    "for sparkplan workflow recommend; leave it out, or write recommend before the workflow",
     "experiments --nodes 1:8 --fractions 10%:1% --budget 5": "runs backwards; write the smaller "
     "first",
     "predict nightly-features --composition m5.xlarge=0": "--composition: 'm5.xlarge=0' has too "

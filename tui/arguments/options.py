@@ -344,12 +344,15 @@ def node_range(text: str | None, *, default: str = "1:64") -> list[int]:
         low, high = (int(first), int(last)) if colon else (1, int(first))
     except ValueError:
         low, high = 0, 0
+    if 1 <= high < low:
+        raise engine.BadInput(
+            f"the range {range_text!r} runs backwards",
+            where="--nodes",
+            remedy=f"write the smaller number first: {high}:{low}",
+        )
     if not 1 <= low <= high <= MAX_CLUSTER_NODES:
-        what = "is not a range of nodes"
-        if high > MAX_CLUSTER_NODES:
-            what = f"goes beyond {MAX_CLUSTER_NODES:,} nodes"
-        elif low > high >= 1:
-            what = "runs backwards"
+        beyond = f"goes beyond {MAX_CLUSTER_NODES:,} nodes"
+        what = beyond if high > MAX_CLUSTER_NODES else "is not a range of nodes"
         raise engine.BadInput(
             f"{range_text!r} {what}", where="--nodes", remedy="write it like 1:64"
         )

@@ -316,11 +316,15 @@ def over_iterations(args: argparse.Namespace, profile: engine.Profile) -> list[P
     range_text = args.iterations or ITERATIONS
     first, colon, last = range_text.partition(":")
     low, high = (parse_iterations(first), parse_iterations(last or first))
-    if not colon or low != int(low) or high != int(high) or low > high:
-        backwards = colon and low > high
-        what = "runs backwards" if backwards else "is not a range of iterations"
+    if colon and 1 <= high < low:
         raise engine.BadInput(
-            f"{range_text!r} {what}",
+            f"the range {range_text!r} runs backwards",
+            where="--iterations",
+            remedy=f"write the smaller number first: {last}:{first}",
+        )
+    if not colon or low != int(low) or high != int(high):
+        raise engine.BadInput(
+            f"{range_text!r} is not a range of iterations",
             where="--iterations",
             remedy="write it like 1:20",
         )

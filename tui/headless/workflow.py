@@ -201,7 +201,7 @@ def run_recommend(args: argparse.Namespace, sources: Sequence[str]) -> int:
     options.refuse(
         args, ("nodes", "instance", "executors", "executor_cores", "executor_memory"),
         "recommend chooses the cluster itself",
-        "leave it out; --instances and --max-nodes limit the choice",
+        "leave it out; --instances, --exclude and --max-nodes limit the choice",
     )  # fmt: skip
     if args.deadline is None and args.budget is None:
         raise engine.BadInput("no goal is given", remedy="add --deadline D, --budget B, or both")

@@ -162,7 +162,7 @@ def busy_notice(runs: Sequence[Run]) -> Notice | None:
         silent = "functions in Python do not tell how much they computed"
         waited = "tasks waited far longer than they computed"
         what = (
-            f"to load their code tasks took {loading:.1f} times the CPU time of it "
+            f"to load their code tasks took {loading:.1f} times the CPU time that it needed "
             f"({silent if computing is None else waited})"
         )
     return Notice(

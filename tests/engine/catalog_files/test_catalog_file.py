@@ -211,6 +211,8 @@ def test_what_is_wrong_with_a_file(tmp_path: Path, old: str, new: str, message: 
         ("a: " + "[" * 5000, "ours.yaml:1: nested too deeply"),
         ("shapes: awss\ninstances: []\n", "unknown shapes file 'awss'; did you mean aws?"),
         ("a: \x07\n", "not valid YAML"),
+        ("a:\r\r\r\tb: 1\n", ":4: not valid YAML"),
+        ("a:\n\tb: 1\n", ":2: not valid YAML: a tab indents the line; indent with spaces"),
     ],
 )
 def test_files_that_hold_no_catalog(tmp_path: Path, text: str, message: str) -> None:

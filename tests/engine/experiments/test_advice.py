@@ -80,6 +80,10 @@ def test_without_an_interval_none_is_made_up(deadline: float | None) -> None:
     assert codes.count("no-interval") == codes.count("assumed-spread") == 1
     (said,) = (notice for notice in advice.notices if notice.code == "assumed-spread")
     assert "1.4" in said.text
+    assert {notice.remedy for notice in advice.notices if "-interval" in notice.code} == {
+        said.remedy
+    }
+    assert said.remedy == "add more runs, or use --model sparkplan"
 
 
 @pytest.mark.parametrize("source", ["sort-large", "nightly-features"])
