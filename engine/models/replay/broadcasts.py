@@ -303,12 +303,18 @@ def broadcast_notice(
     probable = [one for one in found if one.probable]
     one = max(probable or found, key=lambda one: one.table.size.most * one.growth)
     stage, told = one.table.made.stage, probable or found
-    how = "as it is taken to" if one.growth == one.table.source.data(ratio) else "with the input"
+    taken = one.growth == one.table.source.data(ratio)
+    how = (
+        "With the wanted input it is taken to have"
+        if taken
+        else "If it grows with the input it has"
+    )
+    here, there = _sizes(one.table, one.growth)
     may = "" if one.probable else "that may be "
     added = float(sum(each.seconds(ratio, np.asarray([slots]))[0] for each in told)) / speed
     return Notice(
         "broadcast-outgrown",
-        f"{numbered_label(stage)} broadcasts {_said(one.table, one.growth)} if that grows {how}: "
+        f"{numbered_label(stage)} broadcasts {here}. {how} {there}: "
         f"{may}more than {key} ({format_bytes(most or 0)}), so that Spark shuffles both sides of "
         f"the join instead. {_held(one, added)}",
         "add a log of a run with more input, or keep the broadcast by a hint",
@@ -317,17 +323,15 @@ def broadcast_notice(
     )
 
 
-def _said(table: Table, growth: float) -> str:
-    """How large a table is, and at so many times its size, as far as that is known."""
+def _sizes(table: Table, growth: float) -> tuple[str, str]:
+    """A table with its size, and its size at so many times as much, as far as that is known."""
     least, most = (format_bytes(one) for one in table.size)
     there, at_most = (format_bytes(one * growth) for one in table.size)
     if least == most:
-        return f"{most} to every executor, {at_most}"
+        return f"a table of {most} to every executor", at_most
     reads = "was read for it" if table.planned else "it reads"
-    return (
-        f"a table to every executor that Spark takes for {least} (which {reads}) to {most} (its "
-        f"files, as far as they may be broadcast), for {there} to {at_most}"
-    )
+    sizes = f"{least} (which {reads}) to {most} (its files, as far as they may be broadcast)"
+    return f"a table to every executor that Spark takes for {sizes}", f"{there} to {at_most}"
 
 
 def _held(one: OutgrownBroadcast, added: float) -> str:

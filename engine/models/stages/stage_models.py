@@ -314,14 +314,14 @@ def warm_and_cold(stage: StageRun) -> tuple[FloatArray, float, FloatArray]:
     data is independent of its slot, so a long task stays long on any slot.
 
     Returns:
-        (q,) ascending times in seconds of all tasks if they ran on warm slots, which ran tasks
-        before; their mean; and (q,) the times on cold slots, which never did. The latter is empty
-        if all tasks were first tasks, since then the two cannot be separated.
+        (q,) ascending times in seconds of all tasks on warm slots, which ran tasks before; their
+        mean; and (q,) those on cold slots, empty where all tasks but too few were first tasks.
     """
     every = stage.task_seconds
     values, first = np.asarray(every.quantiles, dtype=float), first_task_seconds(stage)
     mean = every.mean or 0.0
-    if not 0 < len(first) <= every.count - MINIMUM_WARM:
+    enough = 1 if skew_factor(stage) <= EVEN_FACTOR else ENOUGH_WARM
+    if not 0 < len(first) <= every.count - enough:
         return values, mean, np.empty(0)
     later = _without(times_from_quantiles(values, every.count, mean), first)
     excess = _executor_start_seconds(first, later)
@@ -357,8 +357,9 @@ def skew_factor(stage: StageRun) -> float:
     return max(found, default=1.0)
 
 
-MINIMUM_WARM = 3
-"""Fewer warm tasks are too few to measure the difference to cold ones."""
+ENOUGH_WARM, EVEN_FACTOR = 3, 1.25
+"""Fewer warm tasks tell how an executor starts only if none reads more than so many times the mean:
+else a first task may be long for its data."""
 
 
 def _without(values: FloatArray, removed: FloatArray) -> FloatArray:
@@ -382,8 +383,7 @@ used executor, and the first of all 1.3 and 1.6 s longer than later ones."""
 def _cold_excess(shapes: list[StageModel]) -> float:
     """Mean seconds by which a first task is longer, over the stages that show both kinds."""
     seen = [(len(first_task_seconds(s.stage)), s.cold_excess) for s in shapes if len(s.cold)]
-    count = sum(n for n, _ in seen)
-    return sum(n * excess for n, excess in seen) / count if count else 0.0
+    return sum(n * excess for n, excess in seen) / max(1, sum(n for n, _ in seen))
 
 
 def _with_cold(shape: StageModel, excess: float) -> StageModel:

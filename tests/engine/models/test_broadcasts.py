@@ -33,7 +33,8 @@ def joining(table_mib: float = 4.0, *, operation: str = "BroadcastExchange", **c
 def test_a_table_beyond_the_threshold_is_named_with_both_sizes() -> None:
     found = broadcast_notice(Replay.of(joining()), 3.0, 4.0)
     assert "stage 0" in found.text
-    assert "broadcasts 4.19 MB to every executor, 12.6 MB if" in found.text
+    assert "broadcasts a table of 4.19 MB to every executor. With the wanted input" in found.text
+    assert "it is taken to have 12.6 MB: more than" in found.text
     assert "more than spark.sql.autoBroadcastJoinThreshold" in found.text
     assert broadcast_notice(Replay.of(joining()), 2.0, 4.0) is None
 

@@ -167,3 +167,16 @@ def test_what_is_inferred_of_them_is_said_where_tasks_hang_on_it() -> None:
     assert "as those of another query" in said(filtered(FEW), 64)[0]
     assert said(FEW, 64) == [], "the query tells"
     assert said(alone, own * cores) == [], "the log's own number of tasks is known"
+
+
+def test_of_text_a_query_of_as_many_records_tells_how_many_files_there_are() -> None:
+    """All of it is read. An RDD of three CSV files, three splits for two cores, was foretold in
+    three for twelve, and came in two, as a query of them in 3.3.4."""
+    rdd, query = (replace(one.stage, operations=("Scan csv",)) for one in scans(FEW))
+    run = replace(FEW, stages=(rdd, query))
+    ours, theirs = stage_models(run, 2)
+    assert ours.unplanned is not None
+    assert ours.unplanned.number == theirs.stage.files_read
+    assert ours.partition_count(4.0, None).at(8) == theirs.partition_count(4.0, None).at(8)
+    fewer = replace(query, input_records=(query.input_records or 0.0) / 2)
+    assert stage_models(replace(run, stages=(rdd, fewer)), 2)[0].unplanned is None

@@ -1,5 +1,6 @@
 """Files packed into splits: as many as real Spark 3.5.9 made of real files, on any slots."""
 
+import math
 from dataclasses import replace
 from pathlib import Path
 
@@ -94,14 +95,45 @@ def test_files_that_are_not_quite_of_one_size_keep_what_was_seen() -> None:
 
 
 @pytest.mark.parametrize("place", range(len(SLOTS)))
-def test_more_input_never_has_fewer_splits_nor_smaller_ones(place: int) -> None:
-    """The time of a stage grows with its splits and with what each of them holds."""
+def test_more_input_has_no_fewer_splits_than_cores_nor_smaller_ones(place: int) -> None:
+    """The time of a stage grows with its splits and with what each of them holds. More files that
+    fill splits better may be fewer."""
     shape = scan(36, slots=8, tasks=9)
     ratios = np.geomspace(0.05, 60.0, 200)
     found = np.asarray([splits(shape, ratio)[place] for ratio in ratios])
-    assert (np.diff(found) >= -1e-9).all()
-    assert (np.diff(ratios / found) >= -1e-9).all()
+    per_core = np.minimum(found, SLOTS[place])
+    assert (np.diff(per_core) >= -1e-9).all()
+    assert (np.diff(ratios / per_core) >= -1e-9).all()
+    filled = OF_36[place] > SLOTS[place]
+    assert filled or (np.diff(found) >= -1e-9).all()
+    assert filled or (np.diff(ratios / found) >= -1e-9).all()
     assert found[-1] == pytest.approx(60.0 * 6.0)
+
+
+def packed_one_by_one(files: int, file_bytes: float, cores: int) -> int:
+    """The splits that Spark makes of files smaller than one, file by file
+    (`FilePartition.getFilePartitions`)."""
+    cost = 4.0 * MIB
+    most = min(128.0 * MIB, max(cost, files * (file_bytes + cost) / cores))
+    found, held = 1, 0.0
+    for _ in range(files):
+        if held and held + file_bytes > most:
+            found, held = found + 1, 0.0
+        held += file_bytes + cost
+    return found
+
+
+@pytest.mark.parametrize(("files", "cores"), [(5, 4), (6, 4), (3, 2), (9, 8), (12, 8), (9, 4)])
+@pytest.mark.parametrize("times", [1, 2, 3, 4, 7])
+def test_more_files_are_packed_as_spark_packs_them(files: int, cores: int, times: int) -> None:
+    """Five files on four cores are five splits, and twenty are four. Of three files of 4.4 MB Spark
+    3.3.4 made three splits for two cores, and of twelve two."""
+    each, own = 4.4e6, packed_one_by_one(files, 4.4e6, cores)
+    assert own > cores
+    sizes = FileSizes(float(files), each, 128.0 * MIB, 4.0 * MIB)
+    packed = PackedFiles.of(sizes, scans=1, cores=cores, splits=own)
+    found = packed.count(np.asarray([float(cores)]), float(times))
+    assert math.ceil(found[0] - 1e-9) == packed_one_by_one(times * files, each, cores)
 
 
 def test_more_of_the_input_is_more_files() -> None:

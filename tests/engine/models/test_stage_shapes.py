@@ -1,5 +1,7 @@
 """What the first tasks of a stage tell of its data, and of the start of its executors."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 from made_runs import Stage, measure, observed
@@ -50,6 +52,35 @@ def test_an_executor_that_starts_slowly_is_no_data() -> None:
     assert mean == pytest.approx(10.0, rel=0.01)
     assert cold - warm == pytest.approx(START_SECONDS, rel=0.05)
     assert skew_of(run.stages[0]) == pytest.approx(LONG * 10.0 / 12.0, rel=0.1)
+
+
+def few(*seconds: float, read: Sequence[float]) -> Run:
+    """A stage of a few tasks on one slot, of which the first met a new executor."""
+    more: dict[str, object] = {
+        "first_wave_seconds": measure(seconds[:1]),
+        "input_bytes": measure(READ_BYTES * np.asarray(read)),
+    }
+    return observed([Stage(np.asarray(seconds), more=more)], slots=1)
+
+
+@pytest.mark.parametrize("later", [(1.1,), (1.1, 1.3)])
+def test_one_later_task_of_as_much_data_tells_how_slowly_an_executor_starts(
+    later: tuple[float, ...],
+) -> None:
+    """Three splits of 4.4 MB took 5.1, 1.3 and 1.1 s in 3.3.4. Twelve were foretold to hold a task
+    of 17 s on two slots, where both took 8."""
+    run = few(5.1, *later, read=[1.0] * (1 + len(later)))
+    warm, _, cold = warm_and_cold(run.stages[0])
+    assert warm.max() == pytest.approx(max(later), abs=0.11)
+    assert cold - warm == pytest.approx(5.1 - sum(later) / len(later), abs=0.01)
+
+
+def test_one_later_task_of_less_data_tells_nothing() -> None:
+    """The first task may be long for its data, and is on any cluster."""
+    run = few(5.1, 1.1, 1.3, read=[4.0, 1.0, 1.0])
+    warm, _, cold = warm_and_cold(run.stages[0])
+    assert warm.max() == pytest.approx(5.1)
+    assert not len(cold)
 
 
 def test_a_log_in_which_all_tasks_were_first_tells_neither() -> None:

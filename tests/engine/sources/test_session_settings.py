@@ -49,14 +49,14 @@ def test_of_several_values_that_counts_with_which_queries_ran_longest(
     assert run.config[PARTITIONS] == kept
     assert [notice.code for notice in run.notices] == ["settings-changed"] * said
     if said:
-        assert f"{PARTITIONS} ({kept}): these values" in run.notices[0].text
-        assert "queries of 20 % of the task time had others" in run.notices[0].text
+        assert f"while it ran: {PARTITIONS} = {kept} is taken for all of it" in run.notices[0].text
+        assert "queries of 20 % of the task time had other values" in run.notices[0].text
 
 
 def test_the_default_counts_where_most_queries_had_it(tmp_path: Path) -> None:
     run = run_of(tmp_path, events_of((8.0, {}), (2.0, {PARTITIONS: "800"})))
     assert PARTITIONS not in run.config
-    assert f"{PARTITIONS} (default)" in run.notices[0].text
+    assert f"{PARTITIONS} = default is taken" in run.notices[0].text
 
 
 def test_jobs_without_a_query_and_values_that_are_none_tell_nothing(tmp_path: Path) -> None:

@@ -4,7 +4,8 @@ RDD of a query (`df.rdd`, much of MLlib).
 Spark splits the files, whatever columns its tasks then read. Of Parquet and ORC tasks read less
 than the whole files, so the bytes read say little of how a scan is split elsewhere. Another query
 of the run may have scanned the same files, and surely did if it read as many records. Otherwise the
-files are no smaller than what was read, and no larger than what the splits may hold.
+files are no smaller than what was read, and no larger than what the splits may hold. Of text, CSV
+and JSON all is read: there only the number of files is missing, which such a query tells.
 """
 
 from __future__ import annotations
@@ -21,6 +22,9 @@ from engine.stage_run import StageRun
 COLUMNAR_SCANS = ("Scan parquet", "Scan orc")
 """Scans of columnar formats, of which only the selected columns are read. The name of a table may
 follow."""
+
+ROW_SCANS = ("Scan csv", "Scan json", "Scan text")
+"""Scans of formats that are read whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +92,8 @@ def inferred_files(
 
     Other scans of the run (`planned`) of this format, or of this table if it is named, in as many
     tasks tell the size. If all of those with as many records scan the same files, these are it.
-    Else, if all of those scans read the same files, these are taken. Else the size is log-uniform
-    between its bounds: their geometric mean is taken.
+    Else, of columnar formats: if all of those scans read the same files, these are taken; if not,
+    the size is log-uniform between its bounds, and their geometric mean is taken.
     """
     cores, read = settings.scan_parallelism, stage.outside_bytes
     if (
@@ -109,16 +113,20 @@ def inferred_files(
     if stage.input_records and len(same) == 1:
         total = same[0].total_bytes
         return InferredFiles(total, total, total, same[0].number)
+    if not _scans_one_table(stage, COLUMNAR_SCANS):
+        return None
     only = len(possible) == 1
     total, number = next(iter(possible)) if only else (math.sqrt(read * most), None)
     return InferredFiles(total, read, most, number)
 
 
-def _scans_one_table(stage: StageRun) -> bool:
-    """Whether a stage scans one table of a columnar format and nothing else."""
+def _scans_one_table(
+    stage: StageRun, formats: tuple[str, ...] = (*COLUMNAR_SCANS, *ROW_SCANS)
+) -> bool:
+    """Whether a stage scans one table of one of these formats and nothing else."""
     together = stage.inputs or stage.united or stage.paired or "Union" in stage.operations
     scanned = _scan_operations(stage)
-    return not together and len(scanned) == 1 and all(n.startswith(COLUMNAR_SCANS) for n in scanned)
+    return not together and len(scanned) == 1 and all(n.startswith(formats) for n in scanned)
 
 
 def _scan_operations(stage: StageRun) -> frozenset[str]:

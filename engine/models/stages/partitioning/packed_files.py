@@ -139,8 +139,8 @@ class PackedFiles:
 
         More input is taken to be more files of the same size. The number of splits grows up to one
         per core, and again once they are of the largest size. In between they get larger and their
-        number stays, so that the time never falls with more input. Less input is divided for the
-        cores as well.
+        number stays, or falls where more files fill splits better: five on four cores are five
+        splits, twenty are four. Less input is divided for the cores as well.
         """
         cores = self._counted_cores(cores)
         own, per_core = self._of_log_input(cores), self.scans * cores
@@ -148,7 +148,8 @@ class PackedFiles:
             kept = np.minimum(np.minimum(own, per_core), self._finest_splits * ratio)
             return np.asarray(np.minimum(self.most, np.maximum(own * ratio, kept)))
         grown = np.maximum(np.minimum(own * ratio, per_core), self._largest_splits * ratio)
-        return np.asarray(np.minimum(self.most, np.maximum(own, grown)))
+        fewest = np.minimum(own, self.in_files(cores, ratio, np.asarray(ratio)))
+        return np.asarray(np.minimum(self.most, np.maximum(fewest, grown)))
 
     def in_files(
         self, cores: FloatArray, ratio: float | FloatArray, times: FloatArray
