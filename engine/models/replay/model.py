@@ -34,13 +34,13 @@ from engine.models.replay.broadcasts import (
 from engine.models.replay.driver_rows import result_notice, rows_notice
 from engine.models.replay.log_forecasts import LogForecasts, log2_distances
 from engine.models.replay.mean_times_cache import MeanTimes, MeanTimesCache
-from engine.models.replay.memory.cliffs_of_logs import saturated_caches
 from engine.models.replay.memory.memory_cliff import MemoryCliff
 from engine.models.replay.memory.memory_report import (
     cache_notices,
     not_fitting_share,
     spill_notices,
 )
+from engine.models.replay.memory.settled_memory import settled_memory
 from engine.models.replay.memory.spilling import SpillingStage, TaskMemory, spill_seconds
 from engine.models.replay.monotone_times import monotone_with_memory
 from engine.models.replay.notices import (
@@ -107,8 +107,10 @@ class ReplayModel(FittedModel):
 
     def forecast(self, batch: ClusterBatch, workload: Workload) -> Forecast:
         wanted = with_defaults(workload, self.profile)
-        roomy = saturated_caches(self.cliffs, batch, self._path_workloads(wanted))
-        own, like = batch.alike(self._most_useful(wanted), roomy)
+        slots, asked = self._most_useful(wanted), [wanted, *self._path_workloads(wanted)]
+        runs = [replay.run for replay in self.replays]
+        settled = settled_memory(self.cliffs, self.spilling, runs, batch, asked, slots=slots)
+        own, like = batch.alike(slots, settled)
         return self._forecast(batch.take(own), wanted).take(like)
 
     def runs_used(self, workload: Workload) -> int:

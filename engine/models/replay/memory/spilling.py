@@ -16,7 +16,7 @@ import numpy as np
 
 from engine.batch import ClusterBatch
 from engine.distinct import distinct, distinct_rows
-from engine.forecast import FloatArray, IntArray
+from engine.forecast import BoolArray, FloatArray, IntArray
 from engine.models.replay.memory.executor_memory import ExecutorMemory, own_batch, tasks_beside
 from engine.models.replay.replayed_run import Replay
 from engine.models.stages.durations.task_times import StageModel
@@ -185,6 +185,26 @@ def spill_seconds(
         seconds += stage.seconds(spilled - stage.replayed_spill_bytes(ratio)) / at_once
     added[known] = seconds[inverse]
     return added
+
+
+def settled_spills(
+    stages: tuple[SpillingStage, ...],
+    memory: TaskMemory,
+    ratio: float,
+    shuffle_partitions: int | None = None,
+) -> BoolArray:
+    """(n,) whether more nodes would spill as much, on clusters with slots for all tasks at once:
+    nothing is spilled there, or no task shares its executor; also where memory is unknown."""
+    settled = np.ones(len(memory.slots), dtype=bool)
+    if not settled.size:
+        return settled
+    least, fewest = np.fmin.reduce(memory.task_bytes), np.fmin.reduce(memory.slots)
+    if np.isnan(least) or np.isnan(fewest):
+        return settled
+    for stage in _affected(stages, float(least), float(fewest), ratio, shuffle_partitions):
+        tasks, spilled = _spilled(stage, memory, ratio, shuffle_partitions)
+        settled &= (spilled == 0.0) | (tasks * memory.cores <= memory.slots)
+    return settled
 
 
 def _spilled(
