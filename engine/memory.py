@@ -34,13 +34,16 @@ DAEMONS_GIB = 1.0
 standalone worker is the machine's memory without it, and so is the advice for YARN."""
 
 KUBELET_TIERS = ((4.0, 0.25), (4.0, 0.20), (8.0, 0.10), (112.0, 0.06), (math.inf, 0.02))
-"""(GiB, share) of a node's memory that GKE and AKS reserve; EKS reserves less."""
+"""(GiB, share) of a node's memory that GKE reserves, as AKS did before 1.29; EKS reserves less."""
 
 EVICTION_GIB = 100.0 / 1024.0
 """Pods are evicted when less than this is free: GKE and EKS; not allocatable."""
 
 KUBELET_CORES = ((1.0, 0.06), (1.0, 0.01), (2.0, 0.005), (math.inf, 0.0025))
-"""(cores, share) of a node that EKS, GKE and AKS alike reserve, from the first core on."""
+"""(cores, share) of a node that EKS and GKE reserve, from the first core on."""
+
+AKS_CORES = ((1.0, 0.06), (1.0, 0.04), (2.0, 0.02), (math.inf, 0.01))
+"""The same of AKS, from its table for up to 64 cores; beyond that its last share is assumed."""
 
 DAEMON_PODS_CORES = 0.2
 DAEMON_PODS_GIB = 0.25
@@ -93,8 +96,9 @@ def tiered(amount: float, tiers: tuple[tuple[float, float], ...]) -> float:
 
 def requested_cores(vcpus: float, executors: int) -> float:
     """CPUs that each of so many pods on one Kubernetes node may request, so that all of them are
-    placed: what kubelet and daemons leave, divided."""
-    return (vcpus - tiered(vcpus, KUBELET_CORES) - DAEMON_PODS_CORES) / executors
+    placed wherever the cluster is: what the largest reservation and daemons leave, divided."""
+    reserved = max(tiered(vcpus, tiers) for tiers in (KUBELET_CORES, AKS_CORES))
+    return (vcpus - reserved - DAEMON_PODS_CORES) / executors
 
 
 def default_overhead_gib(heap_gib: float) -> float:

@@ -46,6 +46,17 @@ def test_kubernetes_reserves_cpus_by_the_published_shares(vcpus: int, millis: fl
     assert 1000 * memory.tiered(vcpus, memory.KUBELET_CORES) == pytest.approx(millis)
 
 
+@pytest.mark.parametrize(
+    ("vcpus", "millis"),
+    [(1, 60), (2, 100), (4, 140), (8, 180), (16, 260), (32, 420), (64, 740)],
+)
+def test_aks_reserves_cpus_by_its_published_table(vcpus: int, millis: float) -> None:
+    """And pods that fill a node are placed there too."""
+    assert 1000 * memory.tiered(vcpus, memory.AKS_CORES) == pytest.approx(millis)
+    pods = max(1, vcpus // 4)
+    assert 1000 * pods * memory.requested_cores(vcpus, pods) <= 1000 * vcpus - millis
+
+
 def test_karpenters_allocatable_memory_is_not_exceeded() -> None:
     """i3.xlarge by a public table of allocatable figures: 3920m, 27896Mi of 4 and 31232 MiB."""
     node = InstanceType("i3.xlarge", 4, 30.5)
@@ -61,10 +72,11 @@ def test_pods_of_one_node_are_all_placed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("vcpus", "pods", "millis"), [(4, 1, 3720), (8, 2, 3855), (2, 1, 1730), (96, 24, 3978.75)]
+    ("vcpus", "pods", "millis"), [(4, 1, 3660), (8, 2, 3810), (2, 1, 1700), (96, 24, 3947.5)]
 )
 def test_what_a_pod_may_request(vcpus: int, pods: int, millis: float) -> None:
-    """A node's CPUs without the published shares, and 0.2 for the pods of every node."""
+    """A node's CPUs without the largest published reservation, that of AKS, and 0.2 for the pods of
+    every node."""
     assert 1000 * memory.requested_cores(vcpus, pods) == pytest.approx(millis)
 
 
