@@ -3,7 +3,7 @@ training).
 
 Spark starts such a stage only if there is a slot for each of its tasks: on fewer it retries for a
 while and then ends the job (SPARK-24819). With dynamic allocation it refuses the stage
-(SPARK-24820).
+(SPARK-24942).
 """
 
 from __future__ import annotations
