@@ -166,7 +166,7 @@ class Application:
         elif known is not None:
             self.replaced_executors.append(known)
         executor.cold_slots = cores or 0
-        self.cold_slots += executor.cold_slots
+        self.cold_slots += executor.cold_slots - (known.cold_slots if known else 0)
         self.executors[event.executor] = executor
         (self.sized.discard if cores is None else self.sized.add)(event.executor)
         self.starts_to_read += STARTS_PER_CORE * min(cores or 1, 4096)

@@ -6,6 +6,8 @@ import pytest
 import sparklog as log
 from distilled import run_of
 
+from engine.sources.logs import events
+from engine.sources.logs.application import Application
 from engine.stage_run import StageRun
 
 FALLING = [5.0] * 2 + [3.0] * 2 + [2.0] * 4 + [1.0] * 56
@@ -71,3 +73,14 @@ def test_seven_tasks_show_no_order_and_of_eight_the_first_stands_for_the_smalles
     assert stage_of(tmp_path, *tasks_of([3.0] + [1.0] * 6)).warm_up == ()
     eight = stage_of(tmp_path, *tasks_of([3.0] + [1.0] * 7)).warm_up
     assert eight == pytest.approx((2.4, 2.4, 2.4, 1.6, 1.2))
+
+
+def test_an_executor_announced_twice_has_its_slots_once() -> None:
+    """Else its second set would never have first tasks, and all task starts would be decoded."""
+    application = Application()
+    added = events.ExecutorAdded(time_ms=5, executor="1", info=events.ExecutorInfo(cores=2))
+    application.executor_added(added)
+    application.executor_added(added)
+    assert application.cold_slots == 2
+    application.executor_removed(events.ExecutorRemoved(time_ms=9, executor="1"))
+    assert application.cold_slots == 0
