@@ -46,7 +46,8 @@ def run_notices(runs: int, fit: RunTimeFit) -> list[Notice]:
             Notice(
                 "single-run" if runs == 1 else "few-runs",
                 f"{what}: how time changes with machines and size is mostly a prior",
-                "add runs on three or more numbers of nodes, or an event log",
+                f"add runs on other numbers of nodes or of other input until there are {FEW_RUNS} "
+                "configurations, or an event log",
             )
         ]
     if configurations < PRIOR_RUNS:

@@ -27,7 +27,10 @@ def test_terms_are_recovered_and_the_interval_is_narrow() -> None:
 def test_three_runs_have_the_prior_interval() -> None:
     found = fit(run(2), run(4), run(8)).predict(cluster=nodes(5))
     assert 1.15 < (found.high or 0.0) / found.low < 1.8
-    assert "few-runs" in codes(found.warnings)
+    (few,) = (warning for warning in found.warnings if warning.code == "few-runs")
+    assert "until there are 4 configurations" in few.remedy
+    one_more = fit(run(2), run(4), run(8), run(6)).predict(cluster=nodes(5))
+    assert "few-runs" not in codes(one_more.warnings)
 
 
 @pytest.mark.parametrize("count", [1, 2])
