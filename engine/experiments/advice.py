@@ -78,6 +78,8 @@ class Advice:
         spot: whether at spot prices, with the expected interruptions.
         opening: whether so little is known that the next runs are chosen by the variance that they
             remove alone.
+        by_runs_too: whether the times of `next_runs` also rest on the runs alone (`belief`), and
+            not on the model alone, as `seconds` does.
         notices: about the choice and the model, as in a recommendation.
     """
 
@@ -96,6 +98,7 @@ class Advice:
     by: str
     spot: bool
     opening: bool = False
+    by_runs_too: bool = False
     notices: tuple[Notice, ...] = ()
 
 
@@ -185,6 +188,7 @@ def _advice(
         by=analysis.criteria,
         spot=priced.billing.spot,
         opening=opening,
+        by_runs_too=analysis.belief.by_runs_too,
         notices=current.notices,
     )
 

@@ -191,12 +191,15 @@ class Belief:
         mean, covariance: (n,) and (n, n) of the median's log seconds.
         noise: (n,) scale of the log time of a run about the median.
         dof: (n,) degrees of freedom of the log time of a run, Student's t.
+        by_runs_too: whether a process of the runs alone is part of it, so that its times are not
+            those of the model.
     """
 
     mean: FloatArray
     covariance: FloatArray
     noise: FloatArray
     dof: FloatArray
+    by_runs_too: bool = False
 
     @property
     def deviation(self) -> FloatArray:
@@ -218,7 +221,13 @@ class Belief:
         """The marginal distribution of some points, repeated or reordered."""
         rows = np.arange(len(self.mean))[indices]
         covariance = self.covariance[np.ix_(rows, rows)]
-        return Belief(self.mean[rows], covariance, self.noise[rows], self.dof[rows])
+        return replace(
+            self,
+            mean=self.mean[rows],
+            covariance=covariance,
+            noise=self.noise[rows],
+            dof=self.dof[rows],
+        )
 
 
 def expected_seconds(mean: FloatArray, deviation: FloatArray) -> FloatArray:
@@ -243,10 +252,10 @@ def belief_at(fitted: FittedModel, points: Points) -> Belief:
     same_job = [run for run in profile.runs if _is_same_job(run, points.workloads[0])]
     if len(same_job) < MIN_RUNS_FOR_GAUSSIAN_PROCESS or profile.has_stages:
         return model_belief
-    gaussian_process_belief = _from_runs(points, same_job, profile, noise)
-    if np.isnan(model_belief.mean).any():
-        return gaussian_process_belief
-    return _moment_matched((gaussian_process_belief, model_belief), EQUAL_WEIGHTS)
+    belief = _from_runs(points, same_job, profile, noise)
+    if not np.isnan(model_belief.mean).any():
+        belief = _moment_matched((belief, model_belief), EQUAL_WEIGHTS)
+    return replace(belief, by_runs_too=True)
 
 
 def _is_same_job(run: Run, wanted: Workload) -> bool:

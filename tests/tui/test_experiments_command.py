@@ -293,6 +293,21 @@ def test_a_budget_of_the_job_asks_for_the_run_that_saves_time(capsys):
     assert "weighed by time and the budget" in shown
 
 
+@pytest.mark.parametrize(("runs", "differs"), [(3, True), (2, False)])
+def test_why_a_run_of_the_choice_has_another_time_is_said(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, runs: int, differs: bool
+) -> None:
+    """A process of the runs alone knows no speeds of other types, as the model does. It is fitted
+    to three runs or more."""
+    rows = ("1,48GB,500,m5.xlarge", "2,48GB,260,m5.xlarge", "4,48GB,150,m5.xlarge")
+    table = tmp_path / "runs.csv"
+    table.write_text("\n".join(("nodes,input_size,seconds,instance_type", *rows[:runs], "")))
+    ask = ["experiments", str(table), "--deadline", "4m", "--nodes", "1:8"]
+    assert main([*ask, "--instances", "c7a.2xlarge"]) == 0
+    shown = capsys.readouterr().out
+    assert ("give the time by the model alone. The search for a next run also" in shown) is differs
+
+
 def test_spot_prices_are_weighed_where_they_are_asked_for(capsys):
     """Among so few clusters that each is replayed: of many, times are read off a curve."""
     command = "experiments nightly-features --ran-on m5.xlarge --instances m5.* --deadline 10m"

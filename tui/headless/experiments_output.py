@@ -148,4 +148,7 @@ def advice_as_text(advice: engine.Advice, deadline: float | None) -> str:
     at_spot = " at spot prices, interruptions included" if advice.spot else ""
     saved = f"what a run saves is weighed by {advice.by}{at_spot}"
     lines += ["", f"{advice.weighed} compositions of one type; {saved}"]
+    if advice.by_runs_too:
+        models = "'now' and predict give the time by the model alone."
+        lines.append(f"{models} {training_text.ALSO}")
     return "\n".join(lines)

@@ -18,6 +18,9 @@ MAX_STEPS = 1000
 MAX_RUNS = 100_000
 """A payback of more runs than this counts as never."""
 
+ALSO = "The search for a next run also weighs what the runs alone say."
+"""Why its times are not those of the model (`engine.experiments.belief`)."""
+
 
 def budget_of(spoken: str | None, *, where: str | None = None) -> tuple[float | None, str]:
     """Amount and unit of a budget: "$5" or "5 USD" is money, "2h" time, "10" a multiple of the cost

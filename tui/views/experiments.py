@@ -54,8 +54,6 @@ TRAINING_COLUMNS = (
 NEXT_TITLE = "Next run, most saving per dollar first"
 FIRST_TITLE = "First runs, most told of all clusters per dollar first"
 
-ALSO = "The search for a next run also weighs what the runs alone say."
-
 WAITING = "working out what to run ..."
 
 EXPECTED = "Savings and chances are expectations over how a run may turn out: without interval."
@@ -363,7 +361,7 @@ def _in_other_views(run: NextRun, answer: Answer, odds: str) -> list[Line]:
         return []
     interval = "" if math.isnan(low) else f" ({odds} runs: {text.span(low, high)})"
     said = f"Other views: {text.seconds(seconds)}{interval}, by the model alone. "
-    return [[(said + ALSO, "base")]]
+    return [[(said + training_text.ALSO, "base")]]
 
 
 def _run_line(run: Experiment | NextRun, interval: str, what: str) -> Line:
