@@ -222,7 +222,7 @@ def _seconds(application: Application, runs: Sequence[Run]) -> float | None:
 def _cores(application: Application, runs: Sequence[Run]) -> int | None:
     if runs and runs[0].cluster.slots:
         return runs[0].cluster.slots
-    cores_of = [e.cores for e in application.executors.values() if e.removed_ms is None]
+    cores_of = [e.cores for e in application.executors.by_id.values() if e.removed_ms is None]
     known = [cores for cores in cores_of if cores is not None]
     return sum(known) if known and len(known) == len(cores_of) else None
 

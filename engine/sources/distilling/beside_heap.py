@@ -60,7 +60,7 @@ def _overhead(application: Application, heap_gib: float) -> float | None:
 
 def _requested_gib(application: Application) -> dict[str, float]:
     """GiB of each kind of memory requested by the most common resource profile of executors."""
-    profile_counts = Counter(executor.profile for executor in application.executors.values())
+    profile_counts = Counter(executor.profile for executor in application.executors.by_id.values())
     if not profile_counts:
         return {}
     profile = application.resource_profiles.get(profile_counts.most_common(1)[0][0])

@@ -72,7 +72,7 @@ def observe_cluster(
         last_ends_ms: executor id -> end of its last task, where decommissioning is enabled.
     """
     notices: list[Notice] = []
-    for name, executor in application.executors.items():
+    for name, executor in application.executors.by_id.items():
         last_ms = last_ends_ms.get(name)
         executor.drained_ms = drained_ms(executor, application.properties, last_ms)
     executors = _workers(application, busy, end_ms, notices)
@@ -131,7 +131,8 @@ def _workers(
 ) -> list[Executor]:
     """The executors that could run tasks, with their cores and start times filled in."""
     local = is_local(application)
-    named = [*application.executors.items(), *(("", e) for e in application.replaced_executors)]
+    executors = application.executors
+    named = [*executors.by_id.items(), *(("", executor) for executor in executors.replaced)]
     workers = [
         executor
         for name, executor in named

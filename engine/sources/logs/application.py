@@ -13,7 +13,8 @@ from engine.sources.logs.broadcast_joins import BroadcastJoins
 from engine.sources.logs.cache_stages import describe_cache, stage_computed
 from engine.sources.logs.cached_blocks import CachedBlocks
 from engine.sources.logs.clients import Clients
-from engine.sources.logs.entities import Attempt, Batch, Executor, Job, Stage
+from engine.sources.logs.entities import Attempt, Batch, Job, Stage
+from engine.sources.logs.executors import Executors
 from engine.sources.logs.file_scans import FileScans
 from engine.sources.logs.lineage import Lineage
 from engine.sources.logs.lost_executors import decommissions
@@ -29,22 +30,14 @@ from engine.sources.logs.written_files import WrittenFiles
 MOST_ROLLOVERS = 100_000
 """A larger part number of a rolling log is treated as damage."""
 
-STARTS_PER_CORE = 64
-"""Task starts decoded per core. They are only needed to find each executor's first tasks; the limit
-keeps an idle executor from forcing all of them to be decoded."""
-
 HIGHEST_ID = 1 << 31
 """Spark counts stages and jobs in 32 bits."""
 
-MOST_CORES = 1 << 16
 MOST_TASKS = 10_000_000
-"""Larger numbers of cores per executor or tasks per stage are treated as damage."""
+"""A larger number of tasks per stage is treated as damage."""
 
 WAITING_BYTES = 4 << 20
 """Task rows of completed stages to collect before they are summarised in one batch."""
-
-MOST_OF_A_REASON = 2000
-"""Characters kept of an executor's removal reason; what matters comes first."""
 
 
 class BadEvent(ValueError):
@@ -76,8 +69,7 @@ class Application:
         self.properties: dict[str, str] = {}
         self.decommissioning = False
         self.resource_profiles: dict[int, events.ResourceProfileAdded] = {}
-        self.executors: dict[str, Executor] = {}
-        self.replaced_executors: list[Executor] = []
+        self.executors = Executors()
         self.jobs: dict[int, Job] = {}
         self.stages: dict[int, Stage] = {}
         self.tasks: dict[int, StageTasks] = {}
@@ -96,12 +88,6 @@ class Application:
         self.plan_trackers = self.scans, self.joins, self.writes, self.groups
         self.clients = Clients()
         self.session = SessionSettings()
-        self.cold_tasks: set[int] = set()
-        self.cold_slots = 0
-        self.starts_to_read = 1
-        """How many more task starts are worth decoding: they only tell the first tasks of
-        each executor, and tasks on executors of unknown cores before any has ended."""
-        self.sized: set[str] = set()  # executors whose cores the log states
 
     def seen(self, time_ms: int | None) -> int | None:
         """Extends the time span that the log covers, and returns the time; None for a damaged one.
@@ -158,84 +144,27 @@ class Application:
     # Executors
 
     def executor_added(self, event: events.ExecutorAdded) -> None:
-        cores = event.info.cores if 0 < event.info.cores <= MOST_CORES else None
-        known = self.executors.get(event.executor)
-        executor = Executor(event.info.host, event.time_ms, cores, event.info.profile)
-        if known is not None and known.removed_ms is None:
-            executor.take_over(known)
-        elif known is not None:
-            self.replaced_executors.append(known)
-        executor.cold_slots = cores or 0
-        self.cold_slots += executor.cold_slots - (known.cold_slots if known else 0)
-        self.executors[event.executor] = executor
-        (self.sized.discard if cores is None else self.sized.add)(event.executor)
-        self.starts_to_read += STARTS_PER_CORE * min(cores or 1, 4096)
+        self.executors.added(event)
 
     def executor_removed(self, event: events.ExecutorRemoved) -> None:
         self.blocks.executor_lost(event.executor)
-        executor = self.executors.get(event.executor)
-        if executor is not None and executor.removed_ms is None:
-            executor.removed_ms = event.time_ms
-            executor.removed_reason = _decoded_text(event.reason)[:MOST_OF_A_REASON]
-            self.cold_slots -= executor.cold_slots
-            executor.cold_slots = 0
+        self.executors.removed(event)
 
     def block_manager_added(self, event: events.BlockManagerAdded) -> None:
-        executor = self.executors.get(event.manager.executor)
-        if executor is None:
-            executor = Executor(event.manager.host, event.time_ms)
-            self.executors[event.manager.executor] = executor
-            self.starts_to_read += 1
-        # Cached blocks are on the heap unless their storage level is OFF_HEAP.
-        if (event.on_heap_bytes or 0) > 0:
-            executor.storage_bytes = event.on_heap_bytes
-        elif event.memory_bytes >= 0:
-            executor.storage_bytes = event.memory_bytes
+        self.executors.block_manager_added(event)
 
     def block_manager_removed(self, event: events.BlockManagerRemoved) -> None:
         self.blocks.executor_lost(event.manager.executor)
-        executor = self.executors.get(event.manager.executor)
-        if executor is not None and executor.removed_ms is None and executor.cores is None:
-            executor.removed_ms = event.time_ms
+        self.executors.block_manager_removed(event)
 
-    # Tasks
+    # Tasks: of most only the rows are kept (`eventlog`), by their stage
 
     def task_start(self, event: events.TaskStart) -> None:
-        self.starts_to_read -= 1
-        executor = self.executor_of(event.info.executor)
-        if executor.launched_ms is None:
-            executor.launched_ms = event.info.launch_ms
-        if executor.cores is None:
-            executor.concurrent.started += 1
-            self.starts_to_read += 1
-        elif executor.cold_slots > 0:
-            executor.cold_slots -= 1
-            self.cold_slots -= 1
-            self.cold_tasks.add(event.info.task_id)
-            self._stop_reading_starts()
+        self.executors.task_started(event)
 
     def task_end(self, event: events.TaskEnd) -> None:
-        """Counts the task on an executor of unknown cores (Spark 1.2, truncated logs). One of known
-        cores is no longer cold: classes are now loaded for all of its slots."""
-        executor = self.executor_of(event.info.executor)
-        if executor.cores is None:
-            executor.concurrent.ended(event, self.stage_of(event.stage).tasks.cpus_in_run_time)
-        elif executor.cold_slots and executor.ran_tasks:
-            self.cold_slots -= executor.cold_slots
-            executor.cold_slots = 0
-            self._stop_reading_starts()
-
-    def _stop_reading_starts(self) -> None:
-        """Stops decoding task starts once every executor has had its first tasks."""
-        self.starts_to_read = self.starts_to_read if self.cold_slots else 0
-
-    def executor_of(self, executor_id: str) -> Executor:
-        """The executor with that id; one that was never announced is created without cores."""
-        executor = self.executors.get(executor_id)
-        if executor is None:
-            executor = self.executors[executor_id] = Executor("", None)
-            self.starts_to_read += 1
-        return executor
+        """A task end that may tell of its executor."""
+        self.executors.task_ended(event, self.stage_of(event.stage).tasks.cpus_in_run_time)
 
     # Jobs and stages
 
@@ -390,11 +319,3 @@ class Application:
         start_ms, end_ms = self._open_sql.pop(event.execution, None), self.seen(event.time_ms)
         if start_ms is not None and end_ms is not None and start_ms <= end_ms:
             self.sql_spans.append((start_ms, end_ms))
-
-
-def _decoded_text(raw: msgspec.Raw) -> str:
-    """The decoded text; empty where it is missing or damaged."""
-    try:
-        return msgspec.json.decode(raw, type=str) if bytes(raw) else ""
-    except (msgspec.MsgspecError, UnicodeDecodeError):
-        return ""

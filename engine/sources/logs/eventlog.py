@@ -306,9 +306,10 @@ class EventLog:
     def _read_lines(self, lines: list[bytes]) -> None:
         """The hot loop; attribute lookups are hoisted out of it."""
         application = self.application
-        tasks_of, cold = application.tasks, application.cold_tasks
+        executors, tasks_of = application.executors, application.tasks
         other, special, strip = self._other, self._special, self._stripper.strip
-        remember, last_ends, sized = self.starts.append, self.last_ends, application.sized
+        remember, last_ends = self.starts.append, self.last_ends
+        cold, sized = executors.cold_tasks, executors.sized
         for line in lines:
             try:
                 if line.startswith(TASK_END):
@@ -324,14 +325,14 @@ class EventLog:
                     if application.decommissioning:
                         last_ends[event.info.executor] = event.info.finish_ms
                     metrics = event.metrics
-                    counts = application.starts_to_read > 0 or event.info.executor not in sized
+                    counts = executors.starts_to_read > 0 or event.info.executor not in sized
                     if counts or (metrics and metrics.updated_blocks):
                         special(event)
                 elif not line.startswith(TASK_START):
                     other(line)
                 else:
                     remember(line)
-                    if application.starts_to_read > 0:
+                    if executors.starts_to_read > 0:
                         application.task_start(_decode_task_start(line))
             except BAD_EVENT as problem:
                 self._recover(line, problem)

@@ -259,5 +259,5 @@ def test_an_executor_that_was_never_announced_ends_with_its_blocks() -> None:
     gone = [without_blocks(name, at) for name, at in (("1", 6.0), ("2", 7.0), ("1", 8.0))]
     events = [added | {"Maximum Memory": 1000}, *gone]
     read_log.read([log.text(events)], "app")
-    (executor,) = read_log.application.executors.values()
+    (executor,) = read_log.application.executors.by_id.values()
     assert (executor.added_ms, executor.removed_ms) == (log.ms(1.0), log.ms(6.0))

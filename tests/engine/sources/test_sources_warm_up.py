@@ -81,6 +81,6 @@ def test_an_executor_announced_twice_has_its_slots_once() -> None:
     added = events.ExecutorAdded(time_ms=5, executor="1", info=events.ExecutorInfo(cores=2))
     application.executor_added(added)
     application.executor_added(added)
-    assert application.cold_slots == 2
+    assert application.executors.cold_slots == 2
     application.executor_removed(events.ExecutorRemoved(time_ms=9, executor="1"))
-    assert application.cold_slots == 0
+    assert application.executors.cold_slots == 0

@@ -142,8 +142,8 @@ class PackedFiles:
         number stays, or falls where more files fill splits better: five on four cores are five
         splits, twenty are four. Less input is divided for the cores as well.
         """
-        cores = self._counted_cores(cores)
-        own, per_core = self._of_log_input(cores), self.scans * cores
+        counted = self._counted_cores(cores)
+        own, per_core = self._of_log_input(counted), self.scans * counted
         if ratio < 1.0:
             kept = np.minimum(np.minimum(own, per_core), self._finest_splits * ratio)
             return np.asarray(np.minimum(self.most, np.maximum(own * ratio, kept)))
