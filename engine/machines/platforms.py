@@ -35,8 +35,8 @@ _RULES = {
     ),
     "kubernetes": MemoryRule(
         "kubernetes",
-        note="what GKE and AKS reserve by their published tiers, and 0.25 GiB for the pods that "
-        "every node runs; EKS reserves less",
+        note="what GKE reserves by its published tiers, and 0.25 GiB for the pods that every node "
+        "runs; EKS reserves less, AKS since 1.29 by the pods that a node may have",
     ),
     "standalone": MemoryRule("standalone", note="all but 1 GiB, a worker's default"),
 }  # fmt: skip
