@@ -107,9 +107,9 @@ class ReplayModel(FittedModel):
 
     def forecast(self, batch: ClusterBatch, workload: Workload) -> Forecast:
         wanted = with_defaults(workload, self.profile)
-        slots, asked = self._most_useful(wanted), [wanted, *self._path_workloads(wanted)]
+        slots, workloads = self._most_useful(wanted), [wanted, *self._path_workloads(wanted)]
         runs = [replay.run for replay in self.replays]
-        settled = settled_memory(self.cliffs, self.spilling, runs, batch, asked, slots=slots)
+        settled = settled_memory(self.cliffs, self.spilling, runs, batch, workloads, slots=slots)
         own, like = batch.alike(slots, settled)
         return self._forecast(batch.take(own), wanted).take(like)
 

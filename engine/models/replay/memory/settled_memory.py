@@ -21,7 +21,7 @@ def settled_memory(
     spilling: Sequence[tuple[SpillingStage, ...]],
     runs: Sequence[Run],
     batch: ClusterBatch,
-    asked: Sequence[Workload],
+    workloads: Sequence[Workload],
     *,
     slots: float,
 ) -> BoolArray:
@@ -34,14 +34,14 @@ def settled_memory(
         spilling: (r,) the stages of each log that may spill.
         runs: (r,) the run of each log.
     """
-    saturated = saturated_caches(cliffs, batch, asked)
+    saturated = saturated_caches(cliffs, batch, workloads)
     settled = np.ones(len(batch), dtype=bool) if saturated is None else saturated
     rows = np.flatnonzero(settled & (batch.slots >= slots))
     enough = batch.take(rows)
     for run, stages in zip(runs, spilling, strict=True):
         if stages:
             memory = TaskMemory.of(run, enough)
-            for wanted in asked:
+            for wanted in workloads:
                 ratio, partitions = size_ratio(wanted, run), wanted.shuffle_partitions
                 settled[rows] &= settled_spills(stages, memory, ratio, partitions)
     return settled
