@@ -212,6 +212,24 @@ def graph(context: SparkContext, folder: Path) -> None:
     graphx.lib.ConnectedComponents.run(whole, 2, tag, tag).vertices().count()
 
 
+def trees(context: SparkContext, folder: Path) -> None:
+    """Steps of logistic regression, each of which aggregates the partitions in a tree, on cached
+    rows of as many files as `spark.divided.files` says."""
+    from pyspark.ml.classification import LogisticRegression
+    from pyspark.ml.feature import VectorAssembler
+
+    session, lines = SparkSession(context), folder / "lines"
+    lines.mkdir(exist_ok=True)
+    for number in range(int(context.getConf().get("spark.divided.files", "4"))):
+        draw = random.Random(number).random
+        rows = ((draw(), draw(), draw()) for _ in range(5_000))
+        text = "".join(f"{a},{b},{int(a + b + c > 1.5)}\n" for a, b, c in rows)
+        (lines / f"part-{number}").write_text(text)
+    rows = session.read.schema("a double, b double, label double").csv(str(lines))
+    features = VectorAssembler(inputCols=["a", "b"], outputCol="features").transform(rows)
+    LogisticRegression(maxIter=10, tol=0.0).fit(features.select("features", "label").cache())
+
+
 def _lines_and_table(session: SparkSession, folder: Path) -> tuple[Path, Path]:
     """Texts and a table of as many files as `spark.divided.files` says."""
     lines, table = folder / "lines", folder / "table"

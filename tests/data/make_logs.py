@@ -66,6 +66,9 @@ LITTLE_MEMORY = {
     "spark.sql.files.maxPartitionBytes": "12m",
 }
 CHEAP_FILES = {"spark.sql.files.openCostInBytes": "32k"}
+DEAR_FILES = {"spark.sql.files.openCostInBytes": "128m"}
+"""Each file is a split of its own."""
+
 SMALL_SPLITS = {"spark.sql.files.maxPartitionBytes": "8m"}
 """Two files at most, of which each counts for 4 MiB more than it has."""
 
@@ -171,6 +174,8 @@ RECIPES = (
     Recipe("ordered", master="local[2]", conf=ONE_FILE),
     also("graph", "graph", 3, slots=2),
     also("graph_more", "graph", 9, slots=2),
+    also("trees", "trees", 4, slots=2, **DEAR_FILES),
+    also("trees_more", "trees", 12, slots=2, **DEAR_FILES),
     Recipe("clients", master="local[2]", conf=ONE_FILE),
     Recipe("python_source", master="local[2]", conf=ONE_FILE),
     Recipe("python_workers", conf=ONE_FILE),

@@ -28,6 +28,7 @@ from divisions import (
     ordered,
     paired,
     planned_early,
+    trees,
     written,
 )
 from pyspark import SparkContext, StorageLevel
@@ -386,7 +387,7 @@ DIVIDED: dict[str, Callable[[SparkContext, Path], None]] = {
     job.__name__: job
     for job in (
         divided, paired, combined, planned_early, columns, merged, written, grouped,
-        kept_groups, ordered, graph,
+        kept_groups, ordered, graph, trees,
     )
 }  # fmt: skip
 

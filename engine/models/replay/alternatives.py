@@ -27,8 +27,8 @@ from engine.models.stages.durations.task_times import StageModel
 from engine.models.stages.fetched_rows import rows_shares
 from engine.models.stages.linked_stages import relinked
 from engine.models.stages.paired_inputs import pairs_power
-from engine.models.stages.partitioning.data_flow import TREE_AGGREGATIONS
 from engine.models.stages.partitioning.partitions import Growth
+from engine.models.stages.tree_aggregation import combines_aggregates
 
 
 def alternatives_of(replay: Replay) -> tuple[Replay, ...]:
@@ -79,9 +79,7 @@ def groups_open(shape: StageModel) -> bool:
     """Whether a stage whose groups seem to be fixed may still read more with a larger input: the
     groups are inferred from the tasks of one log, and a larger input may be one of more shops, not
     of more days. Tree aggregations have as many aggregates as tasks, whatever the input."""
-    of_a_tree = bool(shape.stage.operations) and TREE_AGGREGATIONS.issuperset(
-        shape.stage.operations
-    )
+    of_a_tree = combines_aggregates(shape.stage)
     return shape.growing is not None and shape.law.cut is None and not of_a_tree
 
 

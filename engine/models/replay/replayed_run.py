@@ -9,7 +9,8 @@ delay of a slot between two tasks, the position of the long tasks in the launch 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -43,6 +44,7 @@ from engine.models.stages.slots_over_time import (
 )
 from engine.models.stages.stage_models import stage_models
 from engine.models.stages.stage_table import StageTable
+from engine.models.stages.tree_aggregation import TreeAggregations
 from engine.profile import Run
 from engine.scheduling.launch_orders import LaunchOrder
 from engine.scheduling.stages import Schedule, ScheduledNode, schedule
@@ -153,7 +155,8 @@ class Replay:
         prepared, forms = self._on(slots, ratio, shuffle_partitions, lasting)
         nodes, placed, own = self._nodes(ratio), [], self._prepared(ratio, shuffle_partitions)
         counts = tuple(many.tasks for many in prepared.scaled)
-        near, spared = self.locality.near(counts), self.written_again if slots else ()
+        near, spared = self.locality.near(counts), self.trees.left_out(counts)
+        spared |= self.written_again if slots else frozenset()
         for place, (scaled, tasks) in enumerate(zip(prepared.scaled, prepared.tasks, strict=True)):
             shape, (slowdown, closed) = self.shapes[place], forms.get(place, (None, None))
             if slowdown is None:
@@ -175,6 +178,10 @@ class Replay:
                 at.after, at.delay_seconds, at.priority, tasks, at.cpus, launching, *known
             )
             placed.append(tasks)
+        for place, seconds in self.trees.added_seconds(counts, slots or self.slots).items():
+            for node in self._successors[self.graph.stage_nodes[place]]:
+                delay = nodes[node].delay_seconds + seconds / float(lasting[place])
+                nodes[node] = replace(nodes[node], delay_seconds=delay)
         return nodes, placed, counts
 
     def _nodes(self, ratio: float) -> list[ScheduledNode]:
@@ -198,6 +205,20 @@ class Replay:
     def written_again(self) -> frozenset[int]:
         """As `written_again` its run: executors of a cluster that stays write it once."""
         return written_again(self.run)
+
+    @cached_property
+    def trees(self) -> TreeAggregations:
+        """Its tree aggregations, whose combining stages come and go with their partitions."""
+        return TreeAggregations.of(self.run.stages)
+
+    @cached_property
+    def _successors(self) -> Mapping[int, Sequence[int]]:
+        """The nodes that wait for each node of the graph."""
+        found: dict[int, list[int]] = defaultdict(list)
+        for index, node in enumerate(self.graph.nodes):
+            for before in node.after:
+                found[before].append(index)
+        return found
 
     @cached_property
     def nodes(self) -> FilledNodes:

@@ -23,6 +23,7 @@ from engine.models.stages.partitioning.partitions import (
     ScalingPartitionRule,
 )
 from engine.models.stages.partitioning.written_files import WrittenSplits
+from engine.models.stages.tree_aggregation import NO_TREES, TreeAggregations
 
 Rule = TypeVar("Rule", bound=PartitionRule)
 
@@ -39,6 +40,7 @@ class PartitionCounts:
         cores_per_slot: as `PartitioningSettings.cores_per_slot`.
         planned_on: (s,) cores for which each stage was planned in the log, if executors came and
             went; None if those are the run's.
+        trees: the tree aggregations, whose combining stages follow from the stages before them.
     """
 
     own: FloatArray
@@ -47,6 +49,7 @@ class PartitionCounts:
     ruled: list[tuple[IntArray, PartitionRule]]
     cores_per_slot: float = 1.0
     planned_on: FloatArray | None = None
+    trees: TreeAggregations = NO_TREES
 
     def at(self, slots: float) -> FloatArray:
         """(s,) partitions on a number of slots, as `PartitionCount.at`."""
@@ -58,7 +61,7 @@ class PartitionCounts:
             result[stages] = rule.count(cores, self.ratio)
         if self.planned_on is not None:
             result = np.where(self.planned_on == cluster_cores, self.own, result)
-        return result
+        return self.trees.counted(result)
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +86,12 @@ class CountedStages:
         counting = [(at, rule) for at, rule in self._ruled if self.shapes[at[0]].depends_on_cluster]
         ruled = [*counting, *by_kind(others)]
         per_slot, planned_on = self._cores_per_slot, self._planned_on
-        return PartitionCounts(own, self.slots, ratio, ruled, per_slot, planned_on)
+        own = self._trees.counted(own)
+        return PartitionCounts(own, self.slots, ratio, ruled, per_slot, planned_on, self._trees)
+
+    @cached_property
+    def _trees(self) -> TreeAggregations:
+        return TreeAggregations.of([shape.stage for shape in self.shapes])
 
     @property
     def _cores_per_slot(self) -> float:
