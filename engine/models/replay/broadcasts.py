@@ -99,8 +99,9 @@ class OutgrownBroadcast:
         work *= self.share
         rule = shape.partitioning
         counted, which = distinct(slots)
-        tasks = [min(rule.merged(moved, int(n)), self.partitions) for n in counted]
-        return np.asarray(work / np.minimum(slots, np.ceil(tasks)[which]))
+        cores = (counted * rule.cores_per_slot).astype(int).tolist()
+        tasks = [min(rule.merged(moved, n), self.partitions) for n in cores]
+        return np.asarray(work / shape.at_once(slots, np.ceil(tasks)[which]))
 
 
 def records_of(stage: StageRun) -> float:
@@ -205,7 +206,10 @@ def most_shared(replay: Replay, ratio: float, shuffle_partitions: int | None) ->
     """Number of slots beyond which the time that `other_plan` adds does not fall: the partitions of
     its shuffles; 0 where it adds nothing."""
     found = outgrown(replay, ratio, shuffle_partitions)
-    return max((one.partitions for one in found if one.joined), default=0)
+    return max(
+        (one.partitions * shape.stage.task_cpus for one in found for shape, _ in one.joined),
+        default=0,
+    )
 
 
 def convertible_joins(replay: Replay, ratio: float) -> list[StageModel]:
@@ -236,8 +240,8 @@ def saved_seconds(
     for shape in convertible_joins(replay, ratio):
         counted, which = distinct(slots)
         cut = [shape.scaled(ratio, shuffle_partitions, int(n)) for n in counted]
-        lanes = [min(n, one.tasks) for n, one in zip(counted, cut, strict=True)]
-        work = np.asarray([one.work * one.partitions for one in cut]) / lanes
+        at_once = shape.at_once(counted, np.asarray([one.tasks for one in cut]))
+        work = np.asarray([one.work * one.partitions for one in cut]) / at_once
         saved += MERGING_SHARE * shape.mean_seconds * work[which]
     return saved
 

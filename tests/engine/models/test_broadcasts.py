@@ -9,7 +9,13 @@ from sparkplan_runs import codes, executors, fit
 
 from engine.cluster import Workload
 from engine.models.base import Prediction
-from engine.models.replay.broadcasts import THRESHOLD, broadcast_notice, other_plan, outgrown
+from engine.models.replay.broadcasts import (
+    THRESHOLD,
+    broadcast_notice,
+    most_shared,
+    other_plan,
+    outgrown,
+)
 from engine.models.replay.replayed_run import Replay
 from engine.models.replay.times import Times
 from engine.profile import Run
@@ -196,6 +202,16 @@ def test_more_slots_share_the_other_join_as_far_as_its_shuffle_has_partitions() 
     four, many, more = one.seconds(3.0, np.asarray([4.0, 40.0, 4000.0]))
     assert four / many == pytest.approx(10.0)
     assert four / more == pytest.approx(16.0)  # 64 shuffle partitions
+
+
+def test_tasks_of_two_cores_share_the_other_join_on_half_as_many_slots() -> None:
+    run = joined()
+    two_cores = replace(run, stages=tuple(replace(one, task_cpus=2) for one in run.stages))
+    (single,), (double,) = (outgrown(Replay.of(one), 3.0) for one in (run, two_cores))
+    on_half, on_all = (np.asarray([1.0, 4.0, 64.0]), np.asarray([3.0, 8.0, 128.0]))
+    assert double.seconds(3.0, on_all) == pytest.approx(single.seconds(3.0, on_half))
+    assert most_shared(Replay.of(run), 3.0, None) == 64
+    assert most_shared(Replay.of(two_cores), 3.0, None) == 128
 
 
 @pytest.mark.parametrize(("asked", "added"), [(None, 24.03 / 64), (8, 24.03 / 8)])

@@ -18,6 +18,7 @@ from engine.models.replay.broadcasts import (
     THRESHOLD,
     conversion_notice,
     convertible_joins,
+    saved_seconds,
 )
 from engine.models.replay.replayed_run import Replay
 from engine.models.replay.stage_laws import pair_fit, with_laws
@@ -93,6 +94,13 @@ def test_the_warning_names_the_table_that_gets_small_enough() -> None:
 def test_adaptive_execution_goes_by_its_own_threshold(config: dict[str, str], turns: bool) -> None:
     run = merging(**{key.replace(".", "_"): value for key, value in config.items()})
     assert (conversion_notice(Replay.of(run), 0.25, 4.0) is not None) is turns
+
+
+def test_a_broadcast_saves_tasks_of_two_cores_twice_the_time_on_as_many_slots() -> None:
+    run = merging()
+    two_cores = replace(run, stages=tuple(replace(one, task_cpus=2) for one in run.stages))
+    one, two = (saved_seconds(Replay.of(r), 0.25, np.asarray([4.0]), 8) for r in (run, two_cores))
+    assert two == pytest.approx(2.0 * one)
 
 
 def multiplying(given: float | None = 40e6, *, ratio: float = 1.0, power: float = 1.0) -> Run:
