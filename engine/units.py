@@ -47,6 +47,7 @@ _MONEY = re.compile(rf"^(?:\$|usd\s*)?\s*({_NUMBER})\s*(?:\$|usd)?$", re.IGNOREC
 _OTHER_MONEY = re.compile(r"[\u20ac\u00a3\u00a5\u20b9]|\b(?:eur|gbp|chf|jpy)\b", re.IGNORECASE)
 _COMMA_DECIMAL = re.compile(r"^(\D*)(\d{1,3}(?:\.\d{3})+|\d+),(\d+)(\D*)$")
 _TIMES = re.compile(rf"^({_NUMBER})\s*[x×]$", re.IGNORECASE)
+_NEGATIVE = re.compile(r"^\s*(?:\$|usd)?\s*[-\u2212]\s*\$?\s*\.?\d", re.IGNORECASE)
 
 
 def _number(text: str) -> float:
@@ -70,10 +71,13 @@ def with_point(text: str) -> str | None:
     return f"{before}{whole.replace('.', '')}.{fraction}{after}"
 
 
-def _remedy(text: str, usual: str) -> str:
-    """Advice on how to write what could not be read."""
-    pointed = with_point(text)
-    return usual if pointed is None else f"write it with a point: {pointed}"
+def _unreadable(text: str, what: str, *, where: str | None, remedy: str) -> BadInput:
+    """The error for text that is no quantity, or one below zero."""
+    if _NEGATIVE.match(text):
+        return BadInput(f"{what} must be more than zero, not {text!r}", where=where)
+    pointed = None if _OTHER_MONEY.search(text) else with_point(text)
+    advice = remedy if pointed is None else f"write it with a point: {pointed}"
+    return BadInput(f"{text!r} is not {what}", where=where, remedy=advice)
 
 
 def parse_bytes(
@@ -89,7 +93,7 @@ def parse_bytes(
     """
     match = _SIZE.match(text.strip())
     if not match:
-        raise BadInput(f"{text!r} is not a size", where=where, remedy=_remedy(text, remedy))
+        raise _unreadable(text, "a size", where=where, remedy=remedy)
     prefix = match[2].lower()
     factor = _BINARY[prefix] if match[3] and prefix else _DECIMAL[prefix]
     return _positive(_number(match[1]) * factor, text, "a size", where=where)
@@ -105,9 +109,8 @@ def parse_memory_gib(text: str, *, where: str | None = None) -> float:
     """
     match = _SIZE.match(text.strip())
     if not match:
-        raise BadInput(
-            f"{text!r} is not an amount of memory", where=where, remedy="write it like 8g or 512m"
-        )
+        remedy = "write it like 8g or 512m"
+        raise _unreadable(text, "an amount of memory", where=where, remedy=remedy)
     prefix = match[2].lower()
     bare = 1.0 if match[4] else MIB
     factor = _BINARY[prefix] if prefix else bare
@@ -186,11 +189,8 @@ def parse_seconds(text: str, *, where: str | None = None) -> float:
             break
         total, position, last = total + _number(part[1]) * unit, part.end(), unit
     if total < 0 or not stripped:
-        raise BadInput(
-            f"{text!r} is not a duration",
-            where=where,
-            remedy=_remedy(text, "write it like 45m, 1h30m or 90s"),
-        )
+        remedy = "write it like 45m, 1h30m or 90s"
+        raise _unreadable(text, "a duration", where=where, remedy=remedy)
     return _positive(total, text, "a duration", where=where)
 
 
@@ -216,10 +216,10 @@ def parse_usd(text: str, *, where: str | None = None) -> float:
     """
     match = _MONEY.match(text.strip())
     if not match:
-        advice = _remedy(text, "write it like $12.50")
+        remedy = "write it like $12.50"
         if _OTHER_MONEY.search(text):
-            advice = "convert it to US dollars, and write it like $12.50"
-        raise BadInput(f"{text!r} is not an amount of money", where=where, remedy=advice)
+            remedy = f"convert it to US dollars, and {remedy}"
+        raise _unreadable(text, "an amount of money", where=where, remedy=remedy)
     return _positive(_number(match[1]), text, "an amount of money", where=where)
 
 

@@ -10,6 +10,17 @@ from engine import units
 from engine.errors import BadInput
 
 
+@pytest.mark.parametrize("text", ["-5", "-5m", "-2,5h", "$-5", "-$5", "\u22125"])
+@pytest.mark.parametrize(
+    "parse", [units.parse_seconds, units.parse_bytes, units.parse_memory_gib, units.parse_usd]
+)
+def test_what_is_below_zero_is_told_so_and_not_how_to_write_it(
+    parse: Callable[[str], float], text: str
+) -> None:
+    with pytest.raises(BadInput, match=f" must be more than zero, not {re.escape(repr(text))}$"):
+        parse(text)
+
+
 @pytest.mark.parametrize(
     ("text", "seconds"),
     [

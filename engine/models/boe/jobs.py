@@ -18,7 +18,7 @@ import numpy as np
 from engine.catalog import InstanceType
 from engine.models.boe.task_time import Needs, Rates, Step, TaskWork, task_time
 from engine.models.boe.workflow_course import Activity
-from engine.models.stages.application_graph import ApplicationGraph, graph_of
+from engine.models.stages.application_graph import ApplicationGraph, graph_of, job_at
 from engine.models.stages.durations.task_times import StageModel
 from engine.models.stages.set_up import SET_UP_SECONDS, SET_UP_SHARE
 from engine.models.stages.stage_models import stage_models
@@ -154,10 +154,11 @@ class ObservedJob:
     def job_labels(self) -> list[str]:
         """The Spark job of each activity ("job 3"); "" for moments."""
         labels = [""] * len(self.graph.nodes)
-        began = {job.job_id: job.submitted_seconds for job in self.run.jobs}
         for index, stage in zip(self.graph.stage_nodes, self.run.stages, strict=True):
-            before = [j for j in stage.job_ids if began.get(j, 0.0) <= stage.submitted_seconds]
-            owner = max(before, default=min(stage.job_ids, default=None))
+            jobs = [job for job in self.run.jobs if job.job_id in stage.job_ids]
+            owner = min(stage.job_ids, default=None)
+            if jobs:
+                owner = job_at(stage.submitted_seconds, jobs).job_id
             labels[index] = "stages of no job" if owner is None else f"job {owner}"
         return labels
 

@@ -322,7 +322,7 @@ class ReplayModel(FittedModel):
             useful = partial(self._useful_slots, replay, wanted, slots)
             notices += [
                 too_few_tasks(
-                    replay, found, slots=slots, useful=useful, shuffle_partitions=partitions
+                    replay, found, batch, slots=slots, useful=useful, shuffle_partitions=partitions
                 ),
                 *skewed_stages(replay, found, slots=slots),
             ]

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from engine.batch import ClusterBatch
 from engine.forecast import FloatArray
 from engine.intervals import exclusive_seconds, interval_union
 from engine.models.base import Explanation, StageForecast
@@ -243,15 +244,24 @@ def useful_slots(seconds: Callable[[int], float], slots: int, most: int, *, leas
     return Useful(high, best, 1.0 - asked[best] / asked[slots])
 
 
+def fewer_slots(batch: ClusterBatch) -> str:
+    """What to ask for instead of one cluster to have fewer slots, in the words in which it was
+    given."""
+    if math.isnan(batch.nodes[0]):
+        return "fewer executors" if batch.executors[0] > 1.0 else "an executor of fewer cores"
+    return "fewer nodes" if batch.nodes[0] > 1.0 else "a node of fewer vCPUs"
+
+
 def too_few_tasks(
     replay: Replay,
     found: Replayed,
+    batch: ClusterBatch,
     *,
     slots: int,
     useful: Callable[[int], Useful],
     shuffle_partitions: int | None,
 ) -> Notice | None:
-    """Whether slots idle for want of tasks.
+    """Whether slots of the one cluster in the batch idle for want of tasks.
 
     Args:
         useful: `useful_slots` of the given number as `most`.
@@ -280,8 +290,8 @@ def too_few_tasks(
         )
     shuffled = stage.shuffle_read_bytes is not None and stage.shuffle_read_bytes.total > 0.0
     above = f" above {shuffle_partitions}" if shuffle_partitions else ""
-    more = f"raise --shuffle-partitions{above}"
-    remedy = f"use fewer nodes, or {more}" if shuffled else "use fewer nodes, or smaller splits"
+    more = f"raise --shuffle-partitions{above}" if shuffled else "smaller splits"
+    remedy = f"use {fewer_slots(batch)}, or {more}"
     label = numbered_label(stage)
     return Notice("too-few-tasks", text, remedy, subject=label, severity=slots)
 

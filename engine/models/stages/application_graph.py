@@ -182,7 +182,7 @@ def _jobs(run: Run) -> list[JobRun]:
 
 
 def _job_of_stage(jobs: Sequence[JobRun], stages: Sequence[StageRun]) -> dict[int, JobRun]:
-    """By stage id the job that ran it: the last of its jobs that was submitted before it."""
+    """By stage id the job that ran it."""
     by_id = {job.job_id: job for job in jobs}
     holders: dict[int, list[JobRun]] = {}
     for job in jobs:
@@ -192,10 +192,24 @@ def _job_of_stage(jobs: Sequence[JobRun], stages: Sequence[StageRun]) -> dict[in
     for stage in stages:
         named = [by_id[job_id] for job_id in stage.job_ids if job_id in by_id]
         candidates = named or holders[stage.stage_id]
-        latest = stage.submitted_seconds + SIMULTANEOUS_SECONDS
-        before = [job for job in candidates if job.submitted_seconds <= latest]
-        job_of_stage[stage.stage_id] = before[-1] if before else candidates[0]
+        job_of_stage[stage.stage_id] = job_at(stage.submitted_seconds, candidates)
     return job_of_stage
+
+
+def job_at(seconds: float, jobs: Sequence[JobRun]) -> JobRun:
+    """Which of a stage's jobs, in the order of their submission, runs it at this time.
+
+    As in Spark (`activeJobForStage`) it is the first by id of those that go on; a later job that
+    needs the stage too waits for it. Where the log tells none to go on, the last one submitted.
+    """
+    latest = seconds + SIMULTANEOUS_SECONDS
+    before = [job for job in jobs if job.submitted_seconds <= latest]
+    going_on = [
+        job for job in before if job.completed_seconds is None or job.completed_seconds > seconds
+    ]
+    if going_on:
+        return min(going_on, key=lambda job: job.job_id)
+    return before[-1] if before else jobs[0]
 
 
 def ran_alone(stages: Sequence[StageRun]) -> list[bool]:

@@ -34,7 +34,6 @@ from engine.models.stages.stage_law import PRIOR_LAW, StageLaw
 from engine.notices import Notice
 from engine.profile import Run
 from engine.stage_run import StageRun
-from engine.units import format_count
 
 Doublings = TypeVar("Doublings", float, FloatArray)
 
@@ -172,11 +171,12 @@ def one_machine_notice(runs: Sequence[Run], batch: ClusterBatch, *, law: str = "
         return None
     most = f"{math.exp(most_contention(runs)):.1f}".removesuffix(".0")
     taken = f"on twice the slots tasks are taken to be between 1 and {most} times as long"
+    tasks = f"{slots} tasks at once" if slots > 1 else "tasks, one at a time,"
     given = f"{law} gives each slot a core of its own, and the interval is wider for those without"
     return Notice(
         "one-machine",
         f"the log ran on one machine ({runs[0].config['spark.master']}), and does not say how many "
-        f"cores its {format_count(slots, 'task')} at once had: {given if law else taken}",
+        f"cores its {tasks} had: {given if law else taken}",
         "add a log of another number of slots, or name the log's machine with --ran-on where the "
         "wanted executors are on others",
     )

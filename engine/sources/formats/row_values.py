@@ -39,7 +39,7 @@ def number_in(
         return convert(text)
     except BadInput as error:
         what = f"{row.written[name]}: {error.what}"
-        raise BadInput(what, where=row.where, remedy=error.remedy) from None
+        raise BadInput(what, where=row.where, remedy=error.remedy or _correction(name)) from None
 
 
 def count_in(row: Row, name: str) -> int | None:
@@ -63,10 +63,10 @@ def _plain_number(row: Row, name: str, text: str, *, positive: bool) -> float:
             remedy=f"write it with a point: {pointed}" if pointed else "correct the cell",
         )  # fmt: skip
     if positive and value <= 0:
-        unknown = "correct the cell, or leave it empty where the value is not known"
-        remedy = "correct the cell or remove the line" if name in REQUIRED else unknown
         raise BadInput(
-            f"{column} must be more than zero, not {text}", where=row.where, remedy=remedy
+            f"{column} must be more than zero, not {text}",
+            where=row.where,
+            remedy=_correction(name),
         )
     if value > _MOST.get(name, inf):
         raise BadInput(
@@ -75,6 +75,13 @@ def _plain_number(row: Row, name: str, text: str, *, positive: bool) -> float:
             remedy="correct the cell",
         )
     return value
+
+
+def _correction(name: str) -> str:
+    """What to do about a cell whose value is out of range."""
+    if name in REQUIRED:
+        return "correct the cell or remove the line"
+    return "correct the cell, or leave it empty where the value is not known"
 
 
 def needed(row: Row, name: str, value: float | None) -> float:

@@ -8,7 +8,7 @@ import numpy as np
 
 from engine.profile import MOST_TASK_CPUS, configured_task_cpus
 from engine.sources.logs.events import ResourceProfileAdded
-from engine.sources.logs.task_rows import DESERIALIZE, RUN, Rows
+from engine.sources.logs.task_rows import CPU, DESERIALIZE, RUN, Rows
 from engine.sources.logs.whole_numbers import whole_number
 
 
@@ -28,9 +28,19 @@ def multiplies_run_time_by_cpus(version: str | None) -> bool:
 
 
 def with_wall_clock_run_time(rows: Rows, cpus: int) -> Rows:
-    """The rows with wall-clock run times. Spark multiplies the time including deserialisation by
-    the CPUs and then subtracts deserialisation once."""
+    """The rows with wall-clock run times.
+
+    Spark multiplies the time that includes the loading of a task's function by the CPUs, and then
+    subtracts that loading once. It logs it only together with the loading of the task itself,
+    which was not multiplied. All of it is taken for the former, which gives the shortest run time;
+    but none shorter than the task's CPU time, or longer than without any loading.
+    """
     corrected = rows.copy()
     run, loading = rows[:, RUN], np.maximum(rows[:, DESERIALIZE], 0)
-    corrected[:, RUN] = np.where(run < 0, run, np.maximum(0, (run + loading) // cpus - loading))
+    longest = run // cpus
+    busy = np.minimum(np.maximum(rows[:, CPU], 0) // NS_PER_MS, longest)
+    corrected[:, RUN] = np.where(run < 0, run, np.maximum(busy, (run + loading) // cpus - loading))
     return corrected
+
+
+NS_PER_MS = 1_000_000

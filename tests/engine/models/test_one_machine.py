@@ -195,3 +195,12 @@ def test_slots_that_are_never_busy_raise_no_doubt() -> None:
 def test_one_log_of_a_cluster_among_those_of_one_machine() -> None:
     assert on_one_machine([run_of("local[2]"), run_of("local[2]")])
     assert not on_one_machine([run_of("local[2]"), run_of("yarn")])
+
+
+@pytest.mark.parametrize(
+    ("slots", "tasks"), [(1, "its tasks, one at a time, had:"), (2, "its 2 tasks at once had:")]
+)
+def test_the_warning_counts_tasks_at_once(slots: int, tasks: str) -> None:
+    found = ask(run_of(f"local[{slots}]", slots=slots), slots=8)
+    text = next(notice.text for notice in found.warnings if notice.code == "one-machine")
+    assert f"does not say how many cores {tasks} on twice the slots" in text

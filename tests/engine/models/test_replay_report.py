@@ -3,18 +3,36 @@
 import numpy as np
 import pytest
 from made_runs import BLOCK, Job, Stage, measure, observed
-from sparkplan_runs import codes, executors, fit, run_of
+from sparkplan_runs import codes, executors, fit, nodes, run_of
 
-from engine.cluster import Workload
+from engine.cluster import Cluster, Workload
 
 
 def test_too_few_tasks_names_the_stage_and_what_to_do() -> None:
     found = fit(run_of(8)).predict(cluster=executors(1000))
     notice = next(n for n in found.warnings if n.code == "too-few-tasks")
     assert "1000 slots" in notice.text
-    assert "fewer nodes" in notice.remedy
+    assert "fewer executors" in notice.remedy
     assert "extrapolating-nodes" in codes(found.warnings)
     assert "too-few-tasks" not in codes(fit(run_of(8)).predict(cluster=executors(16)).warnings)
+
+
+@pytest.mark.parametrize(
+    ("cluster", "less"),
+    [
+        (executors(1000), "fewer executors"),
+        (Cluster.of_executors(executors=1, executor_cores=1000), "an executor of fewer cores"),
+        (nodes(250), "fewer nodes"),
+        (
+            Cluster.of_nodes(instance_type="l", nodes=1, vcpus=1000.0, memory_gib=4000.0),
+            "a node of fewer vCPUs",
+        ),
+    ],
+)
+def test_too_few_tasks_speaks_of_what_was_asked_for(cluster: Cluster, less: str) -> None:
+    found = fit(run_of(8)).predict(cluster=cluster)
+    notice = next(n for n in found.warnings if n.code == "too-few-tasks")
+    assert notice.remedy == f"use {less}, or smaller splits"
 
 
 def test_a_stage_of_one_task_is_said_in_the_singular() -> None:

@@ -152,6 +152,16 @@ def test_dialects(tmp_path: Path, text: str) -> None:
         ("Nodes,Input Size,SECONDS,My K,my-k\n2,1,3,4,5\n", 1, "'My K' and 'my-k' are one name"),
         ("Nodes,Input Size,SECONDS,My K\n2,1,3,4\n2,,3,4\n", 3, "Input Size is empty"),
         ("Nodes,Input Size,SECONDS,My K\n2,1,3,4\n2,1,0,4\n", 3, "SECONDS: a duration must"),
+        (
+            "nodes,input_size,seconds\n2,1,3\n2,1,-5\n",
+            3,
+            "seconds: a duration must be more than zero, not '-5'; correct the cell or remove the",
+        ),
+        (
+            "nodes,input_size,seconds,price_hourly_usd\n2,1,3,-1\n",
+            2,
+            "an amount of money must be more than zero, not '-1'; correct the cell, or leave it",
+        ),
         ("Nodes,Input Size,SECONDS,My K\n2,1,3,4\n2,1,3,x\n", 3, "My K: 'x' is not a number"),
         ("Nodes,Input Size,SECONDS\n2,1\n", 2, "the columns are Nodes, Input Size, SECONDS"),
         ("nodes,input_size,seconds\n2,1,3\n4,1,15:00\n", 3, "seconds: '15:00' is ambiguous"),

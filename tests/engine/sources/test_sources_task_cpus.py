@@ -7,7 +7,7 @@ import pytest
 
 import engine
 from engine.sources.logs.task_cpus import multiplies_run_time_by_cpus, with_wall_clock_run_time
-from engine.sources.logs.task_rows import DESERIALIZE, RUN, WIDTH
+from engine.sources.logs.task_rows import CPU, DESERIALIZE, RUN, WIDTH
 
 DATA = Path(engine.__file__).parents[1] / "tests" / "data"
 
@@ -32,6 +32,15 @@ def test_what_loading_took_is_taken_away_once() -> None:
     assert own[:, RUN].tolist() == [800, -1, 5]
     rest = [place for place in range(WIDTH) if place != RUN]
     assert (own[:, rest] == rows[:, rest]).all()
+
+
+def test_no_task_runs_shorter_than_it_computed() -> None:
+    """Loading of the task itself, before its run, is logged with that of its function: a task that
+    loaded 600 ms before it computed for 1,000 ms tells 2,000 ms."""
+    rows = np.full((3, WIDTH), 7, dtype=np.int64)
+    rows[:, RUN], rows[:, DESERIALIZE] = (2000, 2000, 2000), 600
+    rows[:, CPU] = (990_000_000, 5_000_000_000, -1)
+    assert with_wall_clock_run_time(rows, 2)[:, RUN].tolist() == [990, 1000, 700]
 
 
 @pytest.mark.parametrize(
