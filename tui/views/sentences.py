@@ -197,15 +197,15 @@ def _runner_up(state: PlanState, choice: Choice, best: Choice | None) -> Line:
     return [*line, (f"; {choice.note}." if choice.note else ".", "base")]
 
 
-def why(state: PlanState, answer: Answer, marks: Marks) -> list[Line]:
-    """The Why panel: the headline, the reasons, the bottleneck, and every warning with its
-    remedy."""
+def why(state: PlanState, answer: Answer, marks: Marks, *, warned: bool = True) -> list[Line]:
+    """The Why panel: the headline, the reasons, the bottleneck, and, where `warned`, every warning
+    with its remedy."""
     lines = headline(answer, marks)
     lines.append(BLANK)
     chosen = selected(state, answer, marks)
     lines += [*chosen, BLANK] if chosen else []
     lines += reasons(state, answer)
-    return [*lines, BLANK, *warnings(first_of_each(notices(answer)), marks)]
+    return [*lines, BLANK, *warnings(first_of_each(notices(answer)), marks)] if warned else lines
 
 
 def reasons(state: PlanState, answer: Answer) -> list[Line]:
