@@ -23,7 +23,7 @@ billing:
   master: m5.xlarge
   surcharge_fraction: 0.25
   surcharge_assumed: true
-  surcharge_note: "EMR adds about 25 % of the on-demand price: two data points, no table per type"
+  surcharge_note: "EMR's fee above the machines' price, from two prices alone; it varies by type"
   discount_fraction: 0
 memory_rule: {{kind: emr-yarn}}
 managed_only: true

@@ -163,9 +163,10 @@ class Panels:
         module, state = _module(self._app.state.view), self._app.state
         crosshair_lines = module.aside(self, answer) if hasattr(module, "aside") else None
         self.set_title("why", "Why" if crosshair_lines is None else "At the crosshair")
-        self.prose("why").show(
-            sentences.why(state, answer, self.marks) if crosshair_lines is None else crosshair_lines
-        )
+        if crosshair_lines is None:  # the text of Evidence has the warnings itself
+            warned = state.view != "evidence"
+            crosshair_lines = sentences.why(state, answer, self.marks, warned=warned)
+        self.prose("why").show(crosshair_lines)
 
     def show_header(self) -> None:
         app = self._app

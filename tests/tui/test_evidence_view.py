@@ -313,7 +313,7 @@ async def test_the_interval_stands_before_a_note_that_is_cut(planner, size):
     """At 100 columns the notes took the place of the intervals; at 80 they were cut to a word."""
     async with at_rest(planner(), size, "5") as (_, pilot):
         rows = text_of(await compared(pilot)).splitlines()
-        header = next(row for row in rows if "left out" in row)
+        header = next(row for row in rows if "off by" in row)
         assert "interval" in header
         least = next(row for row in rows if " ernest " in row)
         assert ("note" not in header) or ("least error" in least)
@@ -359,3 +359,19 @@ async def test_rows_that_few_runs_leave_over_hold_warnings(planner):
         await compared(pilot)
         runs = app.query_one("#runs", Table)
         assert runs.size.height == len(runs.rows) + 1
+
+
+async def test_a_wide_screen_has_each_warning_once(planner):
+    """Why and the text of the view stood beside each other with the same warnings."""
+    async with at_rest(planner(), (120, 40), "5") as (_, pilot):
+        app = await compared(pilot)
+        (warning, *_) = [n.text for n in sentences.notices(app.answer)]
+
+        def said(name):
+            return " ".join(part for line in app.query_one(name).lines for part, _ in line)
+
+        assert warning in said("#evidence-about")
+        assert warning not in said("#why")
+        await pilot.press("1")
+        await pilot.pause()
+        assert warning in said("#why")

@@ -158,7 +158,12 @@ async def test_a_pin_of_the_nearest_miss_and_one_of_spot_nodes_say_so(planner):
 async def test_compare_and_back(planner, size):
     async with at_rest(planner(), size, "7") as (app, pilot):
         await pilot.pause()
-        assert "nothing is pinned: press p to pin this plan, then change it" in text_of(app)
+        shown = text_of(app)
+        assert "Nothing is pinned yet: p pins this plan." in shown
+        assert any(
+            " now " in row and text.usd_cell(app.answer.best.cost_usd) in row
+            for row in shown.splitlines()
+        )
         await pilot.press("1", "p")
         pinned = app.state
         await app.run_command_line("deadline 25m")

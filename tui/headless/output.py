@@ -12,6 +12,7 @@ from typing import Any
 import engine
 from tui import format as text
 from tui import streams
+from tui.joint_notices import joint_remedy, joint_text, told_together
 
 
 def print_json(value: dict[str, Any]) -> None:
@@ -60,9 +61,11 @@ def print_assumptions(lines: Iterable[str]) -> None:
 
 
 def print_notices(unordered: Iterable[engine.Notice]) -> None:
-    """Print warnings on stderr, each once, so that stdout stays data."""
-    for notice in engine.in_order(unordered):
-        line = f"warning: {notice.text} [{notice.code}]; {notice.remedy}"
+    """Print warnings on stderr, each once, so that stdout stays data; those that say one thing in
+    one line, with all their codes."""
+    for group in told_together(engine.in_order(unordered)):
+        codes = ", ".join(dict.fromkeys(notice.code for notice in group))
+        line = f"warning: {joint_text(group)} [{codes}]; {joint_remedy(group)}"
         streams.say(text.escaped(line))
 
 

@@ -18,7 +18,10 @@ OBJECTIVES = ("cost", "time", "resource-time", "runtime", "throughput")
 OWNED_OBJECTIVE = "resource-time"
 
 LISTED = 8
-"""Runners-up and rejections that are printed; --json has them all."""
+"""Runners-up that are printed; --json has them all."""
+
+ALIKE = 3
+"""Rejections of one reason that are printed one by one, and types that a line names of more."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -208,13 +211,7 @@ def as_text(recommendation: engine.Recommendation, catalog: engine.Catalog | Non
     if recommendation.alternatives:
         lines += ["", runners_up(recommendation.alternatives[:LISTED], recommendation.goal)]
     if recommendation.rejected:
-        lines += ["", f"rejected ({len(recommendation.rejected)})"]
-        lines += [
-            f"  {miss.instance}: {miss.reason}" if miss.instance else f"  {miss.reason}"
-            for miss in recommendation.rejected[:LISTED]
-        ]
-        if len(recommendation.rejected) > LISTED:
-            lines.append(f"  and {len(recommendation.rejected) - LISTED} more (--json lists them)")
+        lines += ["", *rejected_lines(recommendation.rejected)]
     incomplete = "" if recommendation.optimal else ", not all there are: a better one may exist"
     counted = f"{recommendation.evaluated:,} compositions evaluated{incomplete}"
     counted += f", model {recommendation.model}"
@@ -222,6 +219,28 @@ def as_text(recommendation: engine.Recommendation, catalog: engine.Catalog | Non
         counted += f", {text.priced_by(catalog)}"
     lines += ["", f"{intervals(recommendation)}{counted}"]
     return "\n".join(lines)
+
+
+def rejected_lines(rejected: Sequence[engine.Rejected]) -> list[str]:
+    """Why the others lost: the nearest miss of each reason, and how many lost for the same one.
+    Few of one reason have a line each: there the differences tell."""
+    by_code: dict[str, list[engine.Rejected]] = {}
+    for miss in rejected:
+        by_code.setdefault(miss.code, []).append(miss)
+    lines = [f"rejected ({len(rejected)})"]
+    for alike in by_code.values():
+        shown = alike if len(alike) <= ALIKE else alike[:1]
+        lines += [
+            f"  {miss.instance}: {miss.reason}" if miss.instance else f"  {miss.reason}"
+            for miss in shown
+        ]
+        if others := [miss.instance for miss in alike[len(shown) :]]:
+            named = ", ".join(others[:ALIKE])
+            more = len(others) - ALIKE
+            all_others = f"{named} and {more:,} more (--json lists them)" if more > 0 else named
+            nearer = ", none nearer" if alike[0].composition else ""
+            lines.append(f"  likewise {len(others):,} other types{nearer}: {all_others}")
+    return lines
 
 
 def sufficient_goal(recommendation: engine.Recommendation) -> str:

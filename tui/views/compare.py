@@ -35,31 +35,30 @@ COLUMNS = (
 SHOWN = 5e-4
 """A smaller relative difference is not visible in the three figures of an amount."""
 
-EMPTY = "nothing is pinned: press p to pin this plan, then change it"
+HOW_TO = (
+    "Nothing is pinned yet: p pins this plan. Then change a slider, the model or the prices: the "
+    "plan on the screen stays the last row, and each pinned one shows what it takes and costs "
+    "against the first."
+)
+"""Shown below the plan on the screen while there is nothing to compare it with."""
 
 
 def fill(panels: Panels) -> list[Widget]:
     """The plans, and the differences of the one under the cursor."""
-    made = panels.new(Table, COLUMNS, message=EMPTY, id="pins")
     return [
-        panels.panel(made, "Pinned scenarios, each against the first"),
+        panels.panel(
+            panels.new(Table, COLUMNS, id="pins"), "Pinned scenarios, each against the first"
+        ),
         panels.new(Prose, id="compared"),
     ]
 
 
 def show(panels: Panels, answer: Answer) -> None:
     """Show the pinned plans beside the current one."""
-    plans = with_current_plan(panels.pins, pin_of(NOW, panels.state, answer))
-    panels.refill("pins", rows(plans, panels.marks), message=EMPTY)
+    plans = [*panels.pins, pin_of(NOW, panels.state, answer)]
+    panels.refill("pins", rows(plans, panels.marks))
     cursor = panels.pin_cursor
-    panels.prose("compared").show(
-        [*about(plans, cursor), *other_differences(plans, cursor)] if plans else []
-    )
-
-
-def with_current_plan(pins: Sequence[Pin], now: Pin) -> list[Pin]:
-    """The pinned plans, then the current one; nothing where none is pinned."""
-    return [*pins, now] if pins else []
+    panels.prose("compared").show([*about(plans, cursor), *other_differences(plans, cursor)])
 
 
 def rows(shown: Sequence[Pin], marks: Marks) -> list[Row]:
@@ -119,9 +118,9 @@ def _sign(more: float) -> str:
 
 def about(shown: Sequence[Pin], index: int) -> list[Line]:
     """The plan under the cursor against the first: its inputs, then its answer."""
-    if not shown:
-        return [[(EMPTY, "muted")]]
     pin, first = shown[min(index, len(shown) - 1)], shown[0]
+    if first.name == NOW:
+        return [[(NOW, "strong"), (f": {_answer(first)}.", "base")], [(HOW_TO, "muted")]]
     if pin is first:
         how = "enter brings its inputs back; the others are compared with it"
         return [[(pin.name, "strong"), (f": {_answer(pin)}; {how}.", "base")]]

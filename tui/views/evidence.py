@@ -28,7 +28,7 @@ MODEL_COLUMNS = (
     Column(title="model", shrink=True, least=15),
     Column(title="time", width=8, align="right"),
     Column(title="interval", width=text.SPAN_CELLS, align="right", priority=1),
-    Column(title="left out", width=8, align="right"),
+    Column(title="off by", width=8, align="right"),
     Column(title="runs", width=4, align="right", priority=4),
     Column(title="kept", width=5, align="right", priority=3),
     Column(title="note", shrink=True, least=18, priority=2),
@@ -86,10 +86,11 @@ def show(panels: Panels, answer: Answer) -> None:
         about(panels.state, answer, panels.marks, compared, looked=model_at_cursor)
     )
     model_name = compared[models.cursor][0] if models.cursor < len(compared) else used_model
-    panels.set_title("runs", f"Measured runs, each as {model_name} predicts it from the others")
-    rows_of_runs = run_rows(
-        answer.built.profile, model_at_cursor.outcome.left_out if model_at_cursor else ()
-    )
+    left_out = model_at_cursor.outcome.left_out if model_at_cursor else ()
+    from_others = f", each as {model_name} predicts it from the others"
+    several = len(answer.built.profile.runs) > 1
+    panels.set_title("runs", f"Measured runs{from_others if several else ''}")
+    rows_of_runs = run_rows(answer.built.profile, left_out)
     empty_text = NO_RUNS if answer.built.workflow is None else WORKFLOW_RUNS
     panels.table("runs").show(rows_of_runs, message=empty_text)
     # Rows that a few runs leave over hold warnings.

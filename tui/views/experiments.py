@@ -56,6 +56,9 @@ FIRST_TITLE = "First runs, most told of all clusters per dollar first"
 
 WAITING = "working out what to run ..."
 
+NONE = "none: why is said above"
+"""In a list that stays empty; the text above has the reason, which may be long."""
+
 EXPECTED = "Savings and chances are expectations over how a run may turn out: without interval."
 
 INTERRUPTED = "Times and prices on spot nodes hold the interruptions that are expected."
@@ -105,9 +108,8 @@ def show(panels: Panels, answer: Answer) -> None:
     report, waiting = panels.advised(answer)
     panels.prose("experiments-about").show(about(panels.state, answer, report, panels.marks))
     advice = report.advice if report else None
-    no_advice, no_plan = (report.no_advice, report.no_plan) if report else ("", "")
-    panels.refill(NEXT, next_rows(advice), message=no_advice or WAITING)
-    panels.refill(TRAINING, training_rows(report), message=no_plan or WAITING)
+    panels.refill(NEXT, next_rows(advice), message=NONE if report else WAITING)
+    panels.refill(TRAINING, training_rows(report), message=NONE if report else WAITING)
     suffix = f" {panels.glyphs.ellipsis}" if waiting and report else ""
     panels.set_title(NEXT, f"{FIRST_TITLE if advice and advice.opening else NEXT_TITLE}{suffix}")
     panels.set_title(TRAINING, f"{title(report)}{suffix}")

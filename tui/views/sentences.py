@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import engine
 from tui import format as text
+from tui.joint_notices import joint_remedy, joint_text, told_together
 from tui.state import PlanState
 from tui.views.marks import Marks
 from tui.views.pages import key_of
@@ -196,15 +197,15 @@ def _runner_up(state: PlanState, choice: Choice, best: Choice | None) -> Line:
     return [*line, (f"; {choice.note}." if choice.note else ".", "base")]
 
 
-def why(state: PlanState, answer: Answer, marks: Marks) -> list[Line]:
-    """The Why panel: the headline, the reasons, the bottleneck, and every warning with its
-    remedy."""
+def why(state: PlanState, answer: Answer, marks: Marks, *, warned: bool = True) -> list[Line]:
+    """The Why panel: the headline, the reasons, the bottleneck, and, where `warned`, every warning
+    with its remedy."""
     lines = headline(answer, marks)
     lines.append(BLANK)
     chosen = selected(state, answer, marks)
     lines += [*chosen, BLANK] if chosen else []
     lines += reasons(state, answer)
-    return [*lines, BLANK, *warnings(first_of_each(notices(answer)), marks)]
+    return [*lines, BLANK, *warnings(first_of_each(notices(answer)), marks)] if warned else lines
 
 
 def reasons(state: PlanState, answer: Answer) -> list[Line]:
@@ -305,14 +306,17 @@ _COMMAND_NAMES = {"max-nodes": "nodes", "input-size": "size", "fractions": "samp
 
 
 def warnings(notices_given: Iterable[Notice], marks: Marks) -> list[Line]:
-    """Each warning with its remedy."""
+    """Each warning with its remedy; those that say one thing in one line."""
     return [
         [
             (f"{marks.warning} ", "warn"),
-            (sentence(notice.text), "base"),
-            (f" {sentence(REMEDIES.get(notice.code, in_planner(notice.remedy)))}", "muted"),
+            (sentence(joint_text(group)), "base"),
+            (
+                f" {sentence(REMEDIES.get(group[0].code, in_planner(joint_remedy(group))))}",
+                "muted",
+            ),
         ]
-        for notice in notices_given
+        for group in told_together(notices_given)
     ]
 
 
@@ -347,7 +351,7 @@ def owned_lines(state: PlanState, best: Choice | None) -> list[str]:
 def brief(state: PlanState, answer: Answer, marks: Marks) -> list[Line]:
     """Three rows for a small terminal: the headline, then the first warning in short."""
     lines = headline(answer, marks)
-    warnings_shown = first_of_each(notices(answer))
+    warnings_shown = told_together(first_of_each(notices(answer)))
     if warnings_shown:
         # First: the end of a long sentence is cut.
         count = (
@@ -356,6 +360,9 @@ def brief(state: PlanState, answer: Answer, marks: Marks) -> list[Line]:
             else ""
         )
         lines.append(
-            [(f"{marks.warning} ", "warn"), (f"{count}{sentence(warnings_shown[0].text)}", "muted")]
+            [
+                (f"{marks.warning} ", "warn"),
+                (f"{count}{sentence(joint_text(warnings_shown[0]))}", "muted"),
+            ]
         )
     return lines

@@ -76,7 +76,7 @@ COLUMNS = {
     "than 1st": "than 1st: the difference from the first pinned plan",
     "differs in": "differs in: the inputs that are not those of the first pinned plan",
     "model": "model: a law of how time depends on nodes, type and input",
-    "left out": "left out: mean error on runs that the model had not seen (leave-one-out)",
+    "off by": "off by: mean error on runs that the model had not seen (leave-one-out)",
     "runs": "runs: how many could be left out and predicted from the others",
     "kept": "kept: of left-out runs promised within the deadline, how many kept it",
     "RE": "RE: relative error, (predicted - measured) / measured, of a run left out",

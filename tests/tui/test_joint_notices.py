@@ -1,0 +1,75 @@
+"""Notices that say one thing with several codes are told in one line; JSON keeps their codes."""
+
+import io
+from contextlib import redirect_stderr
+from types import SimpleNamespace
+
+import pytest
+
+from engine import Notice
+from tui.headless import output, recommend
+from tui.joint_notices import NEARER, joint_remedy, joint_text, told_together
+from tui.views.marks import marks_of
+from tui.views.sentences import REMEDIES, warnings
+from tui.widgets.glyphs import choose_glyphs
+
+SKEW = Notice("skewed-stage", "stage 2 waits", "split it")
+NODES = Notice("extrapolating-nodes", "observed on 2 slots, asked for 8", "nearer cluster")
+SIZE = Notice("extrapolating-size", "the input is 4 times the largest", "nearer size")
+SINGLE = Notice("single-run", "only one run", "add a log")
+SPEED = Notice("transferred-speed", "not measured", "run it there")
+
+
+def test_little_evidence_is_one_group_where_its_first_stands():
+    assert told_together([SKEW, NODES, SPEED, SIZE, SINGLE]) == [
+        (SKEW,),
+        (SINGLE, NODES, SIZE),
+        (SPEED,),
+    ]
+    assert told_together([SKEW, SPEED]) == [(SKEW,), (SPEED,)]
+
+
+@pytest.mark.parametrize(
+    ("given", "remedy"),
+    [
+        ((NODES,), "nearer cluster"),
+        ((SIZE,), "nearer size"),
+        ((NODES, SIZE), NEARER),
+        ((SINGLE, NODES, SIZE), "add a log"),
+    ],
+)
+def test_one_remedy_is_for_all_of_a_group(given, remedy):
+    (group,) = told_together(given)
+    assert joint_remedy(group) == remedy
+    assert all(notice.text in joint_text(group) for notice in given)
+
+
+def test_the_planner_has_one_line_with_the_keys_to_press():
+    lines = warnings([NODES, SINGLE, SPEED], marks_of(choose_glyphs("unicode")))
+    said = ["".join(part for part, _ in line) for line in lines]
+    assert len(said) == 2
+    assert said[0].lower().endswith(f"only one run; {NODES.text}. {REMEDIES['single-run']}.")
+
+
+def test_a_printed_line_has_every_code():
+    stream = io.StringIO()
+    with redirect_stderr(stream):
+        output.print_notices([SINGLE, NODES, NODES])
+    assert stream.getvalue() == (
+        f"warning: only one run; {NODES.text} [single-run, extrapolating-nodes]; add a log\n"
+    )
+
+
+def test_rejections_of_one_reason_are_a_line_with_the_nearest_miss():
+    def miss(name, code, reason, composition=None):
+        return SimpleNamespace(instance=name, code=code, reason=reason, composition=composition)
+
+    late = [miss(f"t{i}", "deadline", f"misses it by {i} s", {f"t{i}": 1}) for i in range(1, 7)]
+    small = [miss(name, "no-executor", "holds no executor") for name in ("a", "b")]
+    assert recommend.rejected_lines([*late, *small]) == [
+        "rejected (8)",
+        "  t1: misses it by 1 s",
+        "  likewise 5 other types, none nearer: t2, t3, t4 and 2 more (--json lists them)",
+        "  a: holds no executor",
+        "  b: holds no executor",
+    ]
