@@ -202,7 +202,7 @@ def test_what_could_not_be_left_out_keeps_the_default() -> None:
     assert select_candidate([unknown, good], np.array([[True, False], [True, True]])) == 0
 
 
-def test_two_configurations_foretell_each_other() -> None:
+def test_two_configurations_predict_each_other() -> None:
     fit = fit_nonnegative(np.array([[1.0], [0.5]]), np.array([30.0, 20.0]), relative=False)
     assert fit.left_out_seconds == pytest.approx([40.0, 15.0])
 

@@ -1,4 +1,4 @@
-"""Real logs whose rows are grouped before they are shuffled, of which each foretells the others."""
+"""Real logs whose rows are grouped before they are shuffled, of which each predicts the others."""
 
 from pathlib import Path
 

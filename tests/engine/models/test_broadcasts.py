@@ -160,7 +160,7 @@ def test_the_other_join_sets_in_around_the_threshold_and_hardly_holds_more_than_
     assert added[-1] == pytest.approx(whole[-1], rel=0.01)
 
 
-def test_a_log_that_is_left_out_is_foretold_with_the_other_join() -> None:
+def test_a_log_that_is_left_out_is_predicted_with_the_other_join() -> None:
     """Three times as much of a run, in a log of its own, from one whose broadcast it outgrows."""
     small, stays = joined(), joined(config={THRESHOLD: "100m"})
     size = small.workload.input_bytes

@@ -1,4 +1,4 @@
-"""Logs that break off in a stage: the rest of its tasks is foretold, not held against the model."""
+"""Logs that break off in a stage: what is left is predicted, and not held against the model."""
 
 import math
 from dataclasses import replace
@@ -47,7 +47,7 @@ def ask(run: Run, model_name: str = "sparkplan") -> Prediction:
 
 @pytest.mark.parametrize("model", ["sparkplan", "simcost", "boe"])
 @pytest.mark.parametrize("seen", [40, 200, 360])
-def test_the_whole_job_is_foretold_from_its_first_tasks(seen: int, model: str) -> None:
+def test_the_whole_job_is_predicted_from_its_first_tasks(seen: int, model: str) -> None:
     """What is missing is no error of the replay: a stage seen to a tenth made it ten times too
     slow on its own cluster, which was taken off every answer and doubled every interval."""
     found = ask(broken_off(SECONDS, seen), model)
@@ -171,7 +171,7 @@ def test_what_to_do_about_a_stage_that_was_seen_in_part() -> None:
 
 
 def test_two_logs_that_broke_off_agree() -> None:
-    """What one foretells for the other is held against the whole of it, not its first part."""
+    """What one predicts for the other is held against the whole of it, not its first part."""
     for model in ("sparkplan", "simcost", "boe"):
         runs = (broken_off(SECONDS, 100), broken_off(SECONDS, 300))
         smaller = replace(runs[1], workload=Workload(input_bytes=5e8))

@@ -11,7 +11,7 @@ from engine.models.laws.candidate_models import Variances, pseudo_bma_weights
 
 
 def test_the_variance_of_a_mixture_is_within_and_between_its_parts() -> None:
-    """The mean square of what the candidates foretell, less the square of their mean; what the
+    """The mean square of what the candidates predict, less the square of their mean; what the
     laws leave open is added. Candidates that agree leave the mean of their variances."""
     weights = np.asarray([0.25, 0.6, 0.15])
     means = np.asarray([[1.0, 2.0], [1.5, 2.0], [-0.5, 2.0]])

@@ -1,5 +1,5 @@
 """Unions and products of unlike inputs, and a coalesce that leaves few splits: on real logs, of
-which each foretells the other (five files on two slots, fifteen on eight)."""
+which each predicts the other (five files on two slots, fifteen on eight)."""
 
 import math
 from dataclasses import replace
@@ -48,20 +48,20 @@ def test_the_logs_say_what_each_input_is() -> None:
 
 
 @pytest.mark.parametrize(("known", "asked"), [(FEW, MORE), (MORE, FEW)])
-def test_each_log_foretells_the_partitions_of_the_other(known: Run, asked: Run) -> None:
+def test_each_log_predicts_the_partitions_of_the_other(known: Run, asked: Run) -> None:
     """But for a coalesce that put eight splits together: of how many less data would be made, its
     log does not say."""
     slots, others = known.cluster.slots, asked.cluster.slots
     assert slots
     ratio = FILES if asked is MORE else 1.0 / FILES
     shapes = stage_models(known, slots)
-    foretold = [shapes[p].partition_count(ratio, None).at(others) for p in asked_about(known)]
+    predicted = [shapes[p].partition_count(ratio, None).at(others) for p in asked_about(known)]
     seen = [asked.stages[place].tasks for place in asked_about(asked)]
     few, more = [4, 4, 2, 3, 4, 4, 7, 10], [16, 64, 3, 9, 16, 64, 23, 30]
     assert seen == (more if asked is MORE else few)
     if asked is FEW:
         seen[COALESCED] = 3
-    assert foretold == seen
+    assert predicted == seen
 
 
 def test_a_replay_of_all_stages_has_the_same_partitions() -> None:

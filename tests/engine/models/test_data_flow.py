@@ -1,5 +1,5 @@
 """How what stages read grows where rows are grouped on the way, on real logs of which each
-foretells the other (four and twelve files on two slots)."""
+predicts the other (four and twelve files on two slots)."""
 
 import math
 import re
@@ -72,7 +72,7 @@ def test_aggregates_of_a_tree_are_as_many_as_tasks_and_nothing_is_left_open() ->
 
 
 @pytest.mark.parametrize(("known", "asked"), [(FEW, MORE), (MORE, FEW)])
-def test_each_log_foretells_the_rows_that_the_other_shuffles(known: Run, asked: Run) -> None:
+def test_each_log_predicts_the_rows_that_the_other_shuffles(known: Run, asked: Run) -> None:
     """Of rows that each of two tasks has grouped; those of words within 3 %."""
     ratio = FILES if asked is MORE else 1.0 / FILES
     for shape, seen in zip(grouping(known), grouping(asked), strict=True):
@@ -153,7 +153,7 @@ def test_it_is_said_where_much_of_the_time_hangs_on_it() -> None:
 
 
 def test_another_log_is_held_against_what_groups_say() -> None:
-    """A log that has as many rows as foretold teaches no other power."""
+    """A log that has as many rows as predicted teaches no other power."""
     few, more = Replay.of(FEW), Replay.of(MORE)
     place = next(i for i, s in enumerate(few.shapes) if s.growing and s.read_growth(3.0) == 1.0)
     assert pair_fit(few, more).data[place] == pytest.approx(0.0, abs=0.01)

@@ -1,5 +1,5 @@
 """Into how many partitions input is divided that Spark SQL does not cut by its size: on real logs,
-of which each foretells the other (five files on two slots, fifteen on eight)."""
+of which each predicts the other (five files on two slots, fifteen on eight)."""
 
 from pathlib import Path
 
@@ -26,7 +26,7 @@ WHOLE_FILES, BLOCKS, SMALL_FILE, ASKED, BUCKETS, RANGE = range(6)
 COLLECTION, REDUCED, ASKED_COLLECTION = range(7, 10)
 
 
-def foretold(known: Run, asked: Run) -> list[float]:
+def predicted(known: Run, asked: Run) -> list[float]:
     """Partitions of each stage of one run by the log of the other."""
     slots = known.cluster.slots, asked.cluster.slots
     assert slots[0]
@@ -37,12 +37,12 @@ def foretold(known: Run, asked: Run) -> list[float]:
 
 
 @pytest.mark.parametrize(("known", "asked"), [(FEW, MORE), (MORE, FEW)])
-def test_each_log_foretells_the_partitions_of_the_other(known: Run, asked: Run) -> None:
+def test_each_log_predicts_the_partitions_of_the_other(known: Run, asked: Run) -> None:
     seen = [stage.tasks for stage in asked.stages]
     assert seen[BLOCKS] == (8 if asked is MORE else 3)
-    assert foretold(known, asked)[BLOCKS] == pytest.approx(seen[BLOCKS], abs=1.0)
+    assert predicted(known, asked)[BLOCKS] == pytest.approx(seen[BLOCKS], abs=1.0)
     others = [place for place in range(len(seen)) if place != BLOCKS]
-    assert [foretold(known, asked)[place] for place in others] == [seen[p] for p in others]
+    assert [predicted(known, asked)[place] for place in others] == [seen[p] for p in others]
 
 
 def test_the_logs_say_which_rows_the_program_made() -> None:

@@ -92,7 +92,7 @@ def test_twice_the_data_in_as_many_tasks_leaves_less() -> None:
     assert more == pytest.approx([(0.5 * storage_of(EXECUTORS) - empty) / (2.0 * KEPT)])
 
 
-def test_a_log_without_losses_foretells_them_on_smaller_heaps() -> None:
+def test_a_log_without_losses_predicts_them_on_smaller_heaps() -> None:
     run = sorts_between(ROOMY)
     model = fit(run)
     same, short = ask(model, BLOCKS, EXECUTORS, ROOMY), ask(model, BLOCKS, EXECUTORS, HEAP)
@@ -104,7 +104,7 @@ def test_a_log_without_losses_foretells_them_on_smaller_heaps() -> None:
     assert not any(n.code == "cache-driven-out" for n in same.warnings)
 
 
-def test_a_log_with_losses_foretells_none_on_larger_heaps() -> None:
+def test_a_log_with_losses_predicts_none_on_larger_heaps() -> None:
     run = sorts_between(HEAP, lost=1.0 - LEFT)
     model = fit(run)
     same, roomy = ask(model, BLOCKS, EXECUTORS, HEAP), ask(model, BLOCKS, EXECUTORS, ROOMY)

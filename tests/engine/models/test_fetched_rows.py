@@ -1,4 +1,4 @@
-"""The driver's time on rows that it fetched: on real logs, of which each foretells the other (5 and
+"""The driver's time on rows that it fetched: on real logs, of which each predicts the other (5 and
 15 files of a table, whose rows a loop of the driver goes through)."""
 
 from dataclasses import replace
@@ -51,13 +51,13 @@ def test_the_logs_say_how_much_the_driver_fetched() -> None:
 
 
 @pytest.mark.parametrize(("known", "asked"), [(FEW, MORE), (MORE, FEW)])
-def test_each_log_foretells_what_the_driver_of_the_other_takes(known: Run, asked: Run) -> None:
+def test_each_log_predicts_what_the_driver_of_the_other_takes(known: Run, asked: Run) -> None:
     ratio = FILES if asked is MORE else 1.0 / FILES
     replay, place = Replay.of(known), of_name(known, "collect at")[0]
     node, before = before_next_job(known, place)
     _, seen = before_next_job(asked, of_name(asked, "collect at")[0])
-    foretold = replay._nodes(ratio)[node].delay_seconds
-    assert abs(foretold - seen) < 0.5 * abs(before - seen)
+    predicted = replay._nodes(ratio)[node].delay_seconds
+    assert abs(predicted - seen) < 0.5 * abs(before - seen)
 
 
 def test_what_follows_a_few_rows_stays() -> None:

@@ -84,7 +84,7 @@ WHOLE = float(times_of(TASKS).sum()) / SLOTS
 @pytest.mark.parametrize("seen", [1, SLOTS])
 def test_slow_first_tasks_are_not_what_the_others_take(model: str, seen: int) -> None:
     """A loss of 1.5 s per slot and the start of the executors left 9.6 of 15.6 s for each of the
-    others: the stage was foretold nine times too long."""
+    others: the stage was predicted nine times too long."""
     found = ask(broken_off(seen), model)
     assert WHOLE / 2.0 < found.seconds < 2.0 * WHOLE
     assert found.low is None or found.low < WHOLE
@@ -99,7 +99,7 @@ def test_long_first_tasks_that_work_stay_long(model: str) -> None:
 
 
 def test_the_interval_says_what_the_prior_leaves_open() -> None:
-    """As much start-up as work can be foretold less surely than work alone."""
+    """As much start-up as work can be predicted less surely than work alone."""
     surely = unseen_log_scale(broken_off(SLOTS, cold=62.0, warm=60.0, outside=0.05))
     hardly = unseen_log_scale(broken_off(SLOTS))
     assert hardly > surely

@@ -170,7 +170,7 @@ def test_what_is_inferred_of_them_is_said_where_tasks_hang_on_it() -> None:
 
 
 def test_of_text_a_query_of_as_many_records_tells_how_many_files_there_are() -> None:
-    """All of it is read. An RDD of three CSV files, three splits for two cores, was foretold in
+    """All of it is read. An RDD of three CSV files, three splits for two cores, was predicted in
     three for twelve, and came in two, as a query of them in 3.3.4."""
     rdd, query = (replace(one.stage, operations=("Scan csv",)) for one in scans(FEW))
     run = replace(FEW, stages=(rdd, query))

@@ -69,7 +69,7 @@ def test_between_two_numbers_of_iterations_a_time_is_between_theirs() -> None:
 
 
 def test_a_loop_that_ends_at_its_tolerance_takes_no_longer_for_more_iterations() -> None:
-    """Runs of 10 and 50 iterations, and of 100 as long as of 50: a fourth number is foretold by
+    """Runs of 10 and 50 iterations, and of 100 as long as of 50: a fourth number is predicted by
     where the loop ends. Of one that takes all that it is told, twice the most is about twice."""
 
     def at(told: float, done: float) -> list[Run]:

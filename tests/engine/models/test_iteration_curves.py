@@ -96,7 +96,7 @@ def test_terms_of_the_iterations_are_as_sure_where_a_number_was_run_as_beside_it
     assert fitted.runs_used(Workload(1.0, 5.0)) == 16
 
 
-def test_iterations_that_no_term_holds_are_told_by_lines_where_these_foretell_better() -> None:
+def test_iterations_that_no_term_holds_are_told_by_lines_where_these_predict_better() -> None:
     """A job that stops when it has converged: 100 iterations take hardly more than 50."""
     done = {1.0: 1.0, 25.0: 20.0, 50.0: 30.0, 100.0: 31.0}
     profile = at_iterations(lambda n, k: 40.0 + 64.0 * done[k] / n, *done)

@@ -85,7 +85,7 @@ def test_many_numbers_of_iterations_have_the_times_of_few() -> None:
 
 
 def test_a_start_that_no_iteration_repeats_is_recovered() -> None:
-    """20 s once and 0.5 + 60 / machines with each iteration: foretold within 4 % of log time, for
+    """20 s once and 0.5 + 60 / machines with each iteration: predicted within 4 % of log time, for
     numbers that were run and for others; with one share for both terms up to 29 % off."""
     at = iterated(points(np.repeat([2.0, 4.0, 8.0, 16.0], 3)), 1.0, 5.0, 20.0)
 

@@ -183,7 +183,7 @@ def test_machines_of_one_size_do_not_tell_what_waits_for_them() -> None:
 
 def test_reading_again_is_learnt_to_wait_for_machines() -> None:
     """Data that does not fit is read from the disk of each machine: as quick on machines of four
-    times the cores, where a quarter of the time was foretold."""
+    times the cores, where a quarter of the time was predicted."""
     at = replace(three_shapes(), memory=np.ones(24))
     fits = at.machines / at.size > 10.0
     seconds = 100.0 * np.where(fits, 1.0 / at.cores, 6.0) * at.size / at.machines

@@ -39,7 +39,7 @@ def test_one_log_has_the_prior_alone() -> None:
 
 
 @pytest.mark.parametrize("count", [2, 3, 4, 5])
-def test_logs_that_foretell_each_other_are_as_sure_as_the_prior(count: int) -> None:
+def test_logs_that_predict_each_other_are_as_sure_as_the_prior(count: int) -> None:
     """Where they were observed; what they narrow is what lies between them."""
     found = of(*logs(*[1.0] * count))
     assert found.factor == 1.0

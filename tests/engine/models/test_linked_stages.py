@@ -1,5 +1,5 @@
 """Stages that hang on others have these as they are in the same replay, on real logs of which each
-foretells the other: counts of words that are checkpointed and read again, of four and of twelve
+predicts the other: counts of words that are checkpointed and read again, of four and of twelve
 files on two slots."""
 
 import math

@@ -298,7 +298,7 @@ def test_types_of_a_pool_are_measured() -> None:
 
 
 def test_few_runs_on_a_type_scale_the_nearest_curve() -> None:
-    """Runs on the big type take 1.4 times what the small one's curve foretells."""
+    """Runs on the big type take 1.4 times what the small one's curve predicts."""
     many = runs_on(SMALL, (1, 2, 4, 6, 8, 10))
     few = [Run(1.4 * (10.0 + 40.0 / n), on(BIG, n), Workload(1.0)) for n in (2, 4)]
     noisy = [

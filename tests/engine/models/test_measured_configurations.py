@@ -85,7 +85,7 @@ def read_to(count: int, size: float, random: np.random.Generator) -> Run:
 
 
 def test_repetitions_that_do_not_read_the_same_to_a_byte_are_repetitions() -> None:
-    """Taken for other configurations they foretold one another when left out, so that nothing
+    """Taken for other configurations they predicted one another when left out, so that nothing
     seemed to be as far off as it is between them."""
     random = np.random.default_rng(3)
     model = fit(
@@ -181,7 +181,7 @@ def test_a_left_out_run_is_predicted_by_the_weighted_fits() -> None:
     )
     third, first = 30.0 * np.exp(-0.25 * 0.3 - 0.75 * 0.7), 10.0 * np.exp(-0.25 * 0.1 - 0.75 * 0.5)
     assert found.predicted_seconds == pytest.approx((third, first, first))
-    assert found.actual_seconds == (31.0, 11.0, 12.0), "no type of its own foretells the last"
+    assert found.actual_seconds == (31.0, 11.0, 12.0), "no type of its own predicts the last"
 
 
 def test_where_no_type_has_enough_runs_all_predict_a_left_out_one() -> None:

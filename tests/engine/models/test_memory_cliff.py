@@ -1,4 +1,4 @@
-"""Caches that do not fit: foretold from small logs, to the node, and what they cost."""
+"""Caches that do not fit: predicted from small logs, to the node, and what they cost."""
 
 import math
 from dataclasses import replace
@@ -25,7 +25,7 @@ from engine.units import GIB
 
 
 @pytest.mark.parametrize("sizes", [True, False])
-def test_two_small_logs_foretell_the_cliff_to_the_executor(sizes: bool) -> None:
+def test_two_small_logs_predict_the_cliff_to_the_executor(sizes: bool) -> None:
     """400 blocks keep 35 GiB; an executor holds 2.1 GiB."""
     model = fit(run_of(20, 2, sizes=sizes), run_of(40, 2, sizes=sizes))
     least = math.ceil(400 * KEPT_PER_BYTE * BLOCK / storage_of(1))

@@ -40,7 +40,7 @@ def splits(shape: StageModel, ratio: float = 1.0) -> Values:
 
 @pytest.mark.parametrize(("files", "expected"), [(36, OF_36), (10, OF_10)])
 @pytest.mark.parametrize("place", range(0, len(SLOTS), 3))
-def test_every_log_foretells_the_splits_of_all_slots(
+def test_every_log_predicts_the_splits_of_all_slots(
     files: int, expected: list[int], place: int
 ) -> None:
     shape = scan(files, slots=int(SLOTS[place]), tasks=expected[place])

@@ -1,5 +1,5 @@
 """Pairs of two inputs, and rows of the program beside each other: on real logs, of which each
-foretells the other (five files on two slots, fifteen on eight)."""
+predicts the other (five files on two slots, fifteen on eight)."""
 
 import math
 import sys
@@ -40,15 +40,15 @@ def test_the_logs_say_what_is_paired_and_what_lies_beside_each_other() -> None:
 
 
 @pytest.mark.parametrize(("known", "asked"), [(FEW, MORE), (MORE, FEW)])
-def test_each_log_foretells_the_partitions_of_the_other(known: Run, asked: Run) -> None:
+def test_each_log_predicts_the_partitions_of_the_other(known: Run, asked: Run) -> None:
     slots, others = known.cluster.slots, asked.cluster.slots
     assert slots
     ratio = FILES if asked is MORE else 1.0 / FILES
     shapes = stage_models(known, slots)
-    foretold = [shapes[p].partition_count(ratio, None).at(others) for p in combined(known)]
+    predicted = [shapes[p].partition_count(ratio, None).at(others) for p in combined(known)]
     seen = [asked.stages[place].tasks for place in combined(asked)]
     assert seen == ([64, 225, 16, 8, 16] if asked is MORE else [4, 25, 4, 8, 4])
-    assert foretold == seen
+    assert predicted == seen
 
 
 def test_a_replay_of_all_stages_has_the_same_partitions() -> None:

@@ -51,7 +51,7 @@ def seconds(count: int, rounds: float) -> float:
     return 30.0 + 400.0 / count + 20.0 * rounds
 
 
-def foretold(measured: tuple[float, ...], rounds: float) -> Prediction:
+def predicted(measured: tuple[float, ...], rounds: float) -> Prediction:
     """Of runs with these values on 2, 4 and 8 nodes, for another value on 4."""
     runs = [
         Run(seconds(count, own), nodes(count), Workload(1.0, parameters={"rounds": own}))
@@ -66,17 +66,17 @@ def foretold(measured: tuple[float, ...], rounds: float) -> Prediction:
 def test_a_parameter_that_may_be_zero_is_not_extrapolated_as_a_power_of_e(
     rounds: float, within: float
 ) -> None:
-    """For 50 where 5 was the most 12 hours were foretold, of a job that takes 19 minutes."""
-    found = foretold((0.0, 1.0, 2.0, 5.0), rounds)
+    """For 50 where 5 was the most 12 hours were predicted, of a job that takes 19 minutes."""
+    found = predicted((0.0, 1.0, 2.0, 5.0), rounds)
     assert found.seconds == pytest.approx(seconds(4, rounds), rel=within)
     assert found.low < seconds(4, rounds) < (found.high or 0.0)
 
 
 @pytest.mark.parametrize("rounds", [0.0, 0.01, 0.5])
 def test_time_does_not_vanish_with_a_parameter_that_was_never_zero(rounds: float) -> None:
-    """For 0 where 1 was the least 2.5 s were foretold of a job that takes 130 s, within a factor of
-    a million."""
-    found = foretold((1.0, 2.0, 5.0, 10.0), rounds)
+    """For 0 where 1 was the least 2.5 s were predicted of a job that takes 130 s, within a factor
+    of a million."""
+    found = predicted((1.0, 2.0, 5.0, 10.0), rounds)
     assert found.seconds == pytest.approx(seconds(4, rounds), rel=0.1)
     assert (found.high or math.inf) / found.low < 50.0
 
@@ -84,7 +84,7 @@ def test_time_does_not_vanish_with_a_parameter_that_was_never_zero(rounds: float
 @pytest.mark.parametrize("measured", [0.0, 3.0])
 def test_between_zero_and_what_was_run_nobody_knows_how_far_it_is(measured: float) -> None:
     """A parameter that had one value: its time stays, and may be five doublings of it away."""
-    same, other = foretold((measured,), measured), foretold((measured,), 3.0 - measured)
+    same, other = predicted((measured,), measured), predicted((measured,), 3.0 - measured)
     assert other.seconds == pytest.approx(same.seconds)
     apart = other.forecast.log_scale[0] ** 2 - same.forecast.log_scale[0] ** 2
     assert math.sqrt(apart) == pytest.approx(DOUBLINGS_FROM_ZERO * SPREAD_PER_PARAMETER, rel=0.01)

@@ -48,8 +48,8 @@ def test_accuracy_of_the_paper_on_its_grid() -> None:
         fitted = fit(*references(**groups))
         grid = [(size, cores) for size in (5.0, 20.0, 100.0) for cores in (5, 10, 20, 40)]
         exact = np.asarray([truth(size, cores, **groups) for size, cores in grid])
-        foretold = np.asarray([predicted(fitted, size, cores) for size, cores in grid])
-        errors.append(np.mean(np.abs(foretold / exact - 1.0)))
+        found = np.asarray([predicted(fitted, size, cores) for size, cores in grid])
+        errors.append(np.mean(np.abs(found / exact - 1.0)))
     assert np.max(errors) <= WORST_APPLICATION
     assert np.mean(errors) <= MEAN_ERROR
 

@@ -196,12 +196,12 @@ def test_distances_in_cores_and_size_add_up_as_independent_doubts() -> None:
     assert found == pytest.approx([math.hypot(0.2, 5.0 * per_doubling), math.hypot(0.2, 0.4)])
 
 
-def test_a_run_that_took_twice_as_long_as_foretold_widens_the_interval() -> None:
+def test_a_run_that_took_twice_as_long_as_predicted_widens_the_interval() -> None:
     """On twice the cores: the prior and one error, and of the references none."""
     fitted = fit(*references(), slowed(run_of(2.0, cores=10), 2.0))
-    foretold, took = fitted.validation.predicted_seconds[-1], fitted.validation.actual_seconds[-1]
+    predicted, took = fitted.validation.predicted_seconds[-1], fitted.validation.actual_seconds[-1]
     own = fit(*references()).doubt
-    ratio = math.log(took / foretold) / math.hypot(own.near * own.factor, 0.10)
+    ratio = math.log(took / predicted) / math.hypot(own.near * own.factor, 0.10)
     assert fitted.doubt.dof == 8.0 + 3.0
     assert fitted.doubt.factor == pytest.approx(math.sqrt((8.0 + ratio**2) / 11.0), rel=0.05)
 
@@ -272,7 +272,7 @@ def test_fixed_groups_are_shown_with_the_waves_of_the_references() -> None:
 
 
 def test_each_left_out_reference_is_as_far_as_the_nearest_other_size() -> None:
-    """Repetitions are left out with it: 2 GB is foretold from 1 and 8 GB, once away from 1."""
+    """Repetitions are left out with it: 2 GB is predicted from 1 and 8 GB, once away from 1."""
     runs = [run_of(size) for size in (1.0, 2.0, 2.0, 8.0)]
     fitted = fit(*runs[:2], replace(runs[2], source="again"), runs[3])
     near = fit(*(run_of(size) for size in (1.0, 2.0, 8.0)))

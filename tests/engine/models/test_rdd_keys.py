@@ -1,4 +1,4 @@
-"""Keys that RDDs combine: each of two real logs foretells how many the other's readers get.
+"""Keys that RDDs combine: each of two real logs predicts how many the other's readers get.
 
 Spark 3.5.9, text files of 8,000 lines, four on two slots and twelve on four.
 """
@@ -39,8 +39,8 @@ def test_keys_become_more_as_the_tasks_of_a_log_tell(
     ratio = FILES if asked is MORE else 1.0 / FILES
     here, there = reader(known, maker), reader(asked, maker)
     assert here.stage.shuffle_read_records
-    foretold = here.data(ratio) * here.stage.shuffle_read_records
-    assert foretold == pytest.approx(there.stage.shuffle_read_records, rel=within)
+    predicted = here.data(ratio) * here.stage.shuffle_read_records
+    assert predicted == pytest.approx(there.stage.shuffle_read_records, rel=within)
 
 
 @pytest.mark.parametrize("ratio", [1.0 / FILES, 2.0, FILES])

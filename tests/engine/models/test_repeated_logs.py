@@ -84,7 +84,7 @@ def error(fitted: FittedModel) -> float:
 
 @pytest.mark.parametrize("name", PAIRS)
 @pytest.mark.parametrize("model", MODELS)
-def test_made_twice_logs_are_no_better_foretold(model: str, name: str) -> None:
+def test_made_twice_logs_are_no_better_predicted(model: str, name: str) -> None:
     """By runs left out one by one the error fell to 6 %, that between the repetitions."""
     once, twice = fitted_once(name, model), fitted_twice(name, model)
     assert len(twice.validation.actual_seconds) == 4

@@ -269,7 +269,7 @@ def test_new_code_makes_no_stage_slower_on_more_slots(
     observed_on: int, seconds: list[float]
 ) -> None:
     """What code that is warm saves is a share of all tasks on a slot, not of one that has a slot to
-    itself: two tasks of 0.3 and 3 s were foretold faster one after the other than side by side."""
+    itself: two tasks of 0.3 and 3 s were predicted faster one after the other than side by side."""
     stage = Stage(np.asarray(seconds), shuffle_bytes=1e8, more={"warm_up": ()})
     run = observed([stage], slots=observed_on)
     replay = Replay.of(run)

@@ -148,7 +148,7 @@ def test_parameters_are_the_same_to_all_but_the_last_digits() -> None:
 
 
 def test_extrapolation_is_validated_by_extrapolating() -> None:
-    """The upper half of machines is foretold from the lower: as many errors as runs up there."""
+    """The upper half of machines is predicted from the lower: as many errors as runs up there."""
     model = fitted()
     assert len(model.leave_one_out.errors) == 15
     beyond = model.validation("machines")

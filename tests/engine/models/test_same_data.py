@@ -106,11 +106,11 @@ def test_what_somebody_states_in_another_unit_is_no_count(unit: str, taken: floa
 def test_more_nodes_are_no_effect_of_less_data() -> None:
     """Read as two sizes, the run on more slots was taken to be slow for its data."""
 
-    def foretold(*runs: Run) -> float:
+    def predicted(*runs: Run) -> float:
         found = engine.fit(engine.Profile("made", tuple(with_equal_inputs(runs, []))))
         cluster = engine.Cluster.of_executors(executors=32, executor_cores=1)
         return found.predict(cluster=cluster).seconds
 
-    expected = foretold(run_of(4), run_of(8))
-    assert foretold(run_of(4), run_of(8, counted=0.85)) == pytest.approx(expected, rel=0.03)
-    assert foretold(run_of(4, counted=0.85), run_of(8)) == pytest.approx(expected, rel=0.03)
+    expected = predicted(run_of(4), run_of(8))
+    assert predicted(run_of(4), run_of(8, counted=0.85)) == pytest.approx(expected, rel=0.03)
+    assert predicted(run_of(4, counted=0.85), run_of(8)) == pytest.approx(expected, rel=0.03)

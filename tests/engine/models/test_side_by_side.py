@@ -1,5 +1,5 @@
 """Caches and shuffles that lie side by side have as many partitions, as GraphX has them: on real
-logs, of which each foretells the other (three files of edges and nine, on two slots)."""
+logs, of which each predicts the other (three files of edges and nine, on two slots)."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -25,7 +25,7 @@ TEXT = {"operations": ("textFile", "map")}
 
 
 @pytest.mark.parametrize(("known", "asked", "ratio"), [(FEW, MORE, FILES), (MORE, FEW, 1 / FILES)])
-def test_each_log_foretells_the_partitions_of_the_other(
+def test_each_log_predicts_the_partitions_of_the_other(
     known: Run, asked: Run, ratio: float
 ) -> None:
     seen = [stage.tasks for stage in asked.stages]

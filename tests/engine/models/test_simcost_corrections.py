@@ -64,7 +64,7 @@ def test_repetitions_of_a_configuration_teach_once_in_any_order() -> None:
     assert told(learnt(pairs((0.2, -0.3), 0, 2, 4, 2, 2))) == pytest.approx(once)
 
 
-def test_a_log_is_foretold_by_the_others_alone() -> None:
+def test_a_log_is_predicted_by_the_others_alone() -> None:
     found = pairs((0.2, -0.3))
     validation, scale, dof = found.left_out()
     assert validation is not None
@@ -83,12 +83,12 @@ def test_repetitions_are_left_out_together_and_count_as_one() -> None:
     twice, scale_of_twice, dof_of_twice = pairs((0.2, -0.3), 0, 1, 2, 3, 3).left_out()
     assert once is not None
     assert twice is not None
-    foretold = (*once.predicted_seconds, once.predicted_seconds[3])
-    assert twice.predicted_seconds == pytest.approx(foretold, rel=1e-4)
+    predicted = (*once.predicted_seconds, once.predicted_seconds[3])
+    assert twice.predicted_seconds == pytest.approx(predicted, rel=1e-4)
     assert (scale_of_twice, dof_of_twice) == (pytest.approx(scale, rel=1e-2), dof)
 
 
-def test_few_configurations_tell_no_spread_and_one_foretells_nothing() -> None:
+def test_few_configurations_tell_no_spread_and_one_predicts_nothing() -> None:
     few = range(MIN_CONFIGURATIONS_FOR_SPREAD - 1)
     validation, scale, dof = pairs((0.0, 0.0), *few).left_out()
     assert validation is not None

@@ -67,8 +67,8 @@ def test_other_scans_are_no_dimensions() -> None:
     assert not small_tables(replace(FEW, stages=made)), "the run made the larger ones of the others"
 
 
-def test_one_log_foretells_the_tasks_of_a_star_with_nine_times_the_facts() -> None:
-    """Each dimension is one task still, where as many as cores were foretold."""
+def test_one_log_predicts_the_tasks_of_a_star_with_nine_times_the_facts() -> None:
+    """Each dimension is one task still, where as many as cores were predicted."""
     counts = CountedStages(stage_models(FEW, SLOTS), SLOTS, None).at(FILES).at(MORE_SLOTS)
     seen = {
         place: stage.tasks

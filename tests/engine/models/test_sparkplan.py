@@ -74,7 +74,7 @@ def test_several_logs_learn_the_growth_of_work() -> None:
     assert several.validation.mean_relative_error < 0.08
 
 
-def test_two_small_logs_foretell_a_large_run() -> None:
+def test_two_small_logs_predict_a_large_run() -> None:
     model = fit(run_of(4, 0.25), run_of(4, 0.5))
     truth = run_of(4, 3.0)
     found = model.predict(cluster=executors(4), workload=truth.workload)

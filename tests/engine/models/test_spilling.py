@@ -1,4 +1,4 @@
-"""Task memory: spills foretold where tasks have less of it, and what they cost."""
+"""Task memory: spills predicted where tasks have less of it, and what they cost."""
 
 from dataclasses import replace
 
@@ -70,7 +70,7 @@ def codes(found: Prediction) -> set[str]:
     return {notice.code for notice in found.warnings}
 
 
-def test_a_log_without_spills_foretells_them_on_less_memory() -> None:
+def test_a_log_without_spills_predicts_them_on_less_memory() -> None:
     run = run_of()
     (stage,) = spilling_stages(Replay.of(run))
     assert stage.task_bytes == PEAK

@@ -138,7 +138,7 @@ def test_partitions_are_learnt() -> None:
     assert replay.replayed(4, ratio=8.0).tasks == (480, 320)
 
 
-def test_partitions_stay_with_the_rules_that_foretold_them() -> None:
+def test_partitions_stay_with_the_rules_that_predicted_them() -> None:
     """A scan of two splits on two slots has two of three times the input as well, since a split may
     hold 128 MiB: the power would be none, and 36 times the input would be two splits still."""
     small, large = (Replay.of(plan(scan_tasks=2, scan_mib=mib, slots=2)) for mib in (65.0, 195.0))

@@ -67,7 +67,7 @@ def few(*seconds: float, read: Sequence[float]) -> Run:
 def test_one_later_task_of_as_much_data_tells_how_slowly_an_executor_starts(
     later: tuple[float, ...],
 ) -> None:
-    """Three splits of 4.4 MB took 5.1, 1.3 and 1.1 s in 3.3.4. Twelve were foretold to hold a task
+    """Three splits of 4.4 MB took 5.1, 1.3 and 1.1 s in 3.3.4. Twelve were predicted to hold a task
     of 17 s on two slots, where both took 8."""
     run = few(5.1, *later, read=[1.0] * (1 + len(later)))
     warm, _, cold = warm_and_cold(run.stages[0])

@@ -11,7 +11,7 @@ from engine.models.replay.replayed_run import Replay
 
 def test_stages_side_by_side_replay_as_they_ran() -> None:
     """Six tasks whose stage was held up, then three stages of 200 small tasks at once: the run was
-    foretold twice as long as it was, on its own cluster."""
+    predicted twice as long as it was, on its own cluster."""
     six = Stage(np.full(6, 0.5), input_bytes=6e8)
     small = [Stage(np.full(200, 0.02), (0,), 1 + number) for number in range(3)]
     run = observed([six, *small], [Job(), *(Job((0,)) for _ in small)], slots=2)

@@ -185,7 +185,7 @@ def on_a_cliff() -> list[Run]:
     ]
 
 
-def test_a_memory_cliff_of_one_type_is_foretold_for_another() -> None:
+def test_a_memory_cliff_of_one_type_is_predicted_for_another() -> None:
     """Where data does not fit is learnt as memory per input, over all types."""
     model = fit(*on_a_cliff())
     over = model.predict(cluster=shaped(5, "small"), workload=Workload(1.0))

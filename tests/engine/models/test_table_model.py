@@ -58,7 +58,7 @@ def test_from_one_number_of_nodes_most_of_the_time_is_taken_to_be_shared(
 
 
 @pytest.mark.parametrize("power", [0.5, 0.65, 0.75, 0.85])
-def test_work_that_costs_more_with_every_doubling_of_nodes_is_foretold_beyond_them(
+def test_work_that_costs_more_with_every_doubling_of_nodes_is_predicted_beyond_them(
     power: float,
 ) -> None:
     """Time in proportion to a power of the nodes, as jobs have it whose tasks take longer on more

@@ -1,4 +1,4 @@
-"""Tables that a run writes and reads again, on real logs of which each foretells the other (four
+"""Tables that a run writes and reads again, on real logs of which each predicts the other (four
 files on two slots, eight on eight)."""
 
 from dataclasses import replace
@@ -36,7 +36,7 @@ def untold(run: Run) -> Run:
     return replace(run, stages=stages)
 
 
-def foretold(known: Run, asked: Run) -> list[int]:
+def predicted(known: Run, asked: Run) -> list[int]:
     """Tasks of each reader of one run by the log of the other."""
     ratio = FILES if asked is MORE else 1.0 / FILES
     return [shape.scaled(ratio, None, asked.cluster.slots).tasks for shape in readers(known)]
@@ -46,7 +46,7 @@ def foretold(known: Run, asked: Run) -> list[int]:
 def test_files_follow_the_tasks_of_their_writer(known: Run, asked: Run) -> None:
     seen = [shape.stage.tasks for shape in readers(asked)]
     assert seen == ([8, 36, 5, 56, 12] if asked is MORE else [2, 9, 5, 27, 3])
-    found = foretold(known, asked)
+    found = predicted(known, asked)
     assert found[BY_ROWS] == pytest.approx(seen[BY_ROWS], rel=0.05), "a last file is no whole one"
     del found[BY_ROWS], seen[BY_ROWS]
     assert found == seen
@@ -99,7 +99,7 @@ def test_more_input_is_never_less_time() -> None:
     assert seconds == sorted(seconds)
 
 
-def test_a_loop_that_reads_what_it_wrote_is_foretold() -> None:
+def test_a_loop_that_reads_what_it_wrote_is_predicted() -> None:
     """Each of hundreds of stages scans the files of the one before: many more than calls may be
     within each other."""
     first = readers(FEW)[BY_TASK].stage

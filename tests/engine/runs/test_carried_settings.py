@@ -207,7 +207,7 @@ def test_executors_of_other_cores_hold_as_many_gpus_for_each_core(
     assert [(one.key, str(one.amount)) for one in found] == ([(key, amount)] if amount else [])
 
 
-def test_gpus_that_are_more_for_each_core_than_foretold_are_said() -> None:
+def test_gpus_that_are_more_for_each_core_than_predicted_are_said() -> None:
     rounded = ScaledResource("key", "gpu", 3.0, 8, 2, 4)
     assert rounded.note.startswith(
         "note: executors of the logs had 3 gpu for 8 cores, those here 2"

@@ -46,7 +46,7 @@ def test_expected_makespan_of_a_few_waves_of_many_tasks(law: str, waves_of: floa
 
 @pytest.mark.parametrize("slots", [2, 3, 4])
 def test_slots_do_no_more_work_than_there_are_seconds(slots: int) -> None:
-    """One task in fifty of 25 times the length: two slots were foretold less than half of the
+    """One task in fifty of 25 times the length: two slots were predicted less than half of the
     work, since the longest of two residuals was put below their mean."""
     tasks = Tasks(np.repeat([1.0, 25.0], [98, 2]))
     for some in (tasks, tasks.slowed(contention=1.5, typical_seconds=1.0, speed=0.7)):

@@ -59,7 +59,7 @@ def test_runs_that_succeeded_count_without_a_word(word: str) -> None:
     assert (_seconds(table), table.notices) == ([*TIMES.values()], ())
 
 
-def test_an_end_is_foretold_from_the_runs_that_succeeded(tmp_path: Path) -> None:
+def test_an_end_is_predicted_from_the_runs_that_succeeded(tmp_path: Path) -> None:
     """A run that failed after 12 s took no part: with it, 8 nodes were said to take 12 s."""
     head = "nodes,input_size,instance_type,vcpus,seconds,status"
     good = [f"{nodes},10GB,own,4,{seconds},SUCCESS" for nodes, seconds in TIMES.items()]
