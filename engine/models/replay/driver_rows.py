@@ -4,7 +4,7 @@ job which fetches too many."""
 from __future__ import annotations
 
 from engine.models.replay.replayed_run import Replay
-from engine.models.stages.fetched_rows import rows_by_stage, sends_more
+from engine.models.stages.fetched_rows import sends_more
 from engine.models.stages.partitioning.partitions import configured_number
 from engine.notices import Notice
 from engine.runs.stage_labels import numbered_label
@@ -21,25 +21,26 @@ def rows_notice(replay: Replay, ratio: float, seconds: float) -> Notice | None:
     nodes, gaps = replay.graph.nodes, set(replay.growing_gaps) & set(replay.on_rows)
     if replay.driver_growth or not gaps:
         return None
-    grown = {p: nodes[p].delay_seconds * replay.on_rows[p] * (ratio - 1.0) for p in gaps}
-    added, most = sum(grown.values()), max(gaps, key=lambda place: abs(grown[place]))
-    if abs(added) < ROWS_WORTH_SAYING * seconds:
+    added = {
+        gap: nodes[gap].delay_seconds
+        * replay.on_rows[gap]
+        * (replay.driver_growth_factor(gap, ratio) - 1.0)
+        for gap in gaps
+    }
+    in_all, longest = sum(added.values()), max(gaps, key=lambda gap: abs(added[gap]))
+    if abs(in_all) < ROWS_WORTH_SAYING * seconds:
         return None
-    own, rows = set(nodes[most].after), rows_by_stage(replay.shapes)
-    stages = zip(replay.graph.stage_nodes, replay.run.stages, strict=True)
-    sent = [stage for place, stage in stages if place in own and stage.stage_id in rows]
-    stage = max(sent, key=lambda stage: rows[stage.stage_id])
+    shape, sent = max(replay.fetched_before[longest], key=lambda one: one[1])
     return Notice(
         "rows-fetched",
-        f"{numbered_label(stage)} sent the driver "
-        f"{format_bytes(rows[stage.stage_id])} of rows, and no job ran for "
-        f"{format_seconds(nodes[most].delay_seconds)} after that: "
-        f"{format_share(replay.on_rows[most])} of it is taken for work on them, which grows with "
-        f"the input ({format_seconds(abs(added))} {'more' if added > 0.0 else 'less'} here, in "
-        "all). That is inferred: the interval reaches less and more of it",
+        f"{numbered_label(shape.stage)} sent the driver {format_bytes(sent)} of rows, and no job "
+        f"ran for {format_seconds(nodes[longest].delay_seconds)} after that: "
+        f"{format_share(replay.on_rows[longest])} of it is taken for work on them, which grows "
+        f"with the input ({format_seconds(abs(in_all))} {'more' if in_all > 0.0 else 'less'} here, "
+        "in all). That is inferred: the interval reaches less and more of it",
         "add a log of a run with another input to measure it, or leave such work to executors",
-        subject=numbered_label(stage),
-        severity=abs(added),
+        subject=numbered_label(shape.stage),
+        severity=abs(in_all),
     )
 
 
@@ -54,23 +55,24 @@ ONE_BY_ONE = "toLocalIterator at "
 def result_notice(replay: Replay, ratio: float) -> Notice | None:
     """That a stage which the log fetched would send more than Spark allows, at `ratio` times the
     input; None where none would, or one does already in the log."""
-    sent, stage = max(
-        (
-            (shape.stage.fetched_bytes or 0.0, shape.stage)
-            for shape in replay.shapes
-            if sends_more(shape) and not shape.stage.name.startswith(ONE_BY_ONE)
-        ),
-        key=lambda one: one[0],
-        default=(0.0, None),
-    )
-    told = replay.run.config.get(MOST_FETCHED, "").strip().lower()
     limit = configured_number(replay.run.config, MOST_FETCHED) or MOST_FETCHED_BYTES
-    if stage is None or told.rstrip("kmgtpb") == "0" or not sent <= limit < ratio * sent:
+    unlimited = replay.run.config.get(MOST_FETCHED, "").strip().lower().rstrip("kmgtpb") == "0"
+    results = [
+        (shape.stage.fetched_bytes * shape.data(ratio), shape.stage.fetched_bytes, shape.stage)
+        for shape in replay.shapes
+        if shape.stage.fetched_bytes
+        and sends_more(shape)
+        and not shape.stage.name.startswith(ONE_BY_ONE)
+    ]
+    if unlimited or not results or max(sent for _, sent, _ in results) > limit:
+        return None
+    grown, sent, stage = max(results, key=lambda one: one[0])
+    if grown <= limit:
         return None
     return Notice(
         "result-too-large",
         f"{numbered_label(stage)} sent the driver {format_bytes(sent)}, "
-        f"{format_bytes(ratio * sent)} if that grows as it is taken to: more than {MOST_FETCHED} "
+        f"{format_bytes(grown)} if that grows as it is taken to: more than {MOST_FETCHED} "
         f"({format_bytes(limit)}), so that Spark ends the job",
         f"write the rows from executors, or raise {MOST_FETCHED} and the driver's memory",
     )

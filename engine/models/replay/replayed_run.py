@@ -26,7 +26,13 @@ from engine.models.stages.durations.contention import contention_growth, slowdow
 from engine.models.stages.durations.launch_rate import driver_launch_seconds, launch_seconds
 from engine.models.stages.durations.task_times import StageModel
 from engine.models.stages.durations.warm_up import Slowdown
-from engine.models.stages.fetched_rows import growing_share, rows_shares
+from engine.models.stages.fetched_rows import (
+    FetchedRows,
+    fetched_before,
+    growing_share,
+    rows_growth,
+    rows_shares,
+)
 from engine.models.stages.linked_stages import relinked
 from engine.models.stages.locality import Locality
 from engine.models.stages.one_machine import executor_slots_of, of_local_master, waiting_law
@@ -190,11 +196,22 @@ class Replay:
         for place in self.growing_gaps if ratio != 1.0 else ():
             known, of_all = self.on_rows.get(place, 0.0), self.share_on_rows
             growing = growing_share(known, of_all=of_all, more=self.driver_growth)
-            factor = 1.0 + growing * (ratio - 1.0)
+            factor = 1.0 + growing * (self.driver_growth_factor(place, ratio) - 1.0)
             if factor != 1.0:
                 delay = nodes[place].delay_seconds * factor
                 nodes[place] = replace(nodes[place], delay_seconds=delay)
         return nodes
+
+    def driver_growth_factor(self, place: int, ratio: float) -> float:
+        """Growth of what grows of the driver's time before a node of the graph: that of the rows
+        that it fetched, or `ratio` where other logs show how much grows in proportion to it."""
+        fetched = () if self.driver_growth else self.fetched_before.get(place, ())
+        return rows_growth(fetched, ratio) if fetched else ratio
+
+    @cached_property
+    def fetched_before(self) -> Mapping[int, FetchedRows]:
+        """By index of a node of the graph, the rows that the driver fetched before it."""
+        return fetched_before(self.graph, self.shapes)
 
     @cached_property
     def locality(self) -> Locality:

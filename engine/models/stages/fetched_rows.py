@@ -63,14 +63,13 @@ def rows_shares(
     run: Run, graph: ApplicationGraph, shapes: Sequence[StageModel]
 ) -> Mapping[int, RowsShare]:
     """By index of a node of the run's graph, the share of the driver time before it that goes to
-    rows fetched by its predecessors (`rows_by_stage`). Nodes of a negligible share are left out."""
-    rows, stage_nodes, shares = rows_by_stage(shapes), set(graph.stage_nodes), {}
-    ids = dict(zip(graph.stage_nodes, (stage.stage_id for stage in run.stages), strict=True))
-    for index, node in enumerate(graph.nodes):
-        sent = sum(rows.get(ids[one], 0.0) for one in node.after if one in ids)
+    rows fetched of its predecessors. Nodes of a negligible share are left out."""
+    fetched, stage_nodes, shares = fetched_before(graph, shapes), set(graph.stage_nodes), {}
+    for index, stages in fetched.items():
+        node, sent = graph.nodes[index], sum(size for _, size in stages)
         on_data = sent / BYTES_PER_SECOND
         longest = max(least_pause_seconds(run), MOST_OF_PRIOR * on_data)
-        if sent <= 0.0 or not 0.0 < node.delay_seconds < longest or index in stage_nodes:
+        if not 0.0 < node.delay_seconds < longest or index in stage_nodes:
             continue
         density = posterior_of_shares(
             node.delay_seconds,
@@ -101,18 +100,36 @@ def growing_share(on_rows: float, *, of_all: float, more: float) -> float:
     return on_rows + (1.0 - on_rows) * min(1.0, more / (1.0 - of_all))
 
 
-def rows_by_stage(shapes: Sequence[StageModel]) -> Mapping[int, float]:
-    """By stage id the bytes of rows that it sent to the program, for stages that send more with
-    more data (`sends_more`). Tables that are broadcast do not count."""
+FetchedRows = Sequence[tuple[StageModel, float]]
+"""Stages that sent rows to the program, and the bytes of each."""
+
+
+def fetched_before(
+    graph: ApplicationGraph, shapes: Sequence[StageModel]
+) -> Mapping[int, FetchedRows]:
+    """By index of a node of the graph, its predecessors that sent rows to the program and send more
+    with more data (`sends_more`). Tables that are broadcast do not count."""
     broadcast = {maker for shape in shapes for maker in shape.stage.joined_broadcasts}
-    return {
-        shape.stage.stage_id: shape.stage.fetched_bytes
-        for shape in shapes
+    rows = {
+        node: (shape, shape.stage.fetched_bytes)
+        for node, shape in zip(graph.stage_nodes, shapes, strict=True)
         if shape.stage.fetched_bytes
         and sends_more(shape)
         and shape.stage.stage_id not in broadcast
         and not any(name.startswith("BroadcastExchange") for name in shape.stage.operations)
     }
+    sent = {
+        index: [rows[one] for one in node.after if one in rows]
+        for index, node in enumerate(graph.nodes)
+    }
+    return {index: stages for index, stages in sent.items() if stages}
+
+
+def rows_growth(fetched: FetchedRows, ratio: float) -> float:
+    """Growth of the bytes that stages send to the program, at `ratio` times the input: in
+    proportion to what each reads."""
+    sent = sum(size for _, size in fetched)
+    return sum(size * shape.data(ratio) for shape, size in fetched) / sent
 
 
 def sends_more(shape: StageModel) -> bool:

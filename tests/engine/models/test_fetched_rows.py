@@ -180,6 +180,21 @@ def test_a_result_that_spark_would_not_take_is_said(
     assert ("result-too-large" in codes(found.warnings)) is said
 
 
+def test_rows_of_a_small_table_grow_as_the_table_does() -> None:
+    """Of a table in one file beside one in eight there are twice as many at 16 times the input."""
+    run = fetching(100.0, files_read=1.0, files_bytes=MIB)
+    facts = replace(run.stages[1], files_read=8.0, files_bytes=80.0 * MIB)
+    with_table = replace(run, stages=(run.stages[0], facts))
+    alone, small = Replay.of(run), Replay.of(with_table)
+    growth = [
+        (replay.replayed(4, ratio=16.0).driver_seconds - 10.0) / 10.0 for replay in (alone, small)
+    ]
+    assert growth[1] == pytest.approx(growth[0] / 15.0, rel=0.01)
+    for model, said in ((fit(run), True), (fit(with_table), False)):
+        found = model.predict(cluster=executors(4), workload=Workload(input_bytes=128.0 * MIB))
+        assert ("result-too-large" in codes(found.warnings)) is said
+
+
 @pytest.mark.parametrize(
     ("name", "said"),
     [
