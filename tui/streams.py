@@ -6,9 +6,13 @@ import codecs
 import errno
 import os
 import sys
-from contextlib import suppress
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import TextIO
 
+from tui.format import escaped
 from tui.read_progress import ReadProgress
 from tui.widgets.glyphs import locale_is_utf8
 
@@ -54,9 +58,45 @@ def say(message: str) -> None:
         print(message, file=sys.stderr, flush=True)
 
 
-def stderr_progress() -> ReadProgress:
-    """A progress callback that prints to stderr when reading takes long."""
-    return ReadProgress(say, in_lines=True)
+SILENT_SECONDS = 3.0
+"""A pipe that delivers nothing for so long is mentioned: nobody may be writing to it."""
+
+
+@contextmanager
+def stderr_progress(sources: Sequence[str]) -> Iterator[Callable[[int, int | None], None]]:
+    """A progress callback that prints to stderr when reading takes long, and when pipes among the
+    sources deliver nothing at first."""
+    progress = ReadProgress(say, in_lines=True)
+    pipes = [name for name in sources if name == STDIN or _is_pipe(name)]
+    if not pipes:
+        yield progress
+        return
+    named = "standard input" if pipes[0] == STDIN else pipes[0]
+    silent = threading.Timer(
+        SILENT_SECONDS, say, [f"sparkplan: waiting for {escaped(named)}: nothing has come yet"]
+    )
+    silent.daemon = True
+    silent.start()
+
+    def report(done: int, total: int | None) -> None:
+        silent.cancel()
+        progress(done, total)
+
+    try:
+        yield report
+    finally:
+        silent.cancel()
+
+
+def _is_pipe(source: str) -> bool:
+    try:
+        return Path(source).is_fifo()
+    except OSError:  # a name that no file system takes
+        return False
+
+
+STDIN = "-"
+"""The source that is read from standard input."""
 
 
 def drop_unwritten() -> None:

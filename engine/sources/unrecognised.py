@@ -5,11 +5,20 @@ from __future__ import annotations
 import re
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 
-from engine.errors import BadInput
+from engine.errors import BadInput, UnknownName
 
 _WEB_PAGE = re.compile(rb"\s*<(!|html)", re.IGNORECASE)
 _SCENARIO = re.compile(rb"^open:", re.MULTILINE)
 """The one key that every scenario file has."""
+
+_FORMAT = re.compile(rb"^[\"']?format[\"']?[ \t]*:[ \t]*[\"']?([^\s\"']+)", re.MULTILINE)
+_CATALOG = re.compile(rb"^(?:shapes_of|catalog|currency):", re.MULTILINE)
+"""Keys that every file of a catalog has."""
+
+_NO_KEY = (b"#", b"---", b"%")
+"""How lines of YAML before its first key begin."""
+
+FORMATS = {"a profile": "sparkplan-profile/1", "a workflow": "sparkplan-workflow/1"}
 
 
 class UnrecognisedFile(Exception):
@@ -49,8 +58,27 @@ def unrecognised_error(start: bytes, where: str, *, kind: str | None) -> BadInpu
         return BadInput("is a scenario of the planner", where=where, remedy=remedy)
     from engine.sources.formats.run_table import unlike_runs
 
-    return unlike_runs(start, where) or BadInput(
+    other = None if kind else _unlike_yaml(start, where) or unlike_runs(start, where)
+    return other or BadInput(
         what, where=where,
         remedy="an event log has one JSON event per line, a profile or workflow begins with "
         "`format:`, a run table has the columns nodes, input_size and seconds",
     )  # fmt: skip
+
+
+def _unlike_yaml(start: bytes, where: str) -> BadInput | None:
+    """The error for YAML of another or of no format; None for what is not known to be YAML."""
+    found = _FORMAT.search(start)
+    if found:
+        line = start.count(b"\n", 0, found.start()) + 1
+        name = found[1].decode("utf-8", "replace")
+        return UnknownName("format", name, FORMATS.values(), where=f"{where}:{line}")
+    if not where.lower().endswith((".yaml", ".yml")):
+        return None
+    if _CATALOG.search(start):
+        return BadInput("is a price catalog", where=where, remedy="give it with --catalog")
+    lines = enumerate(start.splitlines(), 1)
+    first = next((n for n, line in lines if line.strip() and not line.startswith(_NO_KEY)), 1)
+    begins = " and ".join(f"{kind} with `format: {name}`" for kind, name in FORMATS.items())
+    remedy = f"begin {begins}"
+    return BadInput("is YAML without `format:`", where=f"{where}:{first}", remedy=remedy)

@@ -7,6 +7,7 @@ import os
 import shlex
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -209,3 +210,36 @@ def test_a_closed_stdin_is_an_empty_one() -> None:
     assert done.returncode == 2
     assert done.stderr.startswith("sparkplan: standard input: is empty")
     assert done.stderr.count("\n") == 1
+
+
+def test_a_pipe_that_delivers_nothing_is_mentioned(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A command on a pipe that nobody writes to looked as if it computed."""
+    monkeypatch.setattr(streams, "SILENT_SECONDS", 0.0)
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    told = threading.Event()
+    monkeypatch.setattr(streams, "say", lambda text: (print(text, file=sys.stderr), told.set()))
+
+    def write_late() -> None:
+        told.wait(30)
+        pipe.write_bytes((ROOT / "sample_logs" / "sort-small.zstd").read_bytes())
+
+    writer = threading.Thread(target=write_late)
+    writer.start()
+    assert cli.main(["predict", str(pipe), "--executors", "2"]) == 0
+    writer.join()
+    first, *_ = capsys.readouterr().err.splitlines()
+    assert first == f"sparkplan: waiting for {pipe}: nothing has come yet"
+
+
+def test_what_comes_at_once_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(streams, "SILENT_SECONDS", 3600.0)
+    before = threading.active_count()
+    with streams.stderr_progress(["-", "x" * 5000]) as report:
+        assert threading.active_count() == before + 1
+        report(0, None)
+    with streams.stderr_progress(["runs.csv"]):
+        pass
+    assert threading.active_count() <= before + 1

@@ -41,6 +41,8 @@ MISTAKES = {
     "first",
     "predict nightly-features --composition m5.xlarge=0": "--composition: 'm5.xlarge=0' has too "
     "few nodes; give at least 1, or leave m5.xlarge out",
+    "predict --executors 2": "the following arguments are required: SOURCE; name an event log, or "
+    "- for standard input; see sparkplan predict --help",
     "predict - - --executors 2": "-: standard input can be read only once; give - a single time",
     "catalog validate no-such.yaml": "no-such.yaml: no such file; check the path",
     "measure-host --dir /no/such": "/no/such: cannot be used: No such file or directory; name "

@@ -282,9 +282,10 @@ def read_profile(args: argparse.Namespace, catalog: engine.Catalog | None = None
     already, else in that of --catalog."""
     resources = resources_of(args)
     pauses = getattr(args, "pauses", None)
-    read = engine.read(
-        *args.sources, ran_on=ran_on(args), pause_seconds=pauses, progress=streams.stderr_progress()
-    )
+    with streams.stderr_progress(args.sources) as progress:
+        read = engine.read(
+            *args.sources, ran_on=ran_on(args), pause_seconds=pauses, progress=progress
+        )
     profile = with_layout_options(args, engine.held_against(read, catalog or lookup_catalog(args)))
     return profile if resources is None else replace(profile, resources=resources)
 

@@ -19,6 +19,9 @@ _NEGATIVE = re.compile(r"-(?:\$[\d.,]+|[\d.,]+[a-zA-Z$%])")
 _VALUE_FORMS = (re.compile(r"[^=]+=[^=]+"), re.compile(r"[\d.,]+%?"), re.compile(r".*\*.*"))
 """Forms of values that are distinguished from sources: "k=10", "0.1", "m5.*"."""
 
+NO_SOURCE = "the following arguments are required: SOURCE"
+"""What argparse says of a command without any source."""
+
 MIN_SIMILARITY = 0.75
 """Similarity from which an unknown option is taken for a misspelt one."""
 
@@ -66,6 +69,8 @@ class OneLineParser(argparse.ArgumentParser):
         named, colon, what = message.removeprefix("argument ").partition(": ")
         if message.startswith("argument ") and colon:
             raise engine.BadInput(what, where=named, remedy=help_of)
+        if message == NO_SOURCE:
+            help_of = f"name an event log, or - for standard input; {help_of}"
         meant = self._hint(message)
         raise engine.BadInput(message, remedy=f"{meant}{help_of}")
 

@@ -78,8 +78,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     given = None if args.catalog is None else options.catalog_of(args)
     resources = options.resources_of(args)
-    progress = streams.stderr_progress()
-    each = engine.read_each(*args.sources, ran_on=options.ran_on(args), progress=progress)
+    with streams.stderr_progress(args.sources) as progress:
+        each = engine.read_each(*args.sources, ran_on=options.ran_on(args), progress=progress)
     profiles = [evidence.profile for evidence in each if evidence.profile is not None]
     catalog, notice = (given, None) if given is not None else prices.catalog_for(args, *profiles)
     jobs = [plan_job(args, evidence, catalog, resources) for evidence in each]

@@ -158,8 +158,8 @@ def fitted_of(
         raise engine.BadInput(
             "is for workflow files", where="--task-profile", remedy="leave it out"
         )
-    progress = streams.stderr_progress()
-    profile = engine.read(*sources, ran_on=options.ran_on(args), progress=progress)
+    with streams.stderr_progress(sources) as progress:
+        profile = engine.read(*sources, ran_on=options.ran_on(args), progress=progress)
     return engine.fit_states(options.with_layout_options(args, profile)), None
 
 

@@ -58,9 +58,10 @@ def _plain_number(row: Row, name: str, text: str, *, positive: bool) -> float:
     value, column = as_number(text), row.written[name]
     if value is None or not isfinite(value):
         pointed = with_point(text) if COMMA.match(text) else None
+        usual = _correction(name) if name in REQUIRED else "correct the cell"
         raise BadInput(
             f"{column}: {text!r} is not a number", where=row.where,
-            remedy=f"write it with a point: {pointed}" if pointed else "correct the cell",
+            remedy=f"write it with a point: {pointed}" if pointed else usual,
         )  # fmt: skip
     if positive and value <= 0:
         raise BadInput(

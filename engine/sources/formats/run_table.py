@@ -42,16 +42,32 @@ def looks_like(head: bytes) -> bool:
     synonyms of all three (parsing then suggests what to rename, with the line)."""
     for raw in head.decode("utf-8", "replace").splitlines()[:64]:
         if raw.strip() and not raw.lstrip().startswith("#"):
-            names = [normal(cell) for cell in re.split(f"[{DELIMITERS}]", raw)]
-            known = sum(name in names for name in REQUIRED) >= 2
-            return known or all(column_or_synonym(names, name) for name in REQUIRED)
+            return _is_heading(raw)
     return False
 
 
+def _is_heading(line: str) -> bool:
+    names = [normal(cell) for cell in re.split(f"[{DELIMITERS}]", line)]
+    known = sum(name in names for name in REQUIRED) >= 2
+    return known or all(column_or_synonym(names, name) for name in REQUIRED)
+
+
+def _heading_below(head: bytes) -> int | None:
+    """The line of a heading below a title, as spreadsheets have one; None without."""
+    lines = head.decode("utf-8", "replace").splitlines()[:64]
+    return next((number for number, line in enumerate(lines, 1) if _is_heading(line)), None)
+
+
 def unlike_runs(head: bytes, where: str) -> BadInput | None:
-    """The error for a table with other column names, in whatever language; None for a run table,
-    and for a text that is no table."""
-    names = [] if looks_like(head) else columns_of(head)
+    """The error for a table with other column names, in whatever language, or with lines above
+    these; None for a run table, and for a text that is no table."""
+    if looks_like(head):
+        return None
+    below = _heading_below(head)
+    if below is not None:
+        what = "the heading of a run table stands below other lines"
+        return BadInput(what, where=f"{where}:{below}", remedy="delete the lines above it")
+    names = columns_of(head)
     if not names:
         return None
     columns = [normal(name) for name in names]
@@ -161,6 +177,9 @@ def _sizes_in_bytes(rows: Sequence[Row]) -> bool:
     rows = [row for row in rows if row.cells["input_size"].lower() not in NO_VALUE]
     with_unit = [has_size_unit(row.cells["input_size"]) for row in rows]
     if any(with_unit) and not all(with_unit):
+        for row in rows:
+            if as_number(row.cells["input_size"]) is None:
+                number_in(row, "input_size", convert=parse_bytes)  # refuses what is no size
         odd = rows[with_unit.index(not with_unit[0])]
         raise BadInput(
             f"{odd.written['input_size']} has a unit in some lines and none in others",

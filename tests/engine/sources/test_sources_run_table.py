@@ -174,6 +174,16 @@ def test_dialects(tmp_path: Path, text: str) -> None:
             "'1234,567' is not a duration; write it with a point: 1234.567",
         ),
         (
+            "nodes,input_size,seconds\n2,10,30\nTotal,,30\n",
+            3,
+            "nodes: 'Total' is not a number; correct the cell or remove the line",
+        ),
+        (
+            'nodes,input_size,seconds\n2,10 GB,30\n4,"10,5 GB",20\n',
+            3,
+            "input_size: '10,5 GB' is not a size; write it with a point: 10.5 GB",
+        ),
+        (
             "nodes\tinput_size\tk\tseconds\n2\t1\t0,123\t30\n",
             2,
             "k: '0,123' is not a number; write it with a point: 0.123",

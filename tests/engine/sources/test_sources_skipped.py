@@ -32,6 +32,40 @@ def test_what_a_folder_skips_is_called_what_it_is(
     )
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        (
+            "a.yaml",
+            "# mine\n---\njobs: []\n",
+            "a.yaml:3: is YAML without `format:`; begin a profile ",
+        ),
+        ("a.yml", "#\n", "a.yml:1: is YAML without `format:`"),
+        (
+            "a.yaml",
+            "#\nformat: 3\n",
+            "a.yaml:2: unknown format '3' (choices: sparkplan-profile/1, ",
+        ),
+        ("a", "format: sparkplan-profil/1\n", "a:1: unknown format 'sparkplan-profil/1'; did you "),
+        ("a.yaml", "shapes_of: x\n", "a.yaml: is a price catalog; give it with --catalog"),
+        ("a.txt", "ERROR: no\n", "a.txt: is not an event log, a profile or a run table; "),
+        (
+            "a.csv",
+            "Nightly runs;;\n\nNodes;Input Size;Seconds\n2;10;100\n",
+            "a.csv:3: the heading of a run table stands below other lines; delete the lines above",
+        ),
+    ],
+)
+def test_what_is_nearly_a_source_is_told_what_it_lacks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, text: str, said: str
+) -> None:
+    (tmp_path / name).write_text(text)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(BadInput) as caught:
+        read(name)
+    assert str(caught.value).startswith(said)
+
+
 def test_a_folder_of_other_files_costs_little_for_each(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
