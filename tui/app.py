@@ -58,7 +58,6 @@ from tui.state import MAX_TYPES, ChartKind, Order, PlanState, View, goal_key, pl
 from tui.themes import DARK_ANSI, HIGH_CONTRAST, LIGHT
 from tui.tour.actions import TOUR_BINDINGS, TourActions
 from tui.views import bars
-from tui.views.goal import Ranges
 from tui.views.marks import marks_of
 from tui.widgets.glyphs import choose_glyphs
 from tui.widgets.lean_driver import lean_driver
@@ -219,10 +218,6 @@ class PlannerApp(
         from tui.read_tracker import ReadTracker
 
         return ReadTracker()
-
-    @property
-    def ranges(self) -> Ranges:
-        return self._panels.ranges
 
     # State
 

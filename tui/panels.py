@@ -12,7 +12,7 @@ from textual.widget import Widget
 
 from tui.input_text import limit_text
 from tui.screens.dialog import Dialog
-from tui.state import PlanState, View
+from tui.state import View
 from tui.views import bars, blank, compositions, inputs, key_line, sentences
 from tui.views.bars import Bar
 from tui.views.goal import GoalPanel, Ranges
@@ -24,14 +24,9 @@ from tui.widgets.table import Column, Row, Table
 from tui.widgets.text import fit, plain
 
 if TYPE_CHECKING:
-    from engine import ModelAnswer, WorkflowReport
     from tui.answers import Answer, BuiltPlan
     from tui.app import PlannerApp
-    from tui.experiments_advisor import ExperimentsReport
-    from tui.pins import Pin
     from tui.views.goal import Name
-    from tui.views.marks import Marks
-    from tui.widgets.glyphs import Glyphs
 
 NARROW_BELOW, TIGHT_BELOW, SHORT_BELOW, LOW_BELOW, SCANT_BELOW = 100, 34, 30, 22, 18
 """Columns (NARROW) and rows (the others) below which `app.tcss` leaves out panels: the side column,
@@ -53,7 +48,7 @@ class Panels:
     """Creates the widgets and shows answers on them; only what is visible is drawn."""
 
     def __init__(self, app: PlannerApp) -> None:
-        self._app = app
+        self.app = app
         self._keys: dict[str, Hashable] = {}
         self.ranges = Ranges(known=False)
         self._made: dict[str, Widget] = {}
@@ -62,19 +57,19 @@ class Panels:
     # Creating
 
     def compose(self) -> Iterator[Widget]:
-        glyphs = self._app.glyphs
+        glyphs = self.app.glyphs
         table, prose = partial(self.new, Table), partial(self.new, Prose)
         yield self._register(Bar(glyphs, firm=True, id="header"))
         yield self._register(Bar(glyphs, id="tabs"))
         yield prose(id="notice")
         yield Container(
             Container(
-                self.panel(GoalPanel(self._app.state, glyphs, id="goal"), "Goal"),
+                self.panel(GoalPanel(self.app.state, glyphs, id="goal"), "Goal"),
                 self.panel(table(inputs.COLUMNS, id="inputs"), "Inputs"),
                 self.panel(prose(sentences.WAITING, focusable=True, id="why"), "Why"),
                 id="side",
             ),
-            self._register(Container(self._page(self._app.state.view), id="body")),
+            self._register(Container(self._page(self.app.state.view), id="body")),
             id="main",
         )
         yield self._register(Bar(glyphs, firm=True, id="keys"))
@@ -84,13 +79,13 @@ class Panels:
 
     def mount_help_line(self) -> None:
         """Mount what the first frame does without: the help line."""
-        about = self._register(Bar(self._app.glyphs, id="about"))
-        self._app.screen_stack[0].mount(about, before=self.widget("keys"))
+        about = self._register(Bar(self.app.glyphs, id="about"))
+        self.app.screen_stack[0].mount(about, before=self.widget("keys"))
 
     def set_size_classes(self) -> None:
         """Set the classes of the screen that the style sheet uses for its size; before widgets are
         mounted this costs no styling."""
-        app, screen = self._app, self._app.screen_stack[0]
+        app, screen = self.app, self.app.screen_stack[0]
         narrow, short = app.size.width < NARROW_BELOW, app.size.height < SHORT_BELOW
         shown = {"-narrow": narrow, "-wide": not narrow, "-short": short, "-tall": not short}
         shown |= {"-low": app.size.height < LOW_BELOW, "-scant": app.size.height < SCANT_BELOW}
@@ -115,7 +110,7 @@ class Panels:
 
     def show(self) -> None:
         """Show everything that is visible, from the app's state and answer."""
-        app = self._app
+        app = self.app
         if not app.screen_stack:
             return  # the app is closing: a worker's answer came too late
         self._show_page(app.state.view)
@@ -128,7 +123,7 @@ class Panels:
 
     def show_inputs(self) -> None:
         """Show the inputs and the progress of the answer; the last answer stays as it is drawn."""
-        app, screen = self._app, self._app.screen_stack[0]
+        app, screen = self.app, self.app.screen_stack[0]
         screen.set_class(app.state.chart == "cost", "chart-cost")
         update = screen.has_class("touring")  # no other style depends on "beyond-curves"
         screen.set_class(app.state.view != "curves", "beyond-curves", update=update)
@@ -152,7 +147,7 @@ class Panels:
 
     def look(self) -> None:
         """Redraw what a crosshair or a zoom changes, and no more: it follows the mouse."""
-        app = self._app
+        app = self.app
         module = _module(app.state.view)
         if app.answer is not None and hasattr(module, "look"):
             self._show_why(app.answer)
@@ -160,16 +155,16 @@ class Panels:
 
     def _show_why(self, answer: Answer) -> None:
         """Show the reasons, or the values at the crosshair while a chart has one."""
-        module, state = _module(self._app.state.view), self._app.state
+        module, state = _module(self.app.state.view), self.app.state
         crosshair_lines = module.aside(self, answer) if hasattr(module, "aside") else None
         self.set_title("why", "Why" if crosshair_lines is None else "At the crosshair")
         if crosshair_lines is None:  # the text of Evidence has the warnings itself
             warned = state.view != "evidence"
-            crosshair_lines = sentences.why(state, answer, self.marks, warned=warned)
+            crosshair_lines = sentences.why(state, answer, self.app.marks, warned=warned)
         self.prose("why").show(crosshair_lines)
 
     def show_header(self) -> None:
-        app = self._app
+        app = self.app
         due = f"settling the plan, then {app.pending[0].then}" if app.pending else ""
         shown = bars.header(app.state, app.built, app.busy or due, width=app.size.width)
         self._bar("header").show(*shown)
@@ -184,12 +179,12 @@ class Panels:
     def show_focused(self) -> None:
         """Show what depends on the focus: the keys, and the runs that `y` would copy."""
         self.show_keys()
-        if self._app.state.view == "experiments" and self._app.answer is not None:
-            _module("experiments").show(self, self._app.answer)
+        if self.app.state.view == "experiments" and self.app.answer is not None:
+            _module("experiments").show(self, self.app.answer)
 
     def show_keys(self) -> None:
         """Show the keys for the focused widget; a dialog shows its own."""
-        app = self._app
+        app = self.app
         if isinstance(app.screen, Dialog):
             self._bar("keys").show([], self._named([key_line.QUIT]))
         else:
@@ -201,13 +196,13 @@ class Panels:
 
     def _named(self, keys: Sequence[key_line.Key]) -> list[bars.Item]:
         """Keys as bar items, each with the key of the user's settings."""
-        key_shown = self._app.key_shown
+        key_shown = self.app.key_shown
         return bars.keys([key._replace(key=key_shown(key.action, key.key)) for key in keys])
 
     def explain(self, over: Widget | None = None) -> None:
         """Explain in the help line the widget `over` that is pointed at, else the focused one. It
         replaces the last confirmation; the first frame has no help line."""
-        app, self.status_line = self._app, ()
+        app, self.status_line = self.app, ()
         if app.answer is None or "about" not in self._made:
             return
         from tui.views import terms
@@ -236,10 +231,10 @@ class Panels:
     def fit_notice(self) -> None:
         """Set the height of the notice to the rows that it needs at this width."""
         prose = self.prose("notice")
-        width = max(20, self._app.size.width - 2)
+        width = max(20, self.app.size.width - 2)
         rows = min(3, max(1, len(prose.rows(width))))
         prose.styles.height = rows
-        self._app.screen_stack[0].set_class(rows > 1 and bool(prose.lines), "noticed")
+        self.app.screen_stack[0].set_class(rows > 1 and bool(prose.lines), "noticed")
 
     def set_slider_ranges(self, built: BuiltPlan, answer: Answer | None) -> None:
         """Set the ranges of the sliders from new evidence."""
@@ -261,15 +256,15 @@ class Panels:
     def focus_view(self, view: View) -> None:
         """Focus the main widget of a view."""
         target = self.widget(page(view).focus)
-        if not isinstance(self._app.focused, Slider) or view != "curves":
+        if not isinstance(self.app.focused, Slider) or view != "curves":
             if target.is_mounted:
                 target.focus()
             else:
-                self._app.call_after_refresh(self._focus_if_shown, view, target)
+                self.app.call_after_refresh(self._focus_if_shown, view, target)
 
     def _focus_if_shown(self, view: View, target: Widget) -> None:
         """Focus a widget that has just been mounted, unless another view is shown by now."""
-        if view == self._app.state.view:
+        if view == self.app.state.view:
             target.focus()
 
     def show_list(
@@ -302,71 +297,42 @@ class Panels:
         made = self._made.get("pins")
         return made.cursor if isinstance(made, Table) else 0
 
-    @property
-    def pins(self) -> tuple[Pin, ...]:
-        return self._app.pins
-
     # Widgets by name
 
     def new(self, kind: Callable[..., Made], *arguments: Any, **options: Any) -> Made:
         """Create a widget with the glyphs of the app, and register it."""
-        return self._register(kind(*arguments, glyphs=self._app.glyphs, **options))
+        return self._register(kind(*arguments, glyphs=self.app.glyphs, **options))
 
     @property
     def frame_rows(self) -> int:
         """Rows of a panel's border: with few columns it has only a line above."""
-        return 1 if self._app.size.width < NARROW_BELOW else 2
-
-    @property
-    def state(self) -> PlanState:
-        return self._app.state
-
-    @property
-    def glyphs(self) -> Glyphs:
-        return self._app.glyphs
-
-    @property
-    def marks(self) -> Marks:
-        return self._app.marks
+        return 1 if self.app.size.width < NARROW_BELOW else 2
 
     @property
     def width(self) -> int:
-        return self._app.size.width
+        return self.app.size.width
 
     @property
     def height(self) -> int:
         """Rows of the terminal without those of a tour's caption."""
-        touring = self._app.screen_stack[0].has_class("touring")
-        return self._app.size.height - (CAPTION_ROWS if touring else 0)
-
-    def compared(self, answer: Answer) -> list[tuple[str, ModelAnswer | None]]:
-        """Every model by name with its answer to the current question, None while it is fitted."""
-        return self._app.comparing.rows(answer)
-
-    def advised(self, answer: Answer) -> tuple[ExperimentsReport | None, bool]:
-        """The report on experiments (None until it is computed), and whether it is about to
-        change."""
-        return self._app.advised(answer)
-
-    def workflow_report(self, answer: Answer) -> WorkflowReport | None:
-        """The states of the answer's best composition; an error is shown in a notice."""
-        return self._app.workflow_report(answer)
+        touring = self.app.screen_stack[0].has_class("touring")
+        return self.app.size.height - (CAPTION_ROWS if touring else 0)
 
     @property
     def is_short(self) -> bool:
         """Whether there is room for one chart only."""
-        return self._app.screen_stack[0].has_class("-short")
+        return self.app.screen_stack[0].has_class("-short")
 
     @property
     def _goal(self) -> GoalPanel:
-        return self._app.screen_stack[0].query_one("#goal", GoalPanel)
+        return self.app.screen_stack[0].query_one("#goal", GoalPanel)
 
     def slider(self, name: str) -> Slider:
         return self._goal.slider(cast("Name", name))
 
     def set_title(self, name: str, title: str) -> None:
         """Set the title of a widget's panel; one that is too long is cut with an ellipsis."""
-        panel, glyphs = self.widget(f"{name}-panel"), self.glyphs
+        panel, glyphs = self.widget(f"{name}-panel"), self.app.glyphs
         max_width = self.width - TITLE_EDGES - (0 if self.width < NARROW_BELOW else SIDE_CELLS)
         safe = plain(title, ascii_only=glyphs.ascii_only)
         cut = fit(safe, max(1, max_width), ellipsis=glyphs.ellipsis).rstrip()
@@ -386,7 +352,7 @@ class Panels:
         return widget
 
     def widget(self, name: str) -> Widget:
-        return self._made.get(name) or self._app.screen_stack[0].query_one(f"#{name}")
+        return self._made.get(name) or self.app.screen_stack[0].query_one(f"#{name}")
 
     def _bar(self, name: str) -> Bar:
         return cast(Bar, self.widget(name))

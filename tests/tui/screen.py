@@ -116,6 +116,12 @@ def text_of(app: PlannerApp) -> str:
     return "\n".join("".join(segment.text for segment in strip) for strip in strips)
 
 
+def words_in(widget: Widget) -> str:
+    """The visible words of a widget in one line, whatever rows they are wrapped to."""
+    rows = [widget.render_line(y).text for y in range(widget.size.height)]
+    return " ".join(" ".join(rows).split())
+
+
 async def typed(pilot: Pilot[None], words: str) -> None:
     """Type characters one by one."""
     names = {" ": "space", "*": "asterisk", ".": "full_stop", "$": "dollar_sign", "/": "slash"}

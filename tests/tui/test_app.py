@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from depth import cases
 from fakes import FakeSession, profile
-from screen import at_rest, keyboard_is_seen, settled, text_of, typed
+from screen import at_rest, keyboard_is_seen, settled, text_of, typed, words_in
 from textual import events
 
 import engine
@@ -217,7 +217,8 @@ async def test_views_by_number_and_the_curve_of_a_selected_type(planner):
         second = app.answer.report.recommendation.alternatives[0]
         assert app.state.selected == second.instance
         assert app.answer.compared.instance == second.instance
-        assert f"than {app.answer.best.nodes} × {app.answer.best.instance}" in text_of(app)
+        best = app.answer.best
+        assert f"than {best.nodes} × {best.instance}" in words_in(app.query_one("#why"))
         await pilot.press("1")
         await pilot.pause()
         assert len(app.query_one("#time", Chart).data.series) == 2
@@ -235,7 +236,7 @@ async def test_why_others_lost_is_in_the_table(planner):
         await pilot.pause()
         rejected = app.answer.report.recommendation.rejected
         assert len(rejected) > 0
-        assert rejected[-1].reason[:40] in " ".join(text_of(app).split())
+        assert rejected[-1].reason[:40] in words_in(app.query_one("#why"))
 
 
 async def test_texts_of_the_log_are_shown_and_never_acted_on(planner):

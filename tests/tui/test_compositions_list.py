@@ -394,10 +394,3 @@ async def test_at_100_columns_types_of_long_names_are_told_apart(planner, monkey
         await pilot.resize_terminal(120, 40)
         await settled(pilot)
         assert "5 × n2d-standard-16 (3 spot)" in text_of(app)
-
-
-async def test_a_high_wide_screen_tells_the_chosen_row_beside_the_list_alone(planner):
-    """Why told it beside the list, and a second text below it."""
-    for size, below in (((120, 40), False), ((120, 24), True), ((80, 40), True)):
-        async with at_rest(planner(), size, "2") as (app, _):
-            assert app.query_one("#chosen").display is below

@@ -148,3 +148,10 @@ async def test_the_screen_names_the_keys_of_the_settings(planner):
         await typed(pilot, "undo the last")
         await settled(pilot)
         assert "Undo the last change of an input  z" in text_of(app)
+
+
+async def test_a_high_wide_screen_tells_the_chosen_row_beside_the_list_alone(planner):
+    """Why told it beside the list, and a second text below it."""
+    for size, below in (((120, 40), False), ((120, 24), True), ((80, 40), True)):
+        async with at_rest(planner(), size, "2") as (app, _):
+            assert app.query_one("#chosen").display is below

@@ -58,9 +58,8 @@ class Bar(FrameWidget):
         action: str
 
     def __init__(self, glyphs: Glyphs, *, firm: bool = False, id: str | None = None) -> None:
-        super().__init__(id=id)
+        super().__init__(glyphs=glyphs, id=id)
         self._firm = firm
-        self._glyphs = glyphs
         self._left: tuple[Item, ...] = ()
         self._right: tuple[Sequence[Item], ...] = ()
         self._places: list[tuple[int, int, str]] = []
@@ -90,11 +89,11 @@ class Bar(FrameWidget):
         self._draw_items(frame, 0, self._left, left_end)
 
     def _length(self, items: Sequence[Item]) -> int:
-        return sum(cell_len(self._safe(item)) for item in items)
+        return sum(cell_len(self.printable(item.text)) for item in items)
 
     def _draw_items(self, frame: Frame, x: int, items: Sequence[Item], end: int) -> None:
         for index, item in enumerate(items):
-            shown = self._safe(item)
+            shown = self.printable(item.text)
             needed = cell_len(shown)
             if item.leads:
                 needed += self._length(items[index + 1 : index + 2])
@@ -109,9 +108,6 @@ class Bar(FrameWidget):
             if item.action:
                 self._places.append((x, x + cell_len(shown), item.action))
             x += cell_len(shown)
-
-    def _safe(self, item: Item) -> str:
-        return plain(item.text, ascii_only=self._glyphs.ascii_only)
 
     def on_click(self, event: events.Click) -> None:
         """Run the action under the mouse."""

@@ -125,28 +125,28 @@ def fill(panels: Panels) -> list[Widget]:
 
 def show(panels: Panels, answer: Answer) -> None:
     """Show all rows, and the text on the selected one."""
-    state = panels.state
+    state = panels.app.state
     title = f"Compositions with {state.listed}" if state.listed else "Compositions"
     panels.set_title("full", title)
     show_rows(panels, "full", answer, FULL_LIST)
-    chosen = sentences.selected(panels.state, answer, panels.marks)
+    chosen = sentences.selected(panels.app.state, answer, panels.app.marks)
     panels.prose("chosen").show(
-        chosen or sentences.headline_and_reasons(panels.state, answer, panels.marks)
+        chosen or sentences.headline_and_reasons(panels.app.state, answer, panels.app.marks)
     )
 
 
 def show_rows(panels: Panels, name: str, answer: Answer, most: int) -> None:
     """Fill a list of compositions; the cursor stays on its type when the order changes."""
-    state, selected = panels.state, panels.state.selected
+    state, selected = panels.app.state, panels.app.state.selected
     if name == "full":
-        table_rows, types = chosen_rows(state, answer, panels.marks, most=most)
+        table_rows, types = chosen_rows(state, answer, panels.app.marks, most=most)
     else:
-        table_rows, types = rows(answer, panels.marks, most=most)
+        table_rows, types = rows(answer, panels.app.marks, most=most)
     order = state.order if name == "full" else "best"
     mix = max_types(state, answer.built.catalog)
     narrow = is_narrow(panels, name)
     if narrow:
-        table_rows = [in_few_cells(row, panels.glyphs.ellipsis) for row in table_rows]
+        table_rows = [in_few_cells(row, panels.app.glyphs.ellipsis) for row in table_rows]
     # A list that has just been sorted is shown from its top.
     keeps_type = selected in types and (selected is not None or order == "best")
     cursor = types.index(selected) if keeps_type else 0
@@ -155,7 +155,7 @@ def show_rows(panels: Panels, name: str, answer: Answer, most: int) -> None:
         table_rows,
         keys=(tuple(types), order, mix > 1 and mix, narrow),
         cursor=cursor,
-        columns=full_columns(state, mix, panels.glyphs.below, narrow=narrow)
+        columns=full_columns(state, mix, panels.app.glyphs.below, narrow=narrow)
         if name == "full"
         else short_columns(mix, narrow=narrow),
         message=f"no composition holds {state.listed}; esc shows all" if state.listed else "",

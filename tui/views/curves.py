@@ -55,8 +55,8 @@ def show_short(panels: Panels, answer: Answer) -> None:
 
 def look(panels: Panels, answer: Answer) -> None:
     """Redraw what the crosshair and a zoom change: the charts, and the values at the crosshair."""
-    state, short = panels.state, panels.is_short
-    curves = drawn_curves(state, answer, [pin.instance for pin in panels.pins])
+    state, short = panels.app.state, panels.is_short
+    curves = drawn_curves(state, answer, [pin.instance for pin in panels.app.pins])
     if not short or state.chart == "time":
         panels.chart("time").show(time_chart(state, answer, curves))
     if not short or state.chart == "cost":
@@ -64,7 +64,7 @@ def look(panels: Panels, answer: Answer) -> None:
     for name in ("time", "cost"):
         title_suffix = band_title(state, curves) if name == "time" else unpriced_title(curves)
         panels.set_title(name, chart_axes.title(state, name) + title_suffix)
-    brief = sentences.brief(state, answer, panels.marks)
+    brief = sentences.brief(state, answer, panels.app.marks)
     if crosshair_readings := crosshair_values(panels, curves):
         from tui.views import at_crosshair
 
@@ -74,23 +74,23 @@ def look(panels: Panels, answer: Answer) -> None:
 
 def aside(panels: Panels, answer: Answer) -> list[Line] | None:
     """Lines for the side panel while there is a crosshair; None without one."""
-    state = panels.state
+    state = panels.app.state
     if state.crosshair is None:
         return None
     from tui.views import at_crosshair
 
-    curves = drawn_curves(state, answer, [pin.instance for pin in panels.pins])
+    curves = drawn_curves(state, answer, [pin.instance for pin in panels.app.pins])
     return at_crosshair.side_lines(state, crosshair_values(panels, curves)) or None
 
 
 def crosshair_values(panels: Panels, curves: DrawnCurves) -> list[CurveReading]:
     """The values of the curves at the crosshair; none without a crosshair."""
-    if panels.state.crosshair is None:
+    if panels.app.state.crosshair is None:
         return []
     # Imported here as the first frame has no crosshair.
     from tui.views import at_crosshair
 
-    return at_crosshair.readings(curves, round(panels.state.crosshair), panels.glyphs)
+    return at_crosshair.readings(curves, round(panels.app.state.crosshair), panels.app.glyphs)
 
 
 def drawn_curves(

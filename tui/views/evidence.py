@@ -74,16 +74,16 @@ def fill(panels: Panels) -> list[Widget]:
 def show(panels: Panels, answer: Answer) -> None:
     """Show the comparison; the runs are predicted by the model under the cursor."""
     used_model = answer.built.plan.fitted.model
-    compared = panels.compared(answer)
+    compared = panels.app.comparing.rows(answer)
     models = panels.table("models")
-    rows = model_rows(panels.state, compared, used=used_model, marks=panels.marks)
-    cursor = _cursor_row(models, compared, used=used_model, best=panels.marks.best)
+    rows = model_rows(panels.app.state, compared, used=used_model, marks=panels.app.marks)
+    cursor = _cursor_row(models, compared, used=used_model, best=panels.app.marks.best)
     models.show(rows, message="nothing to predict", cursor=cursor)
     panels.set_title("models", question_title(answer))
     panels.widget("models-panel").styles.height = len(rows) + panels.frame_rows + 1
     model_at_cursor = compared[models.cursor][1] if models.cursor < len(compared) else None
     panels.prose("evidence-about").show(
-        about(panels.state, answer, panels.marks, compared, looked=model_at_cursor)
+        about(panels.app.state, answer, panels.app.marks, compared, looked=model_at_cursor)
     )
     model_name = compared[models.cursor][0] if models.cursor < len(compared) else used_model
     left_out = model_at_cursor.outcome.left_out if model_at_cursor else ()

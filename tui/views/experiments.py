@@ -105,12 +105,14 @@ def fill(panels: Panels) -> list[Widget]:
 
 def show(panels: Panels, answer: Answer) -> None:
     """Show the report; while a new one is computed, the last one with an ellipsis."""
-    report, waiting = panels.advised(answer)
-    panels.prose("experiments-about").show(about(panels.state, answer, report, panels.marks))
+    report, waiting = panels.app.advised(answer)
+    panels.prose("experiments-about").show(
+        about(panels.app.state, answer, report, panels.app.marks)
+    )
     advice = report.advice if report else None
     panels.refill(NEXT, next_rows(advice), message=NONE if report else WAITING)
     panels.refill(TRAINING, training_rows(report), message=NONE if report else WAITING)
-    suffix = f" {panels.glyphs.ellipsis}" if waiting and report else ""
+    suffix = f" {panels.app.glyphs.ellipsis}" if waiting and report else ""
     panels.set_title(NEXT, f"{FIRST_TITLE if advice and advice.opening else NEXT_TITLE}{suffix}")
     panels.set_title(TRAINING, f"{title(report)}{suffix}")
     runs = selected_runs(panels, report)
@@ -331,7 +333,7 @@ def at_cursor(panels: Panels, answer: Answer, report: ExperimentsReport | None) 
     if report is None:
         return []
     nexts, plan = panels.table(NEXT), report.plan
-    odds = text.odds(panels.state.confidence)
+    odds = text.odds(panels.app.state.confidence)
     if nexts.has_focus:
         if report.advice is None or nexts.cursor >= len(report.advice.next_runs):
             return []

@@ -64,12 +64,14 @@ def show(panels: Panels, answer: Answer) -> None:
 def show_rows(panels: Panels, answer: Answer) -> None:
     """Fill the list, with columns for its width."""
     points = answer.report.recommendation.frontier[:]
-    cursor_index = cursor(panels.state, answer, points)
+    cursor_index = cursor(panels.app.state, answer, points)
     narrow = compositions.is_narrow(panels, FRONTIER_LIST)
-    table_rows = rows(answer, points, panels.marks)
+    table_rows = rows(answer, points, panels.app.marks)
     columns: tuple[Column, ...] = COLUMNS
     if narrow:
-        table_rows = [compositions.in_few_cells(row, panels.glyphs.ellipsis) for row in table_rows]
+        table_rows = [
+            compositions.in_few_cells(row, panels.app.glyphs.ellipsis) for row in table_rows
+        ]
         columns = tuple(
             column._replace(least=compositions.NARROW_MIX)
             if column.title == "composition"
@@ -78,7 +80,7 @@ def show_rows(panels: Panels, answer: Answer) -> None:
         )
     names = tuple(tuple(choice.composition.items()) for choice in points)
     # The cursor follows the recommendation until the user moves it.
-    tracked_index = cursor_index if panels.state.point is None else None
+    tracked_index = cursor_index if panels.app.state.point is None else None
     panels.show_list(
         FRONTIER_LIST,
         table_rows,
@@ -91,7 +93,7 @@ def show_rows(panels: Panels, answer: Answer) -> None:
 def look(panels: Panels, answer: Answer) -> None:
     """Redraw what the crosshair and a zoom change: the crosshair may be at another point than the
     cursor."""
-    state = panels.state
+    state = panels.app.state
     points = answer.report.recommendation.frontier[:]
     index = cursor(state, answer, points)
     if state.crosshair is not None and points:

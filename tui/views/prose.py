@@ -10,9 +10,9 @@ from rich.cells import cell_len
 from textual.binding import Binding, BindingType
 
 from tui.widgets.frame import Frame
-from tui.widgets.glyphs import Glyphs, choose_glyphs
+from tui.widgets.glyphs import Glyphs
 from tui.widgets.scrolling import ScrollingFrame
-from tui.widgets.text import cells, plain
+from tui.widgets.text import cells
 
 Tone = Literal["base", "strong", "muted", "good", "bad", "warn", "accent"]
 Span = tuple[str, Tone]
@@ -110,10 +110,9 @@ class Prose(ScrollingFrame):
         id: str | None = None,
     ) -> None:
         """Create a text."""
-        super().__init__(id=id)
+        super().__init__(glyphs=glyphs, id=id)
         self.can_focus = focusable
         self._lines: tuple[Line, ...] = tuple(lines)
-        self._glyphs = glyphs or choose_glyphs()
 
     @property
     def lines(self) -> tuple[Line, ...]:
@@ -141,8 +140,7 @@ class Prose(ScrollingFrame):
         self.styles.height = min(most, max(1, rows))
 
     def _safe(self, line: Line) -> list[Span]:
-        ascii_only = self._glyphs.ascii_only
-        return [(plain(text, ascii_only=ascii_only), tone) for text, tone in line]
+        return [(self.printable(text), tone) for text, tone in line]
 
     def draw(self, frame: Frame) -> None:
         """The rows from the scroll position on, and how many are below."""

@@ -63,11 +63,11 @@ def show(panels: Panels, answer: Answer) -> None:
     """Show the explanation of the best composition, as far as the model gives one."""
     from tui.views.stage_gantt import StageGantt, runs_of
 
-    explained, critical_mark = answer.explained, panels.glyphs.filled
+    explained, critical_mark = answer.explained, panels.app.glyphs.filled
     measured, predicted = runs_of(answer.built.profile, explained)
     panels.prose("stages-about").show(about(answer, measured, predicted))
     gantt = cast(StageGantt, panels.widget("stage-gantt"))
-    gantt.show_runs(measured, predicted, deadline_seconds=panels.state.deadline_seconds)
+    gantt.show_runs(measured, predicted, deadline_seconds=panels.app.state.deadline_seconds)
     panels.widget("stages").set_class(predicted is not None, "-told")
     panels.widget("stages").set_class((measured or predicted) is not None, "-drawn")
     timelines = min(MAX_TIMELINES, max(MIN_TIMELINES, gantt.wanted_height + 2))

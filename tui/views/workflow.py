@@ -63,7 +63,7 @@ def fill(panels: Panels) -> list[Widget]:
 
 def show(panels: Panels, answer: Answer) -> None:
     """The states of the best composition."""
-    report = panels.workflow_report(answer)
+    report = panels.app.workflow_report(answer)
     panels.prose("workflow-about").show(about(answer, report))
     data = gantt(report)
     cast("Gantt", panels.widget("gantt")).show(data)

@@ -11,7 +11,7 @@ from tui.widgets.chart_control import ChartControl
 from tui.widgets.chart_data import EMPTY, Axis, ChartData, Point, Series, Threshold
 from tui.widgets.chart_message import paint_message
 from tui.widgets.frame import Frame
-from tui.widgets.glyphs import Glyphs, choose_glyphs
+from tui.widgets.glyphs import Glyphs
 
 __all__ = ["Axis", "Chart", "ChartData", "Point", "Series", "Threshold"]
 
@@ -61,16 +61,10 @@ class Chart(ChartControl, can_focus=True):
     """
 
     def __init__(
-        self,
-        data: ChartData = EMPTY,
-        *,
-        glyphs: Glyphs | None = None,
-        id: str | None = None,
-        classes: str | None = None,
+        self, data: ChartData = EMPTY, *, glyphs: Glyphs | None = None, id: str | None = None
     ) -> None:
-        super().__init__(id=id, classes=classes)
+        super().__init__(glyphs=glyphs, id=id)
         self._data = data
-        self._glyphs = glyphs or choose_glyphs()
 
     def show(self, data: ChartData) -> list[Region]:
         """Show `data` and return the regions of cells that changed."""

@@ -285,16 +285,10 @@ class ChartControl(FrameWidget):
         if not self.has_focus:
             self.point_at(None)
 
-    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
-        """The wheel zooms in around the mouse: x, with shift or ctrl y."""
-        self._wheel(event, 1)
-
-    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
-        self._wheel(event, -1)
-
-    def _wheel(self, event: events.MouseEvent, direction: int) -> None:
+    def wheel(self, event: events.MouseEvent, rows: int) -> None:
+        """Up zooms in around the mouse: x, with shift or ctrl y."""
         event.stop()
-        offset, layout = event.get_content_offset(self), self._layout
+        direction, offset, layout = -rows, event.get_content_offset(self), self._layout
         if offset is None or layout is None:
             return
         if event.shift or event.ctrl:

@@ -14,13 +14,15 @@ from typing import ClassVar
 
 from rich.segment import Segment
 from rich.style import Style
+from textual import events
 from textual.color import Color
 from textual.geometry import Region
 from textual.strip import Strip
 from textual.widget import Widget
 
+from tui.widgets.glyphs import Glyphs, choose_glyphs
 from tui.widgets.palette import TEXT, resolve
-from tui.widgets.text import cells
+from tui.widgets.text import cells, plain
 
 
 class Frame:
@@ -137,10 +139,9 @@ class FrameWidget(Widget):
     BASE_STYLE = "base"
     ALLOW_SELECT = False
 
-    def __init__(
-        self, *, id: str | None = None, classes: str | None = None, disabled: bool = False
-    ) -> None:
-        super().__init__(id=id, classes=classes, disabled=disabled)
+    def __init__(self, *, glyphs: Glyphs | None = None, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._glyphs = glyphs or choose_glyphs()
         self._frame: Frame | None = None
         self._styles_by_name: dict[str, Style] = {}
         self._background: Color | None = None
@@ -148,6 +149,19 @@ class FrameWidget(Widget):
     @abstractmethod
     def draw(self, frame: Frame) -> None:
         """Fill `frame`, which has the size of the content."""
+
+    def wheel(self, event: events.MouseEvent, rows: int) -> None:
+        """Hook for the wheel, one row down (1) or up (-1); without it an outer widget scrolls."""
+
+    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
+        self.wheel(event, -1)
+
+    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
+        self.wheel(event, 1)
+
+    def printable(self, text: str) -> str:
+        """Untrusted text as it may be drawn with the glyphs of this widget."""
+        return plain(text, ascii_only=self._glyphs.ascii_only)
 
     def redraw(self) -> list[Region]:
         """Draw again and refresh what changed; returns the refreshed regions."""

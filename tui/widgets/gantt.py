@@ -9,11 +9,11 @@ from typing import ClassVar
 from rich.cells import cell_len
 
 from tui.widgets.frame import Frame
-from tui.widgets.glyphs import Glyphs, choose_glyphs
+from tui.widgets.glyphs import Glyphs
 from tui.widgets.numbers import tick_texts
 from tui.widgets.scales import LinearScale, tick_candidates
 from tui.widgets.scrolling import ScrollingFrame
-from tui.widgets.text import fit, plain, wrapped
+from tui.widgets.text import fit, wrapped
 
 KINDS = 5
 """Colours of bars: slots 1 to `KINDS`."""
@@ -115,15 +115,13 @@ class Gantt(ScrollingFrame, can_focus=True):
 
     def __init__(
         self,
-        data: GanttData | None = None,
+        data: GanttData = GanttData(),
         *,
         glyphs: Glyphs | None = None,
         id: str | None = None,
-        classes: str | None = None,
     ) -> None:
-        super().__init__(id=id, classes=classes)
-        self._data = data or GanttData()
-        self._glyphs = glyphs or choose_glyphs()
+        super().__init__(glyphs=glyphs, id=id)
+        self._data = data
 
     @property
     def data(self) -> GanttData:
@@ -140,7 +138,7 @@ class Gantt(ScrollingFrame, can_focus=True):
         """Labels at the left, bars beside them, the legend and the time axis at the bottom."""
         data = self._data
         if not data.rows or data.end <= 0.0:
-            for y, line in enumerate(wrapped(self._safe(data.message), frame.width)):
+            for y, line in enumerate(wrapped(self.printable(data.message), frame.width)):
                 frame.put(0, y, line, "message")
             return
         width = self._label_width(frame.width)
@@ -155,7 +153,7 @@ class Gantt(ScrollingFrame, can_focus=True):
                 if left <= x < frame.width:
                     frame.put(x, y, self._glyphs.vertical, "rule")
         for y, row in enumerate(shown):
-            label = fit(self._safe(row.label), width, ellipsis=self._glyphs.ellipsis)
+            label = fit(self.printable(row.label), width, ellipsis=self._glyphs.ellipsis)
             frame.put(0, y, label, "label")
             frame.put(width + 1, y, self._glyphs.axis_y, "axis")
             self._draw_bar(frame, y, left, across, row.spans)
@@ -165,7 +163,7 @@ class Gantt(ScrollingFrame, can_focus=True):
             self._draw_legend(frame, len(shown) + 2)
 
     def _label_width(self, width: int) -> int:
-        longest = max(cell_len(self._safe(row.label)) for row in self._data.rows)
+        longest = max(cell_len(self.printable(row.label)) for row in self._data.rows)
         return min(longest, max(_MIN_LABEL_CELLS, width // _LABEL_SHARE))
 
     def _column(self, moment: float, across: int) -> int:
@@ -185,9 +183,11 @@ class Gantt(ScrollingFrame, can_focus=True):
                 continue
             cells_left = min(last, across) - first
             style = f"kind-{min(max(1, span.kind), KINDS)}" + ("-strong" if span.strong else "")
-            caption = self._safe(span.caption)
+            caption = self.printable(span.caption)
             head = (
-                caption if caption and cell_len(caption) < cells_left else self._safe(span.letter)
+                caption
+                if caption and cell_len(caption) < cells_left
+                else self.printable(span.letter)
             )
             fill = self._glyphs.filled if span.strong else self._glyphs.track
             frame.put(left + first, y, (head + fill * cells_left)[:cells_left], style)
@@ -226,7 +226,7 @@ class Gantt(ScrollingFrame, can_focus=True):
     def _draw_legend(self, frame: Frame, y: int) -> None:
         x = 0
         for letter, kind, word in self._data.legend:
-            text = self._safe(word)
+            text = self.printable(word)
             if x + 2 + cell_len(text) > frame.width:
                 return
             if letter:
@@ -234,6 +234,3 @@ class Gantt(ScrollingFrame, can_focus=True):
                 x += 2
             frame.put(x, y, text, "legend")
             x += cell_len(text) + 3
-
-    def _safe(self, text: str) -> str:
-        return plain(text, ascii_only=self._glyphs.ascii_only)

@@ -35,10 +35,6 @@ class ScrollingFrame(FrameWidget):
         """Up or down by what is visible."""
         self.action_scroll_rows(pages * max(1, self.size.height - self.KEPT_ROWS))
 
-    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
+    def wheel(self, event: events.MouseEvent, rows: int) -> None:
         event.stop()
-        self.action_scroll_rows(-1)
-
-    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
-        event.stop()
-        self.action_scroll_rows(1)
+        self.action_scroll_rows(rows)

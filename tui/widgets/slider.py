@@ -12,7 +12,7 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 
 from tui.widgets.frame import Frame, FrameWidget
-from tui.widgets.glyphs import Glyphs, choose_glyphs
+from tui.widgets.glyphs import Glyphs
 from tui.widgets.line_edit import LineEdit
 from tui.widgets.scales import Scale, Stops
 from tui.widgets.slider_paint import Parts, SliderFace, paint, split
@@ -48,7 +48,6 @@ class Slider(FrameWidget, can_focus=True):
     Slider {
         height: 1;
         width: 1fr;
-        &:disabled { text-opacity: 50%; }
     }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -98,13 +97,10 @@ class Slider(FrameWidget, can_focus=True):
         errors: tuple[type[Exception], ...] = (ValueError,),
         allow_off: bool = False,
         start_unknown: bool = False,
-        off_text: str = "off",
         label_width: int = 12,
         value_width: int = 8,
         glyphs: Glyphs | None = None,
         id: str | None = None,
-        classes: str | None = None,
-        disabled: bool = False,
     ) -> None:
         """Create a slider.
 
@@ -119,11 +115,10 @@ class Slider(FrameWidget, can_focus=True):
             allow_off: whether None may be chosen.
             start_unknown: whether the middle of the track is meaningless, so that a step from off
                 does not start there; until `set_range`.
-            off_text: shown in place of the value when off.
             label_width: cells for the label.
             value_width: cells for the value, at the right end.
         """
-        super().__init__(id=id, classes=classes, disabled=disabled)
+        super().__init__(glyphs=glyphs, id=id)
         self._label = label
         self._scale = scale
         self._stops = stops
@@ -133,10 +128,8 @@ class Slider(FrameWidget, can_focus=True):
         self._format = format
         self._errors = errors
         self._allow_off = allow_off
-        self._off_text = off_text
         self._label_width = label_width
         self._value_width = value_width
-        self._glyphs = glyphs or choose_glyphs()
         self._edit: LineEdit | None = None
         self._error = ""
         self._dragging = False
@@ -347,16 +340,11 @@ class Slider(FrameWidget, can_focus=True):
             self._dragging = False
             self.release_mouse()
 
-    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
-        self._scroll(event, 1)
-
-    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
-        self._scroll(event, -1)
-
-    def _scroll(self, event: events.MouseEvent, direction: int) -> None:
+    def wheel(self, event: events.MouseEvent, rows: int) -> None:
+        """A step: up is more."""
         event.stop()
         if self._edit is None:
-            self._move(direction, coarse=False)
+            self._move(-rows, coarse=False)
 
     def _move_to(self, x: int) -> None:
         """Move to the stop nearest to cell `x` of the line."""
@@ -374,7 +362,7 @@ class Slider(FrameWidget, can_focus=True):
                 label=self._label,
                 focused=self.has_focus,
                 position=None if self._value is None else self._scale.position(self._value),
-                shown=self._off_text if self._value is None else self._format(self._value),
+                shown="off" if self._value is None else self._format(self._value),
                 error=self._error,
                 edit=self._edit,
             ),

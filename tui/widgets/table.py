@@ -27,7 +27,7 @@ from tui.widgets.columns import (
     title_start,
 )
 from tui.widgets.frame import Frame, FrameWidget
-from tui.widgets.glyphs import Glyphs, choose_glyphs
+from tui.widgets.glyphs import Glyphs
 from tui.widgets.text import fit, fit_ends, plain, wrapped
 
 __all__ = ["Cell", "CellStyle", "Column", "Row", "Table", "fit_columns", "text_of"]
@@ -109,11 +109,10 @@ class Table(FrameWidget, can_focus=True):
         id: str | None = None,
     ) -> None:
         """Create a table; `message` is shown while there are no rows."""
-        super().__init__(id=id)
+        super().__init__(glyphs=glyphs, id=id)
         self._columns = tuple(columns)
         self._rows: tuple[Row, ...] = tuple(tuple(row) for row in rows)
         self._message = message
-        self._glyphs = glyphs or choose_glyphs()
         self._wanted = ""
         self._kept: tuple[int, ...] = tuple(range(len(self._rows)))
         self._cursor = 0
@@ -289,13 +288,9 @@ class Table(FrameWidget, can_focus=True):
     def press_title(self, column: int) -> None:
         """Hook for a click on a title; nothing where rows have one order."""
 
-    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
+    def wheel(self, event: events.MouseEvent, rows: int) -> None:
         event.stop()
-        self.action_move(-1)
-
-    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
-        event.stop()
-        self.action_move(1)
+        self.action_move(rows)
 
     # Drawing
 
@@ -348,7 +343,7 @@ class Table(FrameWidget, can_focus=True):
     def _draw_message(self, frame: Frame, visible: int) -> None:
         """Why there is no row."""
         message = self._message if not self._rows else f"no row has {self._wanted}; esc shows all"
-        text = plain(message, ascii_only=self._glyphs.ascii_only)
+        text = self.printable(message)
         width = max(0, frame.width - _MARK)
         for y, line in enumerate(wrapped(text, width)[:visible], start=1):
             frame.put(_MARK, y, fit(line, width, ellipsis=self._glyphs.ellipsis), "message")
@@ -356,7 +351,7 @@ class Table(FrameWidget, can_focus=True):
     def _cell(self, cell: Cell) -> tuple[str, str]:
         """Printable text and style name of a cell."""
         text, style = (cell, "plain") if isinstance(cell, str) else cell
-        return plain(text, ascii_only=self._glyphs.ascii_only), style
+        return self.printable(text), style
 
     def _draw_row(
         self,

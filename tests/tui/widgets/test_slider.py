@@ -68,7 +68,7 @@ def line(widget):
 
 @pytest.fixture
 async def driven():
-    app = SliderApp(slider(allow_off=True, off_text="not set"))
+    app = SliderApp(slider(allow_off=True))
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.pause()
         yield app, pilot
@@ -231,7 +231,7 @@ async def test_off_and_on_again(driven):
     app, pilot = driven
     await press(pilot, "delete")
     assert (app.values, app.widget.value) == ([None], None)
-    assert line(app.widget).endswith("not set")
+    assert line(app.widget).endswith("off")
     assert "●" not in line(app.widget)
     await press(pilot, "right")
     assert app.values == [None, 2700.0]
