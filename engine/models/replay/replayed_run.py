@@ -16,8 +16,9 @@ from functools import cached_property
 
 import numpy as np
 
-from engine.forecast import BoolArray, FloatArray, IntArray
+from engine.forecast import BoolArray, FloatArray
 from engine.intervals import union_length
+from engine.models.replay.busy_slots import BusySlots
 from engine.models.replay.calibration import calibrated
 from engine.models.replay.filled_nodes import FilledNodes
 from engine.models.replay.outcome import Replayed
@@ -37,7 +38,6 @@ from engine.models.stages.linked_stages import relinked
 from engine.models.stages.locality import Locality
 from engine.models.stages.one_machine import executor_slots_of, of_local_master, waiting_law
 from engine.models.stages.partition_counts import CountedStages, PartitionCounts
-from engine.models.stages.partitioning.partitions import whole_tasks
 from engine.models.stages.pauses import least_pause_seconds
 from engine.models.stages.replay_cache import ReplayCache
 from engine.models.stages.scaled_stages import ScaledStages
@@ -362,8 +362,10 @@ class Replay:
         """(n,) how many of (n,) slots make an answer unsure: those that are ever busy, or the log's
         own. Stages with a partition for each core do not count, which are busy on any number; of
         these see `gained_by_cores`."""
-        if self._by_cores.any():
-            useful = self._most_busy(ratio, shuffle_partitions, as_observed=self._by_cores)
+        if self._busy.follows_cores.any():
+            useful = self._most_busy(
+                ratio, shuffle_partitions, as_observed=self._busy.follows_cores
+            )
         else:
             useful = self.most_useful_slots(ratio, shuffle_partitions)
         return np.minimum(slots, max(useful, self.slots))
@@ -371,19 +373,9 @@ class Replay:
     def gained_by_cores(
         self, slots: FloatArray, ratio: float, shuffle_partitions: int | None
     ) -> FloatArray:
-        """(n,) log of the factor by which tasks would be slower on (n,) slots if stages with a
-        partition for each core had as many as on the log's slots: a program may have asked for
-        that number, where no other log says that it did not. By their share of the work, where all
-        else is as fast as it can be."""
-        work = np.asarray([shape.stage.tasks * shape.mean_seconds for shape in self.shapes])
-        by_chance = np.asarray([shape.per_core_by_coincidence for shape in self.shapes], dtype=bool)
-        share = float(work[by_chance].sum() / (work.sum() or 1.0))
-        if not share:
-            return np.zeros(len(slots))
+        """(n,) as `BusySlots.gained_by_cores`, on (n,) slots."""
         busy = self.slots_in_doubt(slots, ratio, shuffle_partitions)
-        others = (1.0 - share) * self.slots / np.maximum(busy, self.slots)
-        spread_out = share * self.slots / np.maximum(slots, self.slots)
-        return np.asarray(np.log((others + share) / (others + spread_out)))
+        return self._busy.gained_by_cores(slots, busy=busy, in_log=self.slots)
 
     def _most_busy(
         self, ratio: float, shuffle_partitions: int | None, as_observed: BoolArray | None = None
@@ -393,23 +385,11 @@ class Replay:
         wanted = counts.at(MOST_SLOTS)
         if as_observed is not None:
             wanted = np.where(as_observed, counts.own, wanted)
-        tasks = whole_tasks(wanted)[0] * self._table.cpus
-        order, sign = self._comings
-        return max(1, int(np.cumsum((np.concatenate((tasks, tasks)) * sign)[order]).max()))
+        return self._busy.most(wanted)
 
     @cached_property
-    def _by_cores(self) -> BoolArray:
-        """(s,) the stages with a partition for each core."""
-        return np.asarray([shape.follows_cores for shape in self.shapes], dtype=bool)
-
-    @cached_property
-    def _comings(self) -> tuple[IntArray, FloatArray]:
-        """(2 s,) order in time of the stages' submissions and (after them in number) ends, ends
-        first where both are at once; and 1 for those, -1 for these."""
-        moments = [stage.submitted_seconds for stage in self.run.stages]
-        moments += [stage.completed_seconds for stage in self.run.stages]
-        sign = np.repeat([1.0, -1.0], len(self.shapes))
-        return np.lexsort((sign, np.asarray(moments))), sign
+    def _busy(self) -> BusySlots:
+        return BusySlots(self.shapes, self._table.cpus)
 
     @cached_property
     def arrivals(self) -> FloatArray | None:

@@ -1,0 +1,71 @@
+"""How many slots the stages of a run keep busy at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from engine.forecast import BoolArray, FloatArray, IntArray
+from engine.models.stages.durations.task_times import StageModel
+from engine.models.stages.partitioning.partitions import whole_tasks
+
+
+@dataclass(frozen=True, eq=False)
+class BusySlots:
+    """Stages that ran side by side in the log do so on any cluster.
+
+    Args:
+        shapes: the s stages.
+        cpus: (s,) slots that a task of each holds.
+    """
+
+    shapes: tuple[StageModel, ...]
+    cpus: FloatArray
+
+    def most(self, partitions: FloatArray) -> int:
+        """The most slots that are ever busy with (s,) partitions of the stages."""
+        tasks = whole_tasks(partitions)[0] * self.cpus
+        order, sign = self._submissions_and_ends
+        return max(1, int(np.cumsum((np.concatenate((tasks, tasks)) * sign)[order]).max()))
+
+    @cached_property
+    def follows_cores(self) -> BoolArray:
+        """(s,) the stages with a partition for each core."""
+        return np.asarray([shape.follows_cores for shape in self.shapes], dtype=bool)
+
+    def gained_by_cores(self, slots: FloatArray, *, busy: FloatArray, in_log: int) -> FloatArray:
+        """(n,) log of the factor by which tasks would be slower on (n,) slots if stages with a
+        partition for each core had as many as on the log's slots: a program may have asked for
+        that number, where no other log says that it did not. By their share of the work, where all
+        else is as fast as it can be.
+
+        Args:
+            busy: (n,) how many of the slots other stages can use.
+            in_log: slots of the log.
+        """
+        share = self._share_by_coincidence
+        if not share:
+            return np.zeros(len(slots))
+        others = (1.0 - share) * in_log / np.maximum(busy, in_log)
+        spread_out = share * in_log / np.maximum(slots, in_log)
+        return np.asarray(np.log((others + share) / (others + spread_out)))
+
+    @cached_property
+    def _share_by_coincidence(self) -> float:
+        """Share of the work in stages of which one log does not say whether they have a partition
+        for each core, or a number that the program asked for."""
+        work = np.asarray([shape.stage.tasks * shape.mean_seconds for shape in self.shapes])
+        chance = np.asarray([shape.per_core_by_coincidence for shape in self.shapes], dtype=bool)
+        return float(work[chance].sum() / (work.sum() or 1.0))
+
+    @cached_property
+    def _submissions_and_ends(self) -> tuple[IntArray, FloatArray]:
+        """(2 s,) order in time of the stages' submissions and (after them in number) ends, ends
+        first where both are at once; and 1 for those, -1 for these."""
+        stages = [shape.stage for shape in self.shapes]
+        moments = [stage.submitted_seconds for stage in stages]
+        moments += [stage.completed_seconds for stage in stages]
+        sign = np.repeat([1.0, -1.0], len(stages))
+        return np.lexsort((sign, np.asarray(moments))), sign
