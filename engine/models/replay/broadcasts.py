@@ -23,7 +23,7 @@ from engine.models.replay.broadcast_tables import Table, tables
 from engine.models.replay.replayed_run import Replay
 from engine.models.replay.times import Times
 from engine.models.stages.durations.task_times import StageModel
-from engine.models.stages.partitioning.partitions import configured_number
+from engine.models.stages.partitioning.partitions import configured_number, is_configured_zero
 from engine.notices import Notice
 from engine.runs.stage_labels import numbered_label
 from engine.stage_run import StageRun, total_of
@@ -365,7 +365,7 @@ def _threshold(config: Mapping[str, str]) -> tuple[str, int | None]:
 
 
 def _limit(config: Mapping[str, str], key: str) -> int | None:
-    value = config.get(key, "").strip()
-    if value == "0" or value.startswith("-"):
+    """A threshold in bytes; None where it is set to broadcast nothing (0 or below)."""
+    if is_configured_zero(config, key) or config.get(key, "").strip().startswith("-"):
         return None
     return configured_number(config, key) or THRESHOLD_BYTES

@@ -42,7 +42,8 @@ UNKNOWN_COMPUTING_FACTOR = 1.5
 """Factor on that spread where it is not known how much tasks compute."""
 
 _DIGITS = 6
-"""Nodes as full count as as full, however the numbers of tasks and vCPUs were divided."""
+"""Tasks per vCPU are rounded to so many digits: replays are kept by the speed of a slot, which has
+to be one for equally full nodes of 3 and of 24 slots, whatever the rounding of the division."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -60,6 +60,7 @@ def test_of_several_tables_the_largest_is_named() -> None:
         joining(operation="Exchange"),
         joining(spark_sql_autoBroadcastJoinThreshold="-1"),  # by a hint alone
         joining(spark_sql_autoBroadcastJoinThreshold="0"),
+        joining(spark_sql_autoBroadcastJoinThreshold="0b"),
         joining(spark_sql_autoBroadcastJoinThreshold="100mb"),
     ],
 )
