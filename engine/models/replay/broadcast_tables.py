@@ -14,7 +14,7 @@ from typing import NamedTuple
 from engine.models.stages.durations.task_times import StageModel
 from engine.stage_run import StageRun, total_of
 
-MADE = "BroadcastExchange"
+BROADCAST_EXCHANGE = "BroadcastExchange"
 """What plans call the operation that sends a table to every executor."""
 
 SORTED_SHARE = 0.5
@@ -48,13 +48,13 @@ class Table:
     """A table that a log broadcasts.
 
     Args:
-        made: the stage that sends it.
+        build: the stage that sends it (the build side of its joins).
         size: what of it counts against the threshold.
         source: the stage by whose data it counts: that one, or the scan that its rows come from.
         shuffled: whether both sides of its joins were shuffled before one was broadcast.
     """
 
-    made: StageModel
+    build: StageModel
     size: TableSize
     source: StageModel
     shuffled: bool
@@ -62,7 +62,7 @@ class Table:
     @property
     def planned(self) -> bool:
         """Whether it was planned as a broadcast and is shuffled on the way."""
-        return self.source is not self.made
+        return self.source is not self.build
 
     def share(self, ratio: float, limit: int | None) -> float:
         """Of what its join takes by sort and merge beside a broadcast, what `ratio` times the input
@@ -71,7 +71,7 @@ class Table:
         enough."""
         if self.shuffled:
             return SORTED_SHARE
-        small = limit is not None and self.made.stage.read_bytes * self.made.data(ratio) <= limit
+        small = limit is not None and self.build.stage.read_bytes * self.build.data(ratio) <= limit
         return 1.0 - SORTED_SHARE if self.planned and small else 1.0
 
 
@@ -81,12 +81,16 @@ def tables(shapes: Sequence[StageModel], limit: float) -> list[Table]:
     tells that it is broadcast."""
     joiners: dict[int, list[StageRun]] = {}
     for shape in shapes:
-        for maker in shape.stage.joined_broadcasts:
-            joiners.setdefault(maker, []).append(shape.stage)
+        for build in shape.stage.joined_broadcasts:
+            joiners.setdefault(build, []).append(shape.stage)
     by_id = {shape.stage.stage_id: shape for shape in shapes}
-    sent = [one for place, one in by_id.items() if place in joiners or MADE in one.stage.operations]
-    found = [_table(one, joiners.get(one.stage.stage_id, ()), by_id, limit) for one in sent]
-    return [table for table in found if 0.0 < table.size.least <= limit]
+    sent = [
+        shape
+        for stage_id, shape in by_id.items()
+        if stage_id in joiners or BROADCAST_EXCHANGE in shape.stage.operations
+    ]
+    broadcast = [_table(one, joiners.get(one.stage.stage_id, ()), by_id, limit) for one in sent]
+    return [table for table in broadcast if 0.0 < table.size.least <= limit]
 
 
 def _table(
@@ -104,8 +108,8 @@ def _table(
 def _is_planned(stage: StageRun, joiners: Sequence[StageRun]) -> bool:
     """Whether a table that was shuffled on the way was planned as a broadcast: of a join that was
     planned otherwise both sides are shuffled before adaptive execution turns it."""
-    own = total_of(stage.shuffle_read_bytes) > 0.0
-    return own and bool(joiners) and not any(total_of(s.shuffle_read_bytes) for s in joiners)
+    shuffled = total_of(stage.shuffle_read_bytes) > 0.0
+    return shuffled and bool(joiners) and not any(total_of(s.shuffle_read_bytes) for s in joiners)
 
 
 def _scan_below(shape: StageModel, by_id: Mapping[int, StageModel]) -> StageModel | None:
@@ -125,10 +129,10 @@ def _scan_below(shape: StageModel, by_id: Mapping[int, StageModel]) -> StageMode
 def _shuffled_bytes(stage: StageRun, joiners: Sequence[StageRun]) -> float | None:
     """Bytes, before compression, of what a stage broadcasts that was shuffled first; None where the
     log does not say."""
-    told = [
+    sizes = [
         size
         for joiner in joiners
-        for maker, size in zip(joiner.joined_broadcasts, joiner.joined_shuffled_bytes, strict=False)
-        if maker == stage.stage_id and size is not None
+        for build, size in zip(joiner.joined_broadcasts, joiner.joined_shuffled_bytes, strict=False)
+        if build == stage.stage_id and size is not None
     ]
-    return told[-1] if told else None
+    return sizes[-1] if sizes else None

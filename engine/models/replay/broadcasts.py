@@ -23,7 +23,7 @@ from engine.models.replay.broadcast_tables import Table, tables
 from engine.models.replay.replayed_run import Replay
 from engine.models.replay.times import Times
 from engine.models.stages.durations.task_times import StageModel
-from engine.models.stages.partitioning.partitions import configured_number
+from engine.models.stages.partitioning.partitions import configured_number, is_configured_zero
 from engine.notices import Notice
 from engine.runs.stage_labels import numbered_label
 from engine.stage_run import StageRun, total_of
@@ -45,7 +45,7 @@ wide rows, in bytes; as for other rows (`stages/set_up.py`) and disks. Spark
 3.5.9 took 0.02 to 2.2 CPU microseconds more for a row than with a broadcast
 (docs/models/sparkplan_rules_replay.md#tables-that-are-broadcast)."""
 
-HARDLY = 0.05
+NEGLIGIBLE = 0.05
 """Probability up to which an outcome is left out of the 90 % interval."""
 
 MERGING_SHARE = 0.5
@@ -62,8 +62,8 @@ class OutgrownBroadcast:
         growth: factor of its size that counts against the threshold.
         share: share of the cost of a sort-merge join that is added (`Table.share`).
         probable: whether it exceeds the threshold with a probability of at least 0.5.
-        joined: the stages that join their rows with it, and the number of their rows that reach the
-            join; None where the log does not say.
+        joined: the stages that join their rows with it (the streamed side), and the number of their
+            rows that reach the join; None where the log does not say.
         partitions: maximum number of shuffle partitions.
         stretch: run time over CPU time of tasks that read shuffles.
     """
@@ -80,27 +80,28 @@ class OutgrownBroadcast:
         """(n,) seconds that shuffling, sorting and merging both sides add on (n,) slots, at `ratio`
         times the input."""
         added = np.zeros(len(slots))
-        for shape, met in self.joined:
-            added += self._added(shape, met, ratio, slots)
+        for shape, streamed_rows in self.joined:
+            added += self._added(shape, streamed_rows, ratio, slots)
         return added
 
     def _added(
-        self, shape: StageModel, met: float | None, ratio: float, slots: FloatArray
+        self, shape: StageModel, streamed_rows: float | None, ratio: float, slots: FloatArray
     ) -> FloatArray:
         """(n,) seconds that one join adds, with the number of coalesced shuffle partitions that
         adaptive execution makes of its size."""
-        made, read = self.table.made, records_of(shape.stage)
-        rows = read if met is None else met
+        build, read = self.table.build, records_of(shape.stage)
+        rows = read if streamed_rows is None else streamed_rows
         share = min(1.0, rows / read) if read else 1.0
-        own, other = shape.data(ratio), made.data(ratio) if self.table.planned else self.growth
-        moved = shape.stage.read_bytes * share * own + made.stage.read_bytes * other
-        rows = rows * own + records_of(made.stage) * other
-        work = max(rows / RECORDS_PER_SECOND, moved / BYTES_PER_SECOND) * self.stretch
+        growth = shape.data(ratio)
+        build_growth = build.data(ratio) if self.table.planned else self.growth
+        shuffled = shape.stage.read_bytes * share * growth + build.stage.read_bytes * build_growth
+        rows = rows * growth + records_of(build.stage) * build_growth
+        work = max(rows / RECORDS_PER_SECOND, shuffled / BYTES_PER_SECOND) * self.stretch
         work *= self.share
         rule = shape.partitioning
         counted, which = distinct(slots)
         cores = (counted * rule.cores_per_slot).astype(int).tolist()
-        tasks = [min(rule.merged(moved, n), self.partitions) for n in cores]
+        tasks = [min(rule.merged(shuffled, n), self.partitions) for n in cores]
         return np.asarray(work / shape.at_once(slots, np.ceil(tasks)[which]))
 
 
@@ -131,24 +132,26 @@ def outgrown(
     Args:
         shuffle_partitions: number of shuffle partitions; None for that of the log.
     """
-    _, most = _threshold(replay.run.config)
-    if most is None or ratio <= 1.0:
+    _, threshold = _threshold(replay.run.config)
+    if threshold is None or ratio <= 1.0:
         return []
-    stretch, turned = _stretch(replay.run.stages), _conversion_threshold(replay)
-    found = list[OutgrownBroadcast]()
-    for table in tables(replay.shapes, most):
+    stretch, adaptive_threshold = _stretch(replay.run.stages), _conversion_threshold(replay)
+    broadcasts = list[OutgrownBroadcast]()
+    for table in tables(replay.shapes, threshold):
         source = table.source
         growth = source.data(ratio)
-        probable = table.size.beyond(most, growth) >= 0.5
+        probable = table.size.beyond(threshold, growth) >= 0.5
         if source.small_table and source.law.data is None and not probable:
             growth = ratio
-        if table.size.beyond(most, growth) <= HARDLY:
+        if table.size.beyond(threshold, growth) <= NEGLIGIBLE:
             continue
-        joined = _joined_with(replay.shapes, table.made.stage.stage_id)
-        partitions = shuffle_partitions or table.made.shuffle_partitions
-        share = table.share(ratio, turned)
-        found.append(OutgrownBroadcast(table, growth, share, probable, joined, partitions, stretch))
-    return found
+        joined = _joined_with(replay.shapes, table.build.stage.stage_id)
+        partitions = shuffle_partitions or table.build.shuffle_partitions
+        share = table.share(ratio, adaptive_threshold)
+        broadcasts.append(
+            OutgrownBroadcast(table, growth, share, probable, joined, partitions, stretch)
+        )
+    return broadcasts
 
 
 def _joined_with(
@@ -159,9 +162,9 @@ def _joined_with(
     joined: list[tuple[StageModel, float | None]] = []
     for shape in shapes:
         stage = shape.stage
-        met = stage.joined_records or (None,) * len(stage.joined_broadcasts)
-        joins = zip(stage.joined_broadcasts, met, strict=True)
-        joined += [(shape, rows) for maker, rows in joins if maker == table]
+        streamed_rows = stage.joined_records or (None,) * len(stage.joined_broadcasts)
+        joins = zip(stage.joined_broadcasts, streamed_rows, strict=True)
+        joined += [(shape, rows) for build, rows in joins if build == table]
     return tuple(joined)
 
 
@@ -192,22 +195,27 @@ def other_plan(
 
     It is uncertain both ways: the table may not grow, and adaptive execution may still find it
     small enough; and files may count for more than was read of them."""
-    found = outgrown(replay, ratio, shuffle_partitions)
-    if not found:
+    broadcasts = outgrown(replay, ratio, shuffle_partitions)
+    if not broadcasts:
         return OtherPlan(np.zeros(len(slots)), np.zeros(len(slots)))
     known = np.maximum(1.0, np.nan_to_num(slots, nan=1.0))
-    added = np.asarray([one.seconds(ratio, known) for one in found]) / speed
-    probable = np.asarray([one.probable for one in found])
-    held, every = (np.log1p(some.sum(axis=0) / times.seconds) for some in (added[probable], added))
-    return OtherPlan(held, np.maximum(held, every - held))
+    added = np.asarray([one.seconds(ratio, known) for one in broadcasts]) / speed
+    probable = np.asarray([one.probable for one in broadcasts])
+    factor, of_all = (
+        np.log1p(some.sum(axis=0) / times.seconds) for some in (added[probable], added)
+    )
+    return OtherPlan(factor, np.maximum(factor, of_all - factor))
 
 
 def most_shared(replay: Replay, ratio: float, shuffle_partitions: int | None) -> int:
     """Number of slots beyond which the time that `other_plan` adds does not fall: the partitions of
     its shuffles; 0 where it adds nothing."""
-    found = outgrown(replay, ratio, shuffle_partitions)
     return max(
-        (one.partitions * shape.stage.task_cpus for one in found for shape, _ in one.joined),
+        (
+            broadcast.partitions * shape.stage.task_cpus
+            for broadcast in outgrown(replay, ratio, shuffle_partitions)
+            for shape, _ in broadcast.joined
+        ),
         default=0,
     )
 
@@ -215,10 +223,10 @@ def most_shared(replay: Replay, ratio: float, shuffle_partitions: int | None) ->
 def convertible_joins(replay: Replay, ratio: float) -> list[StageModel]:
     """The sort-merge join stages that adaptive execution may convert to broadcast joins at `ratio`
     times the input: one side, larger in the log, shrinks below the threshold."""
-    most = _conversion_threshold(replay)
-    if most is None or ratio >= 1.0:
+    threshold = _conversion_threshold(replay)
+    if threshold is None or ratio >= 1.0:
         return []
-    return [shape for shape in replay.shapes if _convertible_bytes(shape, ratio, most)]
+    return [shape for shape in replay.shapes if _convertible_bytes(shape, ratio, threshold)]
 
 
 def _conversion_threshold(replay: Replay) -> int | None:
@@ -227,9 +235,10 @@ def _conversion_threshold(replay: Replay) -> int | None:
     return _limit(config, ADAPTIVE_THRESHOLD if ADAPTIVE_THRESHOLD in config else THRESHOLD)
 
 
-def _convertible_bytes(shape: StageModel, ratio: float, most: float) -> list[float]:
-    """Sizes in the log of a stage's merged tables that shrink below the threshold `most`."""
-    return [size for size in shape.stage.merged_bytes if size > most >= size * shape.data(ratio)]
+def _convertible_bytes(shape: StageModel, ratio: float, threshold: float) -> list[float]:
+    """Sizes in the log of a stage's merged tables that shrink below the threshold."""
+    growth = shape.data(ratio)
+    return [size for size in shape.stage.merged_bytes if size > threshold >= size * growth]
 
 
 def saved_seconds(
@@ -271,18 +280,18 @@ def conversion_notice(
     shuffle_partitions: int | None = None,
 ) -> Notice | None:
     """That with less data a join by sort and merge may become a broadcast."""
-    most, found = _conversion_threshold(replay), convertible_joins(replay, ratio)
-    if most is None or not found:
+    threshold, joins = _conversion_threshold(replay), convertible_joins(replay, ratio)
+    if threshold is None or not joins:
         return None
-    shape = max(found, key=lambda one: one.stage.task_seconds.total)
-    here = max(_convertible_bytes(shape, ratio, most))
+    shape = max(joins, key=lambda one: one.stage.task_seconds.total)
+    in_log = max(_convertible_bytes(shape, ratio, threshold))
     at = np.asarray([slots])
     saved = float(saved_seconds(replay, ratio, at, shuffle_partitions)[0]) / speed
     return Notice(
         "broadcast-possible",
         f"{numbered_label(shape.stage)} sorts and merges a table of "
-        f"{format_bytes(here)}, {format_bytes(here * shape.data(ratio))} if that shrinks as it is "
-        "taken to: Spark may broadcast it then. The time is that of the log's plan; "
+        f"{format_bytes(in_log)}, {format_bytes(in_log * shape.data(ratio))} if that shrinks as it "
+        "is taken to: Spark may broadcast it then. The time is that of the log's plan; "
         f"the interval reaches {format_seconds(saved)} less, inferred from what the join takes",
         "add a log of a run with less input",
         subject=numbered_label(shape.stage),
@@ -300,29 +309,28 @@ def broadcast_notice(
 ) -> Notice | None:
     """The warning about the largest of the tables that may be too large to be broadcast at `ratio`
     times the input, on so many slots of a relative speed."""
-    found = outgrown(replay, ratio, shuffle_partitions)
-    if not found:
+    broadcasts = outgrown(replay, ratio, shuffle_partitions)
+    if not broadcasts:
         return None
-    key, most = _threshold(replay.run.config)
-    probable = [one for one in found if one.probable]
-    one = max(probable or found, key=lambda one: one.table.size.most * one.growth)
-    stage, told = one.table.made.stage, probable or found
-    taken = one.growth == one.table.source.data(ratio)
+    key, threshold = _threshold(replay.run.config)
+    counted = [one for one in broadcasts if one.probable] or broadcasts
+    largest = max(counted, key=lambda one: one.table.size.most * one.growth)
+    label = numbered_label(largest.table.build.stage)
     how = (
         "With the wanted input it is taken to have"
-        if taken
+        if largest.growth == largest.table.source.data(ratio)
         else "If it grows with the input it has"
     )
-    here, there = _sizes(one.table, one.growth)
-    may = "" if one.probable else "that may be "
-    added = float(sum(each.seconds(ratio, np.asarray([slots]))[0] for each in told)) / speed
+    in_log, grown = _sizes(largest.table, largest.growth)
+    may = "" if largest.probable else "that may be "
+    added = float(sum(one.seconds(ratio, np.asarray([slots]))[0] for one in counted)) / speed
     return Notice(
         "broadcast-outgrown",
-        f"{numbered_label(stage)} broadcasts {here}. {how} {there}: "
-        f"{may}more than {key} ({format_bytes(most or 0)}), so that Spark shuffles both sides of "
-        f"the join instead. {_held(one, added)}",
+        f"{label} broadcasts {in_log}. {how} {grown}: "
+        f"{may}more than {key} ({format_bytes(threshold or 0)}), so that Spark shuffles both sides "
+        f"of the join instead. {_cost(largest, added)}",
         "add a log of a run with more input, or keep the broadcast by a hint",
-        subject=numbered_label(stage),
+        subject=label,
         severity=added,
     )
 
@@ -338,12 +346,12 @@ def _sizes(table: Table, growth: float) -> tuple[str, str]:
     return f"a table to every executor that Spark takes for {sizes}", f"{there} to {at_most}"
 
 
-def _held(one: OutgrownBroadcast, added: float) -> str:
+def _cost(broadcast: OutgrownBroadcast, added: float) -> str:
     """Where the time of the other join is, which adds so many seconds in all."""
     if added <= 0.0:
         return "Neither the time nor its interval holds that: the log does not tell who joins it"
     seconds = f"about {format_seconds(added)} for that, inferred from the rows of both sides"
-    if one.probable:
+    if broadcast.probable:
         return f"The time holds up to {seconds}; the interval reaches the time without it"
     return f"The time is that of the log's plan; the interval holds {seconds}"
 
@@ -351,13 +359,13 @@ def _held(one: OutgrownBroadcast, added: float) -> str:
 def _threshold(config: Mapping[str, str]) -> tuple[str, int | None]:
     """The setting that lets the larger tables be broadcast, and up to how many bytes: None where
     nothing is broadcast but by a hint."""
-    told = [key for key in (THRESHOLD, ADAPTIVE_THRESHOLD) if key in config or key == THRESHOLD]
-    limits = [(key, _limit(config, key)) for key in told]
+    keys = [key for key in (THRESHOLD, ADAPTIVE_THRESHOLD) if key in config or key == THRESHOLD]
+    limits = [(key, _limit(config, key)) for key in keys]
     return max(limits, key=lambda one: one[1] or 0)
 
 
 def _limit(config: Mapping[str, str], key: str) -> int | None:
-    told = config.get(key, "").strip()
-    if told == "0" or told.startswith("-"):
+    """A threshold in bytes; None where it is set to broadcast nothing (0 or below)."""
+    if is_configured_zero(config, key) or config.get(key, "").strip().startswith("-"):
         return None
     return configured_number(config, key) or THRESHOLD_BYTES

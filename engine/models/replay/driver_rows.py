@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from engine.models.replay.replayed_run import Replay
 from engine.models.stages.fetched_rows import sends_more
-from engine.models.stages.partitioning.partitions import configured_number
+from engine.models.stages.partitioning.partitions import configured_number, is_configured_zero
 from engine.notices import Notice
 from engine.runs.stage_labels import numbered_label
 from engine.units import GIB, format_bytes, format_seconds, format_share
@@ -56,7 +56,7 @@ def result_notice(replay: Replay, ratio: float) -> Notice | None:
     """That a stage which the log fetched would send more than Spark allows, at `ratio` times the
     input; None where none would, or one does already in the log."""
     limit = configured_number(replay.run.config, MOST_FETCHED) or MOST_FETCHED_BYTES
-    unlimited = replay.run.config.get(MOST_FETCHED, "").strip().lower().rstrip("kmgtpb") == "0"
+    unlimited = is_configured_zero(replay.run.config, MOST_FETCHED)
     results = [
         (shape.stage.fetched_bytes * shape.data(ratio), shape.stage.fetched_bytes, shape.stage)
         for shape in replay.shapes

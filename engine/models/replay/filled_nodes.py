@@ -27,22 +27,23 @@ from engine.notices import Notice
 from engine.profile import Run
 from engine.stage_run import StageRun
 
-UNTOLD_COMPUTING = 0.8
+UNKNOWN_COMPUTING = 0.8
 """Prior: share of its time that a task computes where no log says: before Spark 2.1, in Python."""
 
-IDLE = 0.75
+COUNTED_SHARE = 0.75
 """Prior: share of what fuller nodes cost that is counted. What the job left of its nodes another
 one may have used, so that its tasks shared their cores already."""
 
-UNSURE, UNSURE_OF_OTHERS = 0.3, 0.6
+EMPTIER_SPREAD, FULLER_SPREAD = 0.3, 0.6
 """Prior: standard deviation of log time, as a share of what emptier and what fuller nodes change:
 `SECOND_THREAD` by 0.15, and whether other jobs were there."""
 
-UNSURE_UNTOLD = 1.5
-"""How many times that where it is not known how much tasks compute."""
+UNKNOWN_COMPUTING_FACTOR = 1.5
+"""Factor on that spread where it is not known how much tasks compute."""
 
 _DIGITS = 6
-"""Nodes as full count as as full, however the numbers of tasks and vCPUs were divided."""
+"""Tasks per vCPU are rounded to so many digits: replays are kept by the speed of a slot, which has
+to be one for equally full nodes of 3 and of 24 slots, whatever the rounding of the division."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,9 +63,9 @@ class FilledNodes:
         work = np.asarray([stage.task_seconds.total for stage in self.run.stages])
         shares = [_computing_share(stage) for stage in self.run.stages]
         known = np.asarray([share is not None for share in shares])
-        each = np.asarray([UNTOLD_COMPUTING if share is None else share for share in shares])
+        each = np.asarray([UNKNOWN_COMPUTING if share is None else share for share in shares])
         if not work.sum() > 0.0:
-            return UNTOLD_COMPUTING, 0.0
+            return UNKNOWN_COMPUTING, 0.0
         return float(work @ each / work.sum()), float(work @ known / work.sum())
 
     def speeds(self, batch: ClusterBatch) -> tuple[FloatArray, FloatArray]:
@@ -75,8 +76,8 @@ class FilledNodes:
             [1 if kind is None else threads_per_core(kind) for kind in batch.types]
         )
         after = batch.slots / batch.nodes / vcpus[batch.type_index]
-        lasting, unsure = self._lasting(after, threads[batch.type_index])
-        return relative / np.exp(lasting), np.hypot(doubt, unsure)
+        log_times, spread = self._log_times(after, threads[batch.type_index])
+        return relative / np.exp(log_times), np.hypot(doubt, spread)
 
     def speed_on(self, run: Run) -> tuple[float, float]:
         """`speeds` of the nodes of another run."""
@@ -85,9 +86,9 @@ class FilledNodes:
         if after is None or instance is None:
             return known.relative, known.log_scale
         threads = np.asarray([threads_per_core(instance)])
-        lasting, unsure = self._lasting(np.asarray([after]), threads)
-        slower, spread = float(np.exp(lasting[0])), math.hypot(known.log_scale, float(unsure[0]))
-        return known.relative / slower, spread
+        log_times, spread = self._log_times(np.asarray([after]), threads)
+        log_scale = math.hypot(known.log_scale, float(spread[0]))
+        return known.relative / float(np.exp(log_times[0])), log_scale
 
     def notice(self, batch: ClusterBatch) -> Notice | None:
         """What is to be said of the nodes of the one cluster of `batch`."""
@@ -99,20 +100,25 @@ class FilledNodes:
         slots = float(batch.slots[0] / batch.nodes[0])
         return density_factor_notice(self.run, target, slots_per_node=slots, times=times)
 
-    def _lasting(self, after: FloatArray, threads: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """(n,) log of how many times as long tasks last on nodes with `after` tasks per vCPU as on
-        the run's, and (n,) its spread; none where either is not known."""
+    def _log_times(self, after: FloatArray, threads: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """(n,) log of the factor on task time on nodes with `after` tasks per vCPU, relative to the
+        run's nodes, and (n,) its spread; 0 where either is unknown.
+
+        Args:
+            threads: (n,) hardware threads per core.
+        """
         source, before = self.run.cluster.instance, self.before
         if source is None or before is None:
             return np.zeros(len(after)), np.zeros(len(after))
-        computing, told = self._computing
-        own = self._seconds(np.asarray([before]), np.asarray([threads_per_core(source)]))
+        computing, known_share = self._computing
+        in_log = self._seconds(np.asarray([before]), np.asarray([threads_per_core(source)]))
         seconds = self._seconds(after, threads)
-        lasting = np.log(1.0 - computing + computing * seconds / own)
-        lasting = np.where(np.isfinite(lasting) & np.isfinite(after), lasting, 0.0)
-        unsure = np.where(lasting > 0.0, UNSURE_OF_OTHERS, UNSURE) * np.abs(lasting)
-        unsure *= told + (1.0 - told) * UNSURE_UNTOLD
-        return np.where(lasting > 0.0, IDLE, 1.0) * lasting, unsure
+        log_times = np.log(1.0 - computing + computing * seconds / in_log)
+        log_times = np.where(np.isfinite(log_times) & np.isfinite(after), log_times, 0.0)
+        fuller = log_times > 0.0
+        spread = np.where(fuller, FULLER_SPREAD, EMPTIER_SPREAD) * np.abs(log_times)
+        spread *= known_share + (1.0 - known_share) * UNKNOWN_COMPUTING_FACTOR
+        return np.where(fuller, COUNTED_SHARE, 1.0) * log_times, spread
 
     def _seconds(self, tasks: FloatArray, threads: FloatArray) -> FloatArray:
         """`relative_time_at_load` with so many tasks per vCPU."""

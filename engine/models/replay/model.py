@@ -308,7 +308,7 @@ class ReplayModel(FittedModel):
             ratio, partitions = size_ratio(wanted, replay.run), wanted.shuffle_partitions
             share = not_fitting_share(cliff, batch, ratio, found.seconds, partitions)
             again = seconds * share
-        return explanation(replay, found, slots=slots, seconds=seconds, again_seconds=again)
+        return explanation(replay, found, slots=slots, seconds=seconds, cache_miss_seconds=again)
 
     def notices(self, batch: ClusterBatch, workload: Workload) -> tuple[Notice, ...]:
         wanted = with_defaults(workload, self.profile)

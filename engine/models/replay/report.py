@@ -28,9 +28,9 @@ WAITING = "wait for executors"
 
 OTHER_STAGES = "other stages"
 MEMORY = "memory"
-AGAIN = "cache does not fit"
+CACHE_MISSES = "cache does not fit"
 NAMED_PHASES = 8
-"""Phases beyond the longest so many are shown together."""
+"""Number of stage phases that are shown by name, the longest; the others are shown together."""
 
 DRIVER_BOUND = 0.5
 SKEWED = 3.0
@@ -47,18 +47,25 @@ SPARE_SHARE = 0.3
 
 
 def explanation(
-    replay: Replay, found: Replayed, *, slots: int, seconds: float, again_seconds: float = 0.0
+    replay: Replay,
+    replayed: Replayed,
+    *,
+    slots: int,
+    seconds: float,
+    cache_miss_seconds: float = 0.0,
 ) -> Explanation:
     """Phases and stages of a replayed run, stretched to the predicted `seconds`, of which
-    `again_seconds` go to data that does not fit in memory."""
-    own = exclusive_seconds(found.start, found.end)
-    factor, idle_factor = _stretched(found.seconds, float(own.sum()), seconds - again_seconds)
-    at = _moments(found.start, found.end, factor, idle_factor)
-    own *= factor
-    words = [
+    `cache_miss_seconds` go to data that does not fit in memory."""
+    exclusive = exclusive_seconds(replayed.start, replayed.end)
+    factor, idle_factor = _stretched(
+        replayed.seconds, float(exclusive.sum()), seconds - cache_miss_seconds
+    )
+    at = _moments(replayed.start, replayed.end, factor, idle_factor)
+    exclusive *= factor
+    bottlenecks = [
         bottleneck(shape.stage, tasks, slots, float(end - start))
         for shape, tasks, start, end in zip(
-            replay.shapes, found.tasks, found.start, found.end, strict=True
+            replay.shapes, replayed.tasks, replayed.start, replayed.end, strict=True
         )
     ]
     stages = tuple(
@@ -73,33 +80,39 @@ def explanation(
             busy_share=_busy_share(shape.stage, float(work), slots, float(end - start)),
         )
         for shape, tasks, work, start, end, word in zip(
-            replay.shapes, found.tasks, found.work, found.start, found.end, words, strict=True
+            replay.shapes,
+            replayed.tasks,
+            replayed.work,
+            replayed.start,
+            replayed.end,
+            bottlenecks,
+            strict=True,
         )
     )
-    driver = max(0.0, seconds - again_seconds - float(own.sum()))
+    driver = max(0.0, seconds - cache_miss_seconds - float(exclusive.sum()))
     names = [stage_label(shape.stage) for shape in replay.shapes]
-    bounds = {DRIVER: driver, MEMORY: again_seconds}
+    bounds = {DRIVER: driver, MEMORY: cache_miss_seconds}
     waited = min(driver, waited_seconds(replay.run) * idle_factor)
-    phases = dict(_phases(driver - waited, names, own))
+    phases = dict(_phases(driver - waited, names, exclusive))
     if waited > 0.0:
         phases[WAITING] = waited
-    if again_seconds > 0.0:
-        phases[AGAIN] = again_seconds
-    return Explanation(phases, stages, _bound(bounds, words, own, seconds))
+    if cache_miss_seconds > 0.0:
+        phases[CACHE_MISSES] = cache_miss_seconds
+    return Explanation(phases, stages, _bound(bounds, bottlenecks, exclusive, seconds))
 
 
 def _bound(
-    bounds: Mapping[str, float], words: Sequence[str], own: FloatArray, seconds: float
+    bounds: Mapping[str, float], bottlenecks: Sequence[str], exclusive: FloatArray, seconds: float
 ) -> str:
     """What bounds a run of so many seconds: what most time goes to, the driver only where that is
     much of it.
 
     Args:
         bounds: seconds that go to what is no stage, by word.
-        words, own: (s,) what bounds each stage, and its seconds.
+        bottlenecks, exclusive: (s,) what bounds each stage, and its seconds.
     """
     spent = dict(bounds)
-    for word, of_stage in zip(words, own.tolist(), strict=True):
+    for word, of_stage in zip(bottlenecks, exclusive.tolist(), strict=True):
         spent[word] = spent.get(word, 0.0) + of_stage
     if bounds[DRIVER] < DRIVER_BOUND * seconds and len(spent) > 1:
         del spent[DRIVER]
@@ -139,10 +152,10 @@ def _busy_share(stage: StageRun, work: float, slots: int, seconds: float) -> flo
     return min(1.0, work * stage.task_cpus / (seconds * slots)) if seconds > 0.0 else None
 
 
-def _phases(driver: float, names: list[str], own: FloatArray) -> Mapping[str, float]:
+def _phases(driver: float, names: list[str], exclusive: FloatArray) -> Mapping[str, float]:
     """Driver time and the stages' own time by name, the longest first."""
     by_name: dict[str, float] = {}
-    for name, spent in zip(names, own.tolist(), strict=True):
+    for name, spent in zip(names, exclusive.tolist(), strict=True):
         by_name[name] = by_name.get(name, 0.0) + spent
     ordered = sorted(by_name.items(), key=lambda item: -item[1])
     phases = {DRIVER: driver}
@@ -186,19 +199,19 @@ def skew_of(stage: StageRun) -> float:
     firsts = first_task_seconds(stage) if len(cold) else cold
     if len(firsts) > 1:
         first = float(firsts.max())
-        found = max(found, first * (len(firsts) - 1) / max(float(firsts.sum()) - first, SHORTEST))
+        found = max(
+            found, first * (len(firsts) - 1) / max(float(firsts.sum()) - first, LEAST_TASK_SECONDS)
+        )
     return found
 
 
-SHORTEST = 1e-3
+LEAST_TASK_SECONDS = 1e-3
 """A log counts milliseconds: no task takes less."""
 
-
-HARDLY = 1.05
+NEGLIGIBLE_FACTOR = 1.05
 """Slots that save less than this factor of the time are not worth having."""
 
-
-SHORTER = 0.01
+LEAST_SAVED_SHARE = 0.01
 """Fewer slots that save this share of the time are named."""
 
 
@@ -206,8 +219,8 @@ class Useful(NamedTuple):
     """How many slots are worth having.
 
     Args:
-        slots: the fewest with at most `HARDLY` more time, as far as that was asked.
-        best: those of all asked on which the time is shortest.
+        slots: the fewest with at most `NEGLIGIBLE_FACTOR` times the time, as far as evaluated.
+        best: of all evaluated, those on which the time is shortest.
         saves: share of the time that these save.
     """
 
@@ -217,18 +230,18 @@ class Useful(NamedTuple):
 
 
 def useful_slots(seconds: Callable[[int], float], slots: int, most: int, *, least: int) -> Useful:
-    """The fewest slots with at most `HARDLY` more time than `slots` have (by bisection), or `most`
-    where one fewer than those have more.
+    """The fewest slots with at most `NEGLIGIBLE_FACTOR` times the time on `slots` (bisection), or
+    `most` where one fewer than those take longer.
 
     Args:
         seconds: time on so many slots.
-        least: no fewer are asked.
+        least: no fewer are evaluated.
     """
-    asked = dict[int, float]()
+    evaluated = dict[int, float]()
 
     def enough(m: int) -> bool:
-        asked[m] = seconds(m)
-        return asked[m] <= asked[slots] * HARDLY
+        evaluated[m] = seconds(m)
+        return evaluated[m] <= evaluated[slots] * NEGLIGIBLE_FACTOR
 
     enough(slots)
     low, high = least, slots
@@ -240,8 +253,8 @@ def useful_slots(seconds: Callable[[int], float], slots: int, most: int, *, leas
         while high - low > max(1, high // 32):
             middle = round(math.sqrt(low * high))
             low, high = (low, middle) if enough(middle) else (middle, high)
-    best = min(asked, key=lambda m: (asked[m], m))
-    return Useful(high, best, 1.0 - asked[best] / asked[slots])
+    best = min(evaluated, key=lambda m: (evaluated[m], m))
+    return Useful(high, best, 1.0 - evaluated[best] / evaluated[slots])
 
 
 def fewer_slots(batch: ClusterBatch) -> str:
@@ -254,7 +267,7 @@ def fewer_slots(batch: ClusterBatch) -> str:
 
 def too_few_tasks(
     replay: Replay,
-    found: Replayed,
+    replayed: Replayed,
     batch: ClusterBatch,
     *,
     slots: int,
@@ -267,23 +280,23 @@ def too_few_tasks(
         useful: `useful_slots` of the given number as `most`.
     """
     shapes = replay.shapes
-    few = [p for p, tasks in enumerate(found.tasks) if tasks * shapes[p].stage.task_cpus < slots]
+    few = [p for p, tasks in enumerate(replayed.tasks) if tasks * shapes[p].stage.task_cpus < slots]
     if not few:
         return None
-    own = exclusive_seconds(found.start, found.end)
+    exclusive = exclusive_seconds(replayed.start, replayed.end)
     most = math.floor((1.0 - SPARE_SHARE) * slots)
     enough, best, saves = useful(most + 1)
     if enough > most:
         return None
-    worst = max(few, key=lambda place: own[place])
-    stage, tasks = shapes[worst].stage, found.tasks[worst]
+    worst = max(few, key=lambda place: exclusive[place])
+    stage, tasks = shapes[worst].stage, replayed.tasks[worst]
     each = f" of {stage.task_cpus} slots" if stage.task_cpus > 1 else ""
     text = (
         f"{numbered_label(stage)} has "
         f"{format_count(tasks, 'task')}{each} for "
         f"{slots} slots: beyond {format_count(enough, 'slot')} the time hardly falls"
     )
-    if saves >= SHORTER:
+    if saves >= LEAST_SAVED_SHARE:
         text += (
             f", and on {best} it is shorter: new executors start cold, and tasks at once slow each "
             "other down"
@@ -296,16 +309,16 @@ def too_few_tasks(
     return Notice("too-few-tasks", text, remedy, subject=label, severity=slots)
 
 
-def skewed_stages(replay: Replay, found: Replayed, *, slots: int) -> list[Notice]:
+def skewed_stages(replay: Replay, replayed: Replayed, *, slots: int) -> list[Notice]:
     """Stages of at least a tenth of the time whose end one long task decides."""
-    own = exclusive_seconds(found.start, found.end)
+    exclusive = exclusive_seconds(replayed.start, replayed.end)
     notices = []
-    for place in np.argsort(-own, kind="stable")[:3].tolist():
+    for place in np.argsort(-exclusive, kind="stable")[:3].tolist():
         stage = replay.shapes[place].stage
-        length = float(found.end[place] - found.start[place])
-        if own[place] < 0.1 * found.seconds:
+        length = float(replayed.end[place] - replayed.start[place])
+        if exclusive[place] < 0.1 * replayed.seconds:
             continue
-        if bottleneck(stage, found.tasks[place], slots, length) != "skew":
+        if bottleneck(stage, replayed.tasks[place], slots, length) != "skew":
             continue
         notices.append(
             Notice(

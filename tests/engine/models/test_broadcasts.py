@@ -60,6 +60,7 @@ def test_of_several_tables_the_largest_is_named() -> None:
         joining(operation="Exchange"),
         joining(spark_sql_autoBroadcastJoinThreshold="-1"),  # by a hint alone
         joining(spark_sql_autoBroadcastJoinThreshold="0"),
+        joining(spark_sql_autoBroadcastJoinThreshold="0b"),
         joining(spark_sql_autoBroadcastJoinThreshold="100mb"),
     ],
 )
@@ -176,7 +177,7 @@ def test_a_table_that_no_operation_names_is_broadcast_where_others_join_it() -> 
     table, facts = run.stages
     plain = replace(table, operations=("WholeStageCodegen (1)", "Scan parquet"))
     (found,) = outgrown(Replay.of(replace(run, stages=(plain, facts))), 3.0)
-    assert found.table.made.stage == plain
+    assert found.table.build.stage == plain
     alone = replace(facts, joined_broadcasts=(), joined_records=())
     assert outgrown(Replay.of(replace(run, stages=(plain, alone))), 3.0) == []
 

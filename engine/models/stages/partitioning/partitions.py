@@ -283,12 +283,17 @@ def configured_number(config: Mapping[str, str], key: str) -> int | None:
     return int(match[1]) * _SIZE_UNITS.get(match[2], 1) or None if match else None
 
 
+def is_configured_zero(config: Mapping[str, str], key: str) -> bool:
+    """Whether a setting is the number 0, with or without a unit."""
+    match = _WHOLE.fullmatch(config.get(key, "").strip().lower())
+    return match is not None and int(match[1]) == 0
+
+
 def _open_cost_bytes(config: Mapping[str, str]) -> float:
     """The size that opening a file counts for; one byte, the least that a split holds, if it is set
     to 0."""
     key = "spark.sql.files.openCostInBytes"
-    match = _WHOLE.fullmatch(config.get(key, "").strip().lower())
-    if match is not None and int(match[1]) == 0:
+    if is_configured_zero(config, key):
         return 1.0
     return configured_number(config, key) or OPEN_COST_BYTES
 
