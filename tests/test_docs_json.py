@@ -62,6 +62,33 @@ def test_recommend(capsys: pytest.CaptureFixture[str]) -> None:
     assert set(found["warnings"][0]) == {"code", "text", "remedy"}
 
 
+def test_experiments(capsys: pytest.CaptureFixture[str]) -> None:
+    found = answer(capsys, f"experiments {LOG} --deadline 2m")
+    assert set(found) == keys("## experiments")
+    told = rows("## experiments")
+    for key, one in (
+        ("known", found["known"][0]),
+        ("now", found["now"]),
+        ("next", found["next"][0]),
+    ):
+        assert set(one) == set(re.findall(r"`(\w+)`", told[f"`{key}`"])), key
+
+
+def test_export(capsys: pytest.CaptureFixture[str]) -> None:
+    found = answer(capsys, f"export {LOG} --deadline 2m --to emr")
+    assert set(found) - {"export"} == keys("## recommend")
+    assert "`export`: `to` and `text`" in PAGE
+    assert set(found["export"]) == {"to", "text"}
+
+
+@pytest.mark.parametrize("command", ["catalog list", "models", "samples", "config show"])
+def test_lists(capsys: pytest.CaptureFixture[str], command: str) -> None:
+    found = answer(capsys, command)
+    inner = [set(rows[0]) for rows in found.values() if isinstance(rows, list)]
+    named = set(re.findall(r"`(\w+)`", rows("## Others")[f"`{command}`"]))
+    assert named == set(found).union(*inner)
+
+
 def test_a_mistake_prints_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     for command in ("predict", "curve --over nodes", "recommend --deadline 2m"):
         name, *options = command.split()
