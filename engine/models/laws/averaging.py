@@ -71,7 +71,9 @@ class LawPosterior:
         for rows in _blocks(at):
             law_effects = effects[rows] @ self.effects
             part = at.take(rows)
-            mean[rows], variance[rows], sides[:, rows] = _moments(self.laws, part, law_effects)
+            mean[rows], variance[rows], sides[:, rows] = _moments(
+                self.laws, self.laws.log_times(part), part.memory_per_input, law_effects
+            )
         return mean, variance, sides
 
     def means(
@@ -122,23 +124,22 @@ class LawPosterior:
 
 
 def _moments(
-    laws: Laws, at: Points, effects: FloatArray
+    laws: Laws, log_times: FloatArray, memory_per_input: FloatArray, effects: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """`LawPosterior.moments` of a block of points, with each law's effects (n, d) there."""
-    features = laws.frame.features(at)
-    log_times = laws.log_times_from(features)
-    mean = log_times.mean(axis=1)
-    log_times += effects
+    """`LawPosterior.moments` of a block of n points with these log times by the laws (n, d), log
+    memories per input (n,), and effects (n, d) given each law."""
+    mean, law_count = log_times.mean(axis=1), log_times.shape[1]
+    log_times = log_times + effects
     mean_with_effects = log_times.mean(axis=1)
-    rows, newly_unfit = laws.newly_unfit(at.memory_per_input)
-    shift = np.zeros(len(at))
+    rows, newly_unfit = laws.newly_unfit(memory_per_input)
+    shift = np.zeros(len(mean))
     shift[rows] = harmonic_mean_shift(
-        newly_unfit / len(laws), log_times[rows], mean_with_effects[rows]
+        newly_unfit / law_count, log_times[rows], mean_with_effects[rows]
     )
     log_times -= (mean_with_effects + shift)[:, None]
-    sides = np.ones((2, len(at)))
+    sides = np.ones((2, len(mean)))
     sides[:, rows] = side_variance_factors(log_times[rows])
-    return mean + shift, np.einsum("nd,nd->n", log_times, log_times) / len(laws), sides
+    return mean + shift, np.einsum("nd,nd->n", log_times, log_times) / law_count, sides
 
 
 def _blocks(at: Points) -> Iterator[IntArray]:
@@ -169,9 +170,12 @@ def law_posterior(
     draws = draws or posterior(observations, seed=seed)
     left_out, variance_left_out = _leave_one_out(observations, draws)
     laws = _representative_laws(draws.laws, observations.points)
-    residuals = observations.log_seconds[:, None] - laws.log_times(observations.points)
+    log_times = laws.log_times(observations.points)
+    residuals = observations.log_seconds[:, None] - log_times
     effects = observations.coefficients(residuals)
-    mean, variance, _ = _moments(laws, observations.points, observations.effects @ effects)
+    mean, variance, _ = _moments(
+        laws, log_times, observations.points.memory_per_input, observations.effects @ effects
+    )
     sum_of_squares = NOISE_DOF * NOISE_SCALE**2 + observations.misfit(residuals).mean()
     return LawPosterior(
         laws=laws,

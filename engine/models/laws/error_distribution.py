@@ -167,8 +167,7 @@ def _bounds(probability: FloatArray, dof: float) -> list[tuple[float, float]]:
     at, tails = _tails(dof)
     by_difference = probability.reshape(len(probability), -1) @ tails
     below, beyond = _shifted_grid()
-    each = np.arange(len(LOG_SCALE_DIFFERENCES))[:, None]
-    parts = by_difference[each, below] * (1.0 - beyond) + by_difference[each, below + 1] * beyond
+    parts = by_difference.take(below) * (1.0 - beyond) + by_difference.take(below + 1) * beyond
     wanted = -np.log([1.0 - NEAR_PROBABILITY, 1.0 - FAR_PROBABILITY])
     bounds = [np.exp(np.interp(wanted, -np.log(tail), at)) for tail in parts.sum(axis=1)]
     return [(float(near), float(far)) for near, far in bounds]
@@ -176,9 +175,9 @@ def _bounds(probability: FloatArray, dof: float) -> list[tuple[float, float]]:
 
 @lru_cache(maxsize=1)
 def _shifted_grid() -> tuple[IntArray, FloatArray]:
-    """Linear interpolation in the grid of `_tails`, shifted by the log scale: (h, d, t) index of
-    the lower grid point and its distance from it in steps, for each of h `WITHIN_SHARES` and d
-    differences."""
+    """Linear interpolation in the grid of `_tails`, shifted by the log scale, for each of h
+    `WITHIN_SHARES` and d differences: (h, d, t) index of the lower grid point in (d, t) flattened
+    tails, and the distance from it in steps."""
     ratio = np.exp(LOG_SCALE_DIFFERENCES)
     scale = 0.5 * np.log(
         np.outer(WITHIN_SHARES, ratio) + np.outer(1.0 - WITHIN_SHARES, 1.0 / ratio)
@@ -186,7 +185,8 @@ def _shifted_grid() -> tuple[IntArray, FloatArray]:
     last = 7 * GRID_REACH  # of that grid
     position = np.clip(np.arange(last + 1) - scale[..., None] / GRID_STEP, 0.0, last)
     below = np.minimum(position.astype(np.int64), last - 1)
-    return below, position - below
+    first = (last + 1) * np.arange(len(ratio))[:, None]
+    return first + below, position - below
 
 
 @lru_cache(maxsize=4)

@@ -126,7 +126,7 @@ class NegativeLogPosterior:
         inverse = np.linalg.inv(covariance)
         weights = inverse @ self.residuals
         value = 0.5 * self.residuals @ weights + np.log(np.diag(factor)).sum()
-        slope = 0.5 * (inverse - np.outer(weights, weights))
+        slope = 0.5 * (inverse - weights[:, None] * weights)
         by_smooth = (slope * smooth).ravel()
         length_slopes = parts.squared_distances @ by_smooth
         gradient = np.concatenate(
@@ -143,19 +143,19 @@ class NegativeLogPosterior:
         noise, also from a start at which all residuals are smooth: no step downhill crosses from
         one to the other."""
         start = np.zeros(len(self._prior[0]))
-        best = _bfgs_minimum(self, start)
+        best, value = _bfgs_minimum(self, start)
         if best[1] >= DOUBTFUL_NOISE:
             start[0], start[1 : 2 + len(self.parts.waves)] = 2.0, -2.0
-            other = _bfgs_minimum(self, start)
-            best = min((best, other), key=lambda standard: self(standard)[0])
+            other, other_value = _bfgs_minimum(self, start)
+            best = other if other_value < value else best
         return self.at(best)
 
 
-def _bfgs_minimum(posterior: NegativeLogPosterior, start: FloatArray) -> FloatArray:
-    """A local minimum by BFGS with step halving (Nocedal and Wright, Numerical Optimization, 6.1).
-    SciPy's takes longer to import than this to run."""
+def _bfgs_minimum(posterior: NegativeLogPosterior, start: FloatArray) -> tuple[FloatArray, float]:
+    """A local minimum and its value, by BFGS with step halving (Nocedal and Wright, Numerical
+    Optimization, 6.1). SciPy's takes longer to import than this to run."""
     x, (value, gradient) = start, posterior(start)
-    inverse = np.eye(len(x))
+    inverse = identity = np.eye(len(x))
     for _ in range(MOST_STEPS):
         direction = -inverse @ gradient
         direction /= max(1.0, float(np.abs(direction).max()))
@@ -164,7 +164,8 @@ def _bfgs_minimum(posterior: NegativeLogPosterior, start: FloatArray) -> FloatAr
             break
         step = 1.0
         while step > SMALLEST_STEP:
-            candidate = np.clip(x + step * direction, -MOST_PRIOR_SPREADS, MOST_PRIOR_SPREADS)
+            candidate = np.minimum(x + step * direction, MOST_PRIOR_SPREADS)
+            np.maximum(candidate, -MOST_PRIOR_SPREADS, out=candidate)
             new_value, new_gradient = posterior(candidate)
             if new_value <= value + 1e-4 * step * slope:
                 break
@@ -175,6 +176,6 @@ def _bfgs_minimum(posterior: NegativeLogPosterior, start: FloatArray) -> FloatAr
         x, value, gradient = candidate, new_value, new_gradient
         curvature = float(moved @ change)
         if curvature > 1e-10:
-            left = np.eye(len(x)) - np.outer(moved, change) / curvature
-            inverse = left @ inverse @ left.T + np.outer(moved, moved) / curvature
-    return x
+            left = identity - moved[:, None] * change / curvature
+            inverse = left @ inverse @ left.T + moved[:, None] * moved / curvature
+    return x, value

@@ -137,8 +137,11 @@ class Laws:
         cores, squared, machines = (self.shares[:, index][laws] for index in DONE_AGAIN)
         height = np.exp(self.log_height[laws])
         moved = (cores + machines) * height
-        read = moved / (1.0 + np.exp(-self.logit_reading[laws]))
-        return np.stack((moved - read, squared * height, read)).T
+        extra_work = np.empty((len(DONE_AGAIN), len(height)))
+        extra_work[2] = moved / (1.0 + np.exp(-self.logit_reading[laws]))
+        extra_work[0] = moved - extra_work[2]
+        extra_work[1] = squared * height
+        return extra_work.T
 
     @cached_property
     def gradual_share(self) -> FloatArray:
@@ -160,7 +163,7 @@ class Laws:
     def _saved_share(self) -> FloatArray:
         """(d,) share of the extra work saved per unit of memory per input, relative to the most of
         any run; 0 without a cliff."""
-        above = np.where(np.isneginf(self.threshold), np.inf, self.threshold)
+        above = np.where(self.threshold == -np.inf, np.inf, self.threshold)
         return np.asarray(self.gradual_share * np.exp(self.frame.high - above))
 
     @cached_property
@@ -169,7 +172,7 @@ class Laws:
         edges, start, slope = self.frame.thresholds
         threshold, with_cliff = np.full(len(self), -np.inf), (self.cliff >= edges[1]).nonzero()[0]
         cliff = self.cliff.take(with_cliff)
-        piece = np.searchsorted(edges, cliff, side="right") - 1
+        piece = edges.searchsorted(cliff, side="right") - 1
         threshold[with_cliff] = start.take(piece) + slope.take(piece) * (cliff - edges.take(piece))
         return threshold
 
@@ -180,7 +183,7 @@ class Laws:
     def log_times_from(self, features: LawFeatures) -> FloatArray:
         """(n, d) `log_times` of the points with these features."""
         sums = features.terms @ self.shares.T
-        meeting = (self.threshold > features.memory_per_input.min(initial=np.inf)).nonzero()[0]
+        meeting = (self.threshold > features.least_memory_per_input).nonzero()[0]
         if len(meeting):
             # A slice if few of its laws are computed in vain: indexing takes longer.
             first, last = int(meeting[0]), int(meeting[-1]) + 1

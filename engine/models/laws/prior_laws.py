@@ -33,7 +33,8 @@ class PriorLaws(Laws):
     def take(self, indices: IntArray | slice) -> Laws:
         if isinstance(indices, slice):
             return PriorLaws(self.frame, self.parameters[:, indices], self.unit_shares[indices])
-        parameters = self.parameters.take(indices, axis=1)
+        # `take` would first copy all parameters, which are a part of a wider array.
+        parameters = np.ascontiguousarray(self.parameters[:, indices])
         parameters[:CLIFF] += np.log(self.frame.scales)[:, None]
         return Laws(self.frame, parameters)
 

@@ -111,10 +111,12 @@ class ReferenceFrame:
         if len(distinct) <= MOST_ITERATION_COLUMNS:
             one_hot = iteration_index[:, None] == np.arange(len(distinct))
             fixed = (one_hot[:, :, None] * fixed[:, None]).reshape(len(at), -1)
+        per_input = at.memory_per_input
         return LawFeatures(
             terms=relative,
             fixed=fixed,
-            memory_per_input=at.memory_per_input,
+            memory_per_input=per_input,
+            least_memory_per_input=float(per_input.min(initial=np.inf)),
             iterations=None if as_reference else distinct[:, None] / self.iterations,
             iteration_index=iteration_index,
         )
@@ -148,6 +150,7 @@ class LawFeatures:
             block of columns for each, 0 in the others); (n, 4) where there are many numbers of
             iterations.
         memory_per_input: (n,) its logarithm.
+        least_memory_per_input: the least of these; infinite for no points.
         iterations: (u, 1) the distinct numbers of iterations, relative to those of the run with the
             most; None where all points have as many as that run.
         iteration_index: (n,) which of these each point has, (1,) where there is but one: few
@@ -157,6 +160,7 @@ class LawFeatures:
     terms: FloatArray
     fixed: FloatArray
     memory_per_input: FloatArray
+    least_memory_per_input: float
     iterations: FloatArray | None
     iteration_index: IntArray
 

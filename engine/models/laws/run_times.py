@@ -264,8 +264,13 @@ class RunTimeFit:
 
     def indices_of(self, rows: Rows) -> IntArray:
         """(n,) indices, among the fitted rows, of rows that were fitted."""
-        index_of = {row.tobytes(): index for index, row in enumerate(self.rows.configurations)}
+        index_of = self._configuration_index
         return np.asarray([index_of[row.tobytes()] for row in rows.configurations], dtype=np.int64)
+
+    @cached_property
+    def _configuration_index(self) -> dict[bytes, int]:
+        """The index of each fitted row, by the bytes of its numbers."""
+        return {row.tobytes(): index for index, row in enumerate(self.rows.configurations)}
 
     def _block_validation(self, question: str) -> Validation | None:
         """Validation by extrapolation in the direction of the question: the lower half of machines

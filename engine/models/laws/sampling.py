@@ -388,8 +388,8 @@ def proposed_cliffs(laws: Laws, proposals: Proposals) -> FloatArray:
         laws.cliff.take(of)
         for of in (moving, proposals.first.take(moving), proposals.second.take(moving))
     )
-    piece = np.searchsorted(edges, current, side="right") - 1
-    start, end = edges.take(piece), np.append(edges, 1.0).take(piece + 1)
+    piece = edges.searchsorted(current, side="right") - 1
+    start, end = edges.take(piece), np.concatenate((edges[1:], [1.0])).take(piece)
     same_piece = (np.minimum(first, second) >= start) & (np.maximum(first, second) < end)
     moved = (current - start + same_piece * proposals.step.take(moving) * (first - second)) % (
         end - start
