@@ -19,6 +19,7 @@ from engine.forecast import BoolArray, FloatArray, IntArray
 from engine.models.base import LeaveOneOut
 from engine.models.replay.broadcasts import other_plan
 from engine.models.replay.censored_tasks import seen_in_part
+from engine.models.replay.iterations import log_iterations
 from engine.models.replay.memory.cliffs_of_logs import incomparable_readers
 from engine.models.replay.memory.memory_cliff import MemoryCliff
 from engine.models.replay.outcome import Replayed
@@ -191,6 +192,7 @@ class LogPairs:
             crowded = float(crowding(self.doublings[i, j, 0])) * (1.0 - driver_share)
             plan, open_plan = _other_plan(replay, outcome, ratio, speed)
             corrected = math.log(outcome.seconds) + self.bias[i]
+            corrected += log_iterations(replay.run, left_out.run.workload)
             log_seconds.append(corrected + cores.cost(crowded) + plan)
             away.append(self.doublings[i, j] * sure_share(driver_share))
             scales.append(math.hypot(speed_scale, cores.doubt(crowded), REACHED * open_plan))

@@ -32,6 +32,7 @@ from engine.models.replay.broadcasts import (
     other_plan,
 )
 from engine.models.replay.driver_rows import result_notice, rows_notice
+from engine.models.replay.iterations import iteration_notice, log_iterations
 from engine.models.replay.log_forecasts import LogForecasts, log2_distances
 from engine.models.replay.mean_times_cache import MeanTimes, MeanTimesCache
 from engine.models.replay.memory.memory_cliff import MemoryCliff
@@ -45,8 +46,6 @@ from engine.models.replay.memory.spilling import SpillingStage, TaskMemory, spil
 from engine.models.replay.monotone_times import monotone_with_memory
 from engine.models.replay.notices import (
     groups_notice,
-    iteration_notices,
-    log_iterations,
     scan_notice,
     small_tables_notice,
 )
@@ -159,7 +158,9 @@ class ReplayModel(FittedModel):
             reach = plan.open - converted_plan(replay, ratio, slots, relative, times, partitions)
             least_scales.append(np.maximum(reaching(times, other_times), REACHED * reach))
             memory.append(self._memory_factor(index, batch, wanted, times, relative) + plan.factor)
-            corrected = np.log(times.seconds) + log_iterations(replay, wanted) + self.bias[index]
+            corrected = (
+                np.log(times.seconds) + log_iterations(replay.run, wanted) + self.bias[index]
+            )
             log_seconds.append(corrected + self._shared_cores.cost(crowded))
             error_shares.append(sure_share(times.driver_seconds / times.seconds))
         columns = log_seconds, memory, away, error_shares, log_scales, least_scales
@@ -271,8 +272,9 @@ class ReplayModel(FittedModel):
 
         def distance(replay: Replay) -> tuple[float, float]:
             ratio = size_ratio(wanted, replay.run)
-            away = abs(math.log2(slots / replay.slots)) + abs(math.log2(ratio))
-            return away, -replay.run.seconds
+            by_iterations = log_iterations(replay.run, wanted) / math.log(2.0)
+            doublings = math.log2(slots / replay.slots), math.log2(ratio), by_iterations
+            return sum(map(abs, doublings)), -replay.run.seconds
 
         return min(self.replays, key=distance)
 
@@ -301,13 +303,11 @@ class ReplayModel(FittedModel):
             return Explanation()
         replay, found, slots = at
         seconds = float(self.forecast(batch, workload).seconds[0])
-        cliff = self.cliffs[self.replays.index(replay)]
-        again = 0.0
+        cliff, again = self.cliffs[self.replays.index(replay)], 0.0
         if cliff is not None:
             wanted = with_defaults(workload, self.profile)
             ratio, partitions = size_ratio(wanted, replay.run), wanted.shuffle_partitions
-            share = not_fitting_share(cliff, batch, ratio, found.seconds, partitions)
-            again = seconds * share
+            again = seconds * not_fitting_share(cliff, batch, ratio, found.seconds, partitions)
         return explanation(replay, found, slots=slots, seconds=seconds, cache_miss_seconds=again)
 
     def notices(self, batch: ClusterBatch, workload: Workload) -> tuple[Notice, ...]:
@@ -327,8 +327,8 @@ class ReplayModel(FittedModel):
                 *skewed_stages(replay, found, slots=slots),
             ]
             notices += self._memory_notices(self.replays.index(replay), batch, wanted)
-            notices += iteration_notices(replay, wanted)
-            notices += [result_notice(replay, ratio), rows_notice(replay, ratio, found.seconds)]
+            driver = result_notice(replay, ratio), rows_notice(replay, ratio, found.seconds)
+            notices += [iteration_notice(replay.run, wanted), *driver]
             notices += self._broadcast_notices(replay, batch, wanted, slots)
             notices.append(scan_notice(replay, ratio, slots, partitions))
             notices += [groups_notice(replay, ratio), small_tables_notice(replay, ratio)]

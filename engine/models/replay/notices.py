@@ -1,15 +1,14 @@
-"""What the logs behind a prediction have to be warned of: iterations, lost work, single runs."""
+"""What the logs behind a prediction have to be warned of: lost work, late executors, inferred
+sizes."""
 
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from engine.cluster import Workload
 from engine.forecast import FloatArray
 from engine.models.log_notices import self_error_notice, single_run_notice
 from engine.models.replay.alternatives import groups_open
@@ -71,46 +70,6 @@ def _lost_share(replay: Replay) -> float:
     again[list(replay.written_again)] = False
     total = float(work.sum())
     return float(work @ np.where(again, 1.0, replay.waste)) / total if total > 0.0 else 0.0
-
-
-def log_iterations(replay: Replay, wanted: Workload) -> float:
-    """Log of the factor by which other iterations change the time: the stages that are repeated,
-    and the driver's time among them, in proportion."""
-    own = replay.run.workload.iterations
-    if own is None or wanted.iterations is None or own == wanted.iterations:
-        return 0.0
-    share = repeated_share(replay)
-    return math.log(1.0 + share * (wanted.iterations / own - 1.0))
-
-
-def repeated_share(replay: Replay) -> float:
-    """Share of a run's time from the first to the last stage that is run again in each
-    iteration, known by its name; 0 where none is."""
-    stages, run = replay.run.stages, replay.run
-    times = max(2.0, (run.workload.iterations or 1.0) / 2.0)
-    names = Counter(stage.name for stage in stages)
-    repeated = [stage for stage in stages if names[stage.name] >= times]
-    if not repeated:
-        return 0.0
-    span = max(s.completed_seconds for s in repeated) - min(s.submitted_seconds for s in repeated)
-    return min(1.0, span / run.seconds)
-
-
-def iteration_notices(replay: Replay, wanted: Workload) -> list[Notice | None]:
-    """That the time is scaled to other iterations than the log's."""
-    own = replay.run.workload.iterations
-    if own is None or wanted.iterations is None or own == wanted.iterations:
-        return []
-    share = repeated_share(replay)
-    text = (
-        f"scaled linearly from {own:g} to {wanted.iterations:g} iterations: "
-        f"{format_share(share)} of the time is repeated"
-        if share
-        else f"no stages are seen to repeat: {wanted.iterations:g} iterations are given the time "
-        f"of {own:g}"
-    )
-    remedy, subject = "add a log with that many iterations", "iterations"
-    return [Notice("extrapolating-iterations", text, remedy, subject=subject)]
 
 
 def fit_notices(replays: Sequence[Replay], own: FloatArray) -> tuple[Notice, ...]:

@@ -115,9 +115,17 @@ def pair_fit(one: Replay, other: Replay, *, unlike: Collection[int] = ()) -> Pai
                 partitions[place] = cut[place]
             data[place] = _data_power(shape, seen.stage, other.slots, ratio)
         likelihood[place] = _likelihood(one, place, seen, other.slots, ratio, speed)
-    own, theirs = one.growing_driver_seconds, other.growing_driver_seconds
-    driver = (ratio - 1.0, theirs / own - 1.0) if apart and own > 0.0 else (0.0, 0.0)
+    driver = _driver_growths(one, other, ratio) if apart else (0.0, 0.0)
     return PairFit(likelihood, partitions, cut, data, by_cores, driver)
+
+
+def _driver_growths(one: Replay, other: Replay, ratio: float) -> tuple[float, float]:
+    """`PairFit.driver`; zeros where log `one` shows no driver time that may grow, or where the
+    other had other iterations, each with driver time of its own."""
+    seconds = one.growing_driver_seconds
+    if seconds <= 0.0 or one.run.workload.iterations != other.run.workload.iterations:
+        return 0.0, 0.0
+    return ratio - 1.0, other.growing_driver_seconds / seconds - 1.0
 
 
 def _as_ruled(shape: StageModel, tasks: int, slots: int, ratio: float) -> bool:

@@ -5,12 +5,15 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from sparkplan_runs import executors, fit, run_of, width
+from made_runs import BLOCK, Job, Stage, observed
+from sparkplan_runs import codes, executors, fit, run_of, width
 
 from engine.cluster import Workload
 from engine.models.base import Prediction
 from engine.models.replay.model import ReplayModel
 from engine.models.replay.priors import LOG_NOISE
+from engine.models.replay.replayed_run import Replay
+from engine.models.replay.stage_laws import pair_fit
 from engine.profile import Run
 
 PLACES = [(4, 0.5), (4, 1.0), (8, 0.5), (8, 1.0), (4, 2.0)]
@@ -92,3 +95,39 @@ def test_what_one_number_of_slots_of_one_machine_took_is_doubtful_of_another() -
     of_cluster, of_machine = (ask(of(*logs), slots=4, scale=1.0) for logs in (runs, local))
     assert of_machine.seconds < 0.99 * of_cluster.seconds
     assert width(of_machine) > 1.05 * width(of_cluster)
+
+
+def iterated(iterations: int, *, blocks: int = 16) -> Run:
+    """A stage and a second of the driver in each iteration."""
+    stages = [
+        Stage(
+            np.full(16, 2.0), job=place, input_bytes=0.0 if place else blocks * BLOCK, more=REPEATED
+        )
+        for place in range(iterations)
+    ]
+    jobs = [Job(() if place == 0 else (place - 1,), 1.0) for place in range(iterations)]
+    return replace(
+        observed(stages, jobs, slots=4), workload=Workload(blocks * BLOCK, iterations=iterations)
+    )
+
+
+REPEATED = {"name": "map at job.py:7"}
+
+
+def test_logs_of_other_iterations_foretell_each_other_by_these() -> None:
+    """In five iterations 45 s, in twenty four times as long."""
+    few, many = iterated(5), iterated(20)
+    both = of(few, many)
+    assert both.factor == 1.0
+    assert both.validation.predicted_seconds == pytest.approx((few.seconds, many.seconds), rel=0.03)
+    for log in (few, many):
+        found = both.predict(cluster=executors(4), workload=log.workload)
+        assert width(found) < 0.5
+        assert "extrapolating-iterations" not in codes(found.warnings)
+
+
+def test_the_driver_of_other_iterations_does_not_show_what_grows_with_the_input() -> None:
+    few, same, many = iterated(5), iterated(5, blocks=64), iterated(20, blocks=64)
+    one, grown, longer = (Replay.of(run) for run in (few, same, many))
+    assert pair_fit(one, grown).driver == pytest.approx((3.0, 0.0))
+    assert pair_fit(one, longer).driver == (0.0, 0.0)
