@@ -28,6 +28,11 @@ def print_json(value: dict[str, Any]) -> None:
     print(line)
 
 
+def print_text(content: str) -> None:
+    """Print lines for people, which a narrow terminal breaks between words."""
+    print("\n".join(streams.wrapped(line, sys.stdout) for line in content.split("\n")))
+
+
 def print_file(content: str) -> None:
     """Print the content of a file in UTF-8, as on a disk, whatever the terminal can show."""
     if streams.is_utf8(sys.stdout):
@@ -56,14 +61,14 @@ def catalog_dict(catalog: engine.Catalog | None) -> dict[str, Any] | None:
 def print_assumptions(lines: Iterable[str]) -> None:
     """Print the assumptions of costs, below them."""
     for line in lines:
-        print(f"  {text.escaped(line)}")
+        print_text(f"  {text.escaped(line)}")
 
 
 def print_notices(unordered: Iterable[engine.Notice]) -> None:
     """Print warnings on stderr, each once, so that stdout stays data."""
     for notice in engine.in_order(unordered):
         line = f"warning: {notice.text} [{notice.code}]; {notice.remedy}"
-        streams.say(text.escaped(line))
+        streams.say(streams.wrapped(text.escaped(line), sys.stderr))
 
 
 def _jsonable(value: Any) -> Any:

@@ -118,7 +118,7 @@ def print_recommendation(
     if args.json:
         output.print_json(as_dict(recommendation, catalog))
     else:
-        print(as_text(recommendation, catalog))
+        output.print_text(as_text(recommendation, catalog))
         output.print_notices(notices(recommendation))
     return 0 if recommendation.recommended is not None else 1
 
@@ -344,16 +344,23 @@ def resource_time(choice: engine.Choice, goal: engine.Goal | None) -> str:
 
 
 def runners_up(choices: Sequence[engine.Choice], goal: engine.Goal) -> str:
-    """The table of the runners-up, without columns that are empty for all of them."""
+    """The table of the runners-up, without columns that are empty for all of them; what is noted of
+    each is said once below it."""
     header = ("runners-up", "time", "interval", "resource time", "cost", "between", "in time", "")
     cells = rows(choices, goal)
+    *_, notes = zip(*cells, strict=True)
+    noted_of_all = notes[0] if len(set(notes)) == 1 < len(notes) else ""
+    if noted_of_all:
+        cells = [(*row[:-1], "") for row in cells]
     used_columns = [
         index
         for index, column in enumerate(zip(*cells, strict=True))
         if not {"", text.UNKNOWN}.issuperset(column)
     ]
     right = [at for at, index in enumerate(used_columns) if header[index] in _NUMBERS]
-    return text.table([[row[at] for at in used_columns] for row in (header, *cells)], right=right)
+    used_cells = [[row[at] for at in used_columns] for row in (header, *cells)]
+    table = text.table(used_cells, right=right)
+    return f"{table}\nall of these: {noted_of_all}" if noted_of_all else table
 
 
 _NUMBERS = ("time", "resource time", "cost", "in time")
