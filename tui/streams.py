@@ -6,6 +6,7 @@ import codecs
 import errno
 import os
 import sys
+import textwrap
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -56,6 +57,28 @@ def say(message: str) -> None:
     do."""
     with suppress(OSError):
         print(message, file=sys.stderr, flush=True)
+
+
+LEAST_COLUMNS = 30
+"""In a narrower terminal lines are left as they are."""
+
+
+def wrapped(line: str, stream: TextIO) -> str:
+    """A sentence for a stream: in a terminal broken between words, its later lines indented by two
+    further blanks; else unchanged, so that a warning is one line of a log file."""
+    if not stream.isatty():
+        return line
+    try:
+        columns = os.get_terminal_size(stream.fileno()).columns
+    except OSError:  # no terminal after all, or one that is gone
+        return line
+    if columns < LEAST_COLUMNS or len(line) <= columns:
+        return line
+    indent = " " * (len(line) - len(line.lstrip()))
+    return textwrap.fill(
+        line.lstrip(), columns, initial_indent=indent, subsequent_indent=f"{indent}  ",
+        break_long_words=False, break_on_hyphens=False,
+    )  # fmt: skip
 
 
 SILENT_SECONDS = 3.0

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from dataclasses import replace
+from itertools import chain
 
 from engine.catalog import Billing
 from engine.choosing.difference_texts import LEAST_USD
@@ -31,12 +32,10 @@ def with_better_on_demand(
         return answer
     if answer.goal.by_resource:
         return answer  # vcore-seconds know no price
-    other = ask(replace(billing, spot=False)).recommended
-    if other is None or other.instance not in out:
+    found = _first_better(ask(replace(billing, spot=False)), answer, out)
+    if found is None:
         return answer
-    why = _better(other, answer.recommended, by_time=answer.goal.by_time)
-    if why is None:
-        return answer
+    other, why = found
     notice = Notice(
         "better-on-demand",
         f"{other.nodes} × {other.instance} on demand {why}: types that have no spot price in "
@@ -44,6 +43,22 @@ def with_better_on_demand(
         "leave --spot out to compare them too",
     )
     return replace(answer, warnings=in_order([*answer.warnings, notice]))
+
+
+def _first_better(
+    on_demand: Recommendation, answer: Recommendation, out: Set[str]
+) -> tuple[Choice, str] | None:
+    """The best cluster of a type in `out` that is better than the answer, and in what. It need not
+    be the best on demand: that may be of a type that has a spot price too."""
+    if on_demand.recommended is None:
+        return None
+    for choice in chain([on_demand.recommended], on_demand.alternatives):
+        why = _better(choice, answer.recommended, by_time=answer.goal.by_time)
+        if why is None:  # nor is any that comes after it
+            return None
+        if choice.instance in out:
+            return choice, why
+    return None
 
 
 def _better(other: Choice, best: Choice | None, *, by_time: bool) -> str | None:

@@ -318,3 +318,17 @@ def test_the_fastest_names_what_is_as_fast_for_less(capsys: pytest.CaptureFixtur
     assert "spot) saves $" in said
     out, _ = run(capsys, f"{line} --deadline 1h --max-spot 50%")
     assert "1 % slower" not in out
+
+
+@pytest.mark.parametrize("types", ["c5.xlarge,c5.2xlarge,r5.xlarge", "m5.xlarge,c5.xlarge"])
+def test_what_is_noted_of_all_runners_up_is_said_once(
+    capsys: pytest.CaptureFixture[str], types: str
+) -> None:
+    """It stood in each row, which no terminal of 80 columns held."""
+    line = f"recommend nightly-features --ran-on m5.xlarge --deadline 10m --instances {types}"
+    out = run(capsys, line)[0]
+    table = out.partition("runners-up")[2].partition("\n\n")[0]
+    count = len(types.split(",")) - 1
+    assert table.count("\n") == count + (count > 1)
+    assert table.endswith("all of these: speed transferred") is (count > 1)
+    assert count == 1 or max(map(len, table.splitlines())) < 80

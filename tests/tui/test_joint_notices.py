@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from engine import Notice
-from tui.headless import output, recommend
+from tui.headless import output, rejections
 from tui.joint_notices import NEARER, joint_remedy, joint_text, told_together
 from tui.views.marks import marks_of
 from tui.views.sentences import REMEDIES, warnings
@@ -66,7 +66,7 @@ def test_rejections_of_one_reason_are_a_line_with_the_nearest_miss():
 
     late = [miss(f"t{i}", "deadline", f"misses it by {i} s", {f"t{i}": 1}) for i in range(1, 7)]
     small = [miss(name, "no-executor", "holds no executor") for name in ("a", "b")]
-    assert recommend.rejected_lines([*late, *small]) == [
+    assert rejections.rejected_lines([*late, *small]) == [
         "rejected (8)",
         "  t1: misses it by 1 s",
         "  likewise 5 other types, none nearer: t2, t3, t4 and 2 more (--json lists them)",

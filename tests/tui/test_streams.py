@@ -243,3 +243,23 @@ def test_what_comes_at_once_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -
     with streams.stderr_progress(["runs.csv"]):
         pass
     assert threading.active_count() <= before + 1
+
+
+@pytest.mark.parametrize(
+    ("columns", "lines"),
+    [
+        (40, ["  warning: a sentence of several words", "    and its-end"]),
+        (60, ["  warning: a sentence of several words and its-end"]),
+        (10, ["  warning: a sentence of several words and its-end"]),
+    ],
+)
+def test_a_sentence_is_broken_between_words_in_a_terminal(
+    monkeypatch: pytest.MonkeyPatch, columns: int, lines: list[str]
+) -> None:
+    """At 80 columns the terminal broke each warning in the midst of words."""
+    line = "  warning: a sentence of several words and its-end"
+    size = os.terminal_size((columns, 24))
+    monkeypatch.setattr(os, "get_terminal_size", lambda _: size)
+    monkeypatch.setattr(Stream, "fileno", lambda self: 2)
+    assert streams.wrapped(line, Stream("utf-8", terminal=True)).splitlines() == lines
+    assert streams.wrapped(line, Stream("utf-8")) == line

@@ -38,7 +38,7 @@ def run(args: argparse.Namespace, profile: engine.Profile) -> int:
     if args.json:
         output.print_json(as_dict(answers, profile, args.model, args.deadline))
     else:
-        print(as_text(answers, profile, args.model, args.deadline))
+        output.print_text(as_text(answers, profile, args.model, args.deadline))
         used = _answer_of(answers, args.model).prediction
         output.print_notices(used.warnings if used else ())
     return 0

@@ -94,10 +94,10 @@ def run(args: argparse.Namespace) -> int:
         }
         output.print_json(result)
     elif args.output is None:
-        print(as_table(args.over, points, rows, unit=unit))
+        output.print_text(as_table(args.over, points, rows, unit=unit))
         batch = "; of one micro-batch" if engine.of_one_batch(warnings) else ""
         legend_text = legend(rows, args.confidence, paid)
-        print(f"\n{text.escaped(legend_text)}{batch}; model {fitted.model}")
+        output.print_text(f"\n{text.escaped(legend_text)}{batch}; model {fitted.model}")
         output.print_assumptions(engine.cost_assumptions(paid, spot=spot))
     if args.output is not None:
         write(args, profile, points, rows)

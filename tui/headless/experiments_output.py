@@ -43,7 +43,7 @@ def show(
         parts.append(plan_as_text(plan))
     if advice is not None:
         parts.append(advice_as_text(advice, args.deadline))
-    print("\n\n".join(parts))
+    output.print_text("\n\n".join(parts))
     output.print_notices(warnings)
     return 0
 

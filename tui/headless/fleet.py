@@ -89,7 +89,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         output.print_json({**as_json(jobs, together), "catalog": output.catalog_dict(catalog)})
     else:
-        print(fleet_table.as_text(jobs, total_usd(jobs), catalog))
+        output.print_text(fleet_table.as_text(jobs, total_usd(jobs), catalog))
         print_notices(jobs)
         output.print_notices(together)
     return 0 if all(job.chosen is not None for job in jobs) else 1

@@ -19,5 +19,5 @@ def run(args: argparse.Namespace) -> int:
         entries = [output.fields_of(model, "name", "summary") for model in engine.MODELS]
         output.print_json({"models": entries})
     else:
-        print(text.table([(model.name, model.summary) for model in engine.MODELS]))
+        output.print_text(text.table([(model.name, model.summary) for model in engine.MODELS]))
     return 0

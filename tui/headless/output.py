@@ -29,6 +29,11 @@ def print_json(value: dict[str, Any]) -> None:
     print(line)
 
 
+def print_text(content: str) -> None:
+    """Print lines for people, which a narrow terminal breaks between words."""
+    print("\n".join(streams.wrapped(line, sys.stdout) for line in content.split("\n")))
+
+
 def print_file(content: str) -> None:
     """Print the content of a file in UTF-8, as on a disk, whatever the terminal can show."""
     if streams.is_utf8(sys.stdout):
@@ -57,7 +62,7 @@ def catalog_dict(catalog: engine.Catalog | None) -> dict[str, Any] | None:
 def print_assumptions(lines: Iterable[str]) -> None:
     """Print the assumptions of costs, below them."""
     for line in lines:
-        print(f"  {text.escaped(line)}")
+        print_text(f"  {text.escaped(line)}")
 
 
 def print_notices(unordered: Iterable[engine.Notice]) -> None:
@@ -66,7 +71,7 @@ def print_notices(unordered: Iterable[engine.Notice]) -> None:
     for group in told_together(engine.in_order(unordered)):
         codes = ", ".join(dict.fromkeys(notice.code for notice in group))
         line = f"warning: {joint_text(group)} [{codes}]; {joint_remedy(group)}"
-        streams.say(text.escaped(line))
+        streams.say(streams.wrapped(text.escaped(line), sys.stderr))
 
 
 def _jsonable(value: Any) -> Any:

@@ -79,7 +79,7 @@ def run_as_measured(
         output.print_json({**as_dict(prediction, evidence, args.deadline), **cost_fields})
         return 0
     lines = [as_text(prediction, evidence, cluster_in_words(cluster), args.deadline)]
-    print("\n".join([*lines, *costs.measured_lines(paid, prediction, profile)]))
+    output.print_text("\n".join([*lines, *costs.measured_lines(paid, prediction, profile)]))
     output.print_notices(prediction.warnings)
     return 0
 
@@ -132,7 +132,7 @@ def run_priced(
         output.print_json({**as_dict(prediction, evidence, args.deadline), **cost_fields})
         return 0
     lines = [as_text(prediction, evidence, recommend.composition(choice), args.deadline)]
-    print("\n".join([*lines, *costs.choice_lines(choice, catalog)]))
+    output.print_text("\n".join([*lines, *costs.choice_lines(choice, catalog)]))
     output.print_notices(prediction.warnings)
     return 0
 

@@ -11,6 +11,7 @@ import engine
 from tui import format as text
 from tui.arguments import goal_checks, layouts, limits, options, prices, sections, workloads
 from tui.headless import output, sensitivity_lines
+from tui.headless.rejections import rejected_lines
 
 OBJECTIVES = ("cost", "time", "resource-time", "runtime", "throughput")
 """Objectives; for one input, most throughput is least run time, and `runtime` is `time`."""
@@ -19,9 +20,6 @@ OWNED_OBJECTIVE = "resource-time"
 
 LISTED = 8
 """Runners-up that are printed; --json has them all."""
-
-ALIKE = 3
-"""Rejections of one reason that are printed one by one, and types that a line names of more."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -121,7 +119,7 @@ def print_recommendation(
     if args.json:
         output.print_json(as_dict(recommendation, catalog))
     else:
-        print(as_text(recommendation, catalog))
+        output.print_text(as_text(recommendation, catalog))
         output.print_notices(notices(recommendation))
     return 0 if recommendation.recommended is not None else 1
 
@@ -219,28 +217,6 @@ def as_text(recommendation: engine.Recommendation, catalog: engine.Catalog | Non
         counted += f", {text.priced_by(catalog)}"
     lines += ["", f"{intervals(recommendation)}{counted}"]
     return "\n".join(lines)
-
-
-def rejected_lines(rejected: Sequence[engine.Rejected]) -> list[str]:
-    """Why the others lost: the nearest miss of each reason, and how many lost for the same one.
-    Few of one reason have a line each: there the differences tell."""
-    by_code: dict[str, list[engine.Rejected]] = {}
-    for miss in rejected:
-        by_code.setdefault(miss.code, []).append(miss)
-    lines = [f"rejected ({len(rejected)})"]
-    for alike in by_code.values():
-        shown = alike if len(alike) <= ALIKE else alike[:1]
-        lines += [
-            f"  {miss.instance}: {miss.reason}" if miss.instance else f"  {miss.reason}"
-            for miss in shown
-        ]
-        if others := [miss.instance for miss in alike[len(shown) :]]:
-            named = ", ".join(others[:ALIKE])
-            more = len(others) - ALIKE
-            all_others = f"{named} and {more:,} more (--json lists them)" if more > 0 else named
-            nearer = ", none nearer" if alike[0].composition else ""
-            lines.append(f"  likewise {len(others):,} other types{nearer}: {all_others}")
-    return lines
 
 
 def sufficient_goal(recommendation: engine.Recommendation) -> str:
@@ -363,16 +339,23 @@ def resource_time(choice: engine.Choice, goal: engine.Goal | None) -> str:
 
 
 def runners_up(choices: Sequence[engine.Choice], goal: engine.Goal) -> str:
-    """The table of the runners-up, without columns that are empty for all of them."""
+    """The table of the runners-up, without columns that are empty for all of them; what is noted of
+    each is said once below it."""
     header = ("runners-up", "time", "interval", "resource time", "cost", "between", "in time", "")
     cells = rows(choices, goal)
+    *_, notes = zip(*cells, strict=True)
+    noted_of_all = notes[0] if len(set(notes)) == 1 < len(notes) else ""
+    if noted_of_all:
+        cells = [(*row[:-1], "") for row in cells]
     used_columns = [
         index
         for index, column in enumerate(zip(*cells, strict=True))
         if not {"", text.UNKNOWN}.issuperset(column)
     ]
     right = [at for at, index in enumerate(used_columns) if header[index] in _NUMBERS]
-    return text.table([[row[at] for at in used_columns] for row in (header, *cells)], right=right)
+    used_cells = [[row[at] for at in used_columns] for row in (header, *cells)]
+    table = text.table(used_cells, right=right)
+    return f"{table}\nall of these: {noted_of_all}" if noted_of_all else table
 
 
 _NUMBERS = ("time", "resource time", "cost", "in time")

@@ -20,5 +20,5 @@ def run(args: argparse.Namespace) -> int:
         entries = [output.fields_of(s, "name", "category", "kind", "shows") for s in samples]
         output.print_json({"samples": entries})
     else:
-        print(text.table([(s.name, s.category, s.kind, s.shows) for s in samples]))
+        output.print_text(text.table([(s.name, s.category, s.kind, s.shows) for s in samples]))
     return 0

@@ -91,7 +91,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         output.print_json({**report.to_dict(), **cost_fields})
     else:
-        print(as_text(report, cost_lines))
+        output.print_text(as_text(report, cost_lines))
         output.print_notices(report.warnings)
     return 0
 

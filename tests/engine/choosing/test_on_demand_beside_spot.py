@@ -331,6 +331,24 @@ def test_a_type_without_a_spot_price_that_serves_better_is_named(fitted, asked, 
     assert not told([*NAMES, CHEAPER], spot=True, limits=share)[1]
 
 
+def test_a_type_without_a_spot_price_is_named_behind_a_better_one_with_a_spot_price(fitted) -> None:
+    """Only the best cluster on demand was looked at."""
+    catalog = with_better()
+    offer, spot = catalog.offer(CHEAPER), GCP.offer(NAMES[0]).spot
+    dear = replace(spot, usd_per_hour=3.0 * offer.on_demand.usd_per_hour)
+    fast = replace(offer.instance, name="ahead-4", cpu_score=1.2 * offer.instance.cpu_score)
+    ahead = replace(offer, instance=fast, spot=dear)
+    catalog = replace(catalog, offers={**catalog.offers, "ahead-4": ahead})
+    asked = {"deadline_seconds": 310.0, "max_nodes": 12, "confidence": 0.5}
+    names = [*NAMES, CHEAPER, "ahead-4"]
+    on_demand = engine.recommend(fitted, catalog=catalog, instances=names, **asked).recommended
+    assert on_demand is not None
+    assert on_demand.instance == "ahead-4"
+    found = engine.recommend(fitted, catalog=catalog, instances=names, spot=True, **asked)
+    (text,) = (notice.text for notice in found.warnings if notice.code == "better-on-demand")
+    assert f"× {CHEAPER} on demand costs $0" in text
+
+
 @pytest.mark.parametrize(("score", "said"), [(1.005, False), (1.05, True)])
 def test_what_is_hardly_faster_on_demand_is_not_named(fitted, score, said) -> None:
     """It was "less than 1 s faster", at several times the price."""
