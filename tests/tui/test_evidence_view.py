@@ -375,3 +375,21 @@ async def test_a_wide_screen_has_each_warning_once(planner):
         await pilot.press("1")
         await pilot.pause()
         assert warning in said("#why")
+
+
+async def test_models_silent_for_one_reason_have_one_line(planner):
+    def silent(name, why):
+        return name, engine.ModelAnswer(engine.FitOutcome(name, None, why), None, why)
+
+    compared_models = [
+        silent("a", "too few runs"),
+        silent("b", "no log"),
+        silent("c", "too few runs"),
+    ]
+    async with at_rest(planner(), (120, 40)) as (app, _):
+        lines = evidence.about(app.state, app.answer, app.marks, compared_models)
+    said = ["".join(part for part, _ in line) for line in lines]
+    assert [line for line in said if line.startswith(app.marks.missed)] == [
+        f"{app.marks.missed} a, c: Too few runs.",
+        f"{app.marks.missed} b: No log.",
+    ]

@@ -10,6 +10,8 @@ from textual.message import Message
 from textual.screen import ModalScreen
 from textual.widgets import Input
 
+from tui.widgets.glyphs import Glyphs
+
 Answer = TypeVar("Answer")
 
 
@@ -33,9 +35,13 @@ class Dialog(ModalScreen[Answer]):
     class Ready(Message):
         """The dialog is drawn, and one of its widgets has the focus."""
 
-    def __init__(self) -> None:
+    def __init__(self, glyphs: Glyphs) -> None:
         super().__init__()
+        self._glyphs = glyphs
         self.stands = False
+
+    def on_mount(self) -> None:
+        self.set_class(self._glyphs.ascii_only, "-ascii")
 
     def on_screen_resume(self) -> None:
         """Report ready once all is drawn: keys typed before are delivered then."""

@@ -105,12 +105,11 @@ class ExportScreen(Dialog[str | None]):
         what: str,
         glyphs: Glyphs,
     ) -> None:
-        super().__init__()
+        super().__init__(glyphs)
         self._what = what
         self._targets = targets
         self._text_for = render
         self._application = application
-        self._glyphs = glyphs
         self._content = self._text_to_copy = ""
         self._refused: Path | None = None
 
@@ -125,7 +124,6 @@ class ExportScreen(Dialog[str | None]):
             yield Bar(self._glyphs, firm=True, id="dialog-keys")
 
     def on_mount(self) -> None:
-        self.set_class(self._glyphs.ascii_only, "-ascii")
         title = plain(f"Export {self._what}", ascii_only=self._glyphs.ascii_only)
         title = fit(title, MAX_TITLE, ellipsis=self._glyphs.ellipsis).rstrip()
         self.query_one("#dialog").border_title = escape(title)

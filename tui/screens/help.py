@@ -168,8 +168,7 @@ class HelpScreen(Dialog[None]):
     ]
 
     def __init__(self, *, glyphs: Glyphs, section: str = "", here: Sequence[str] = ()) -> None:
-        super().__init__()
-        self._glyphs = glyphs
+        super().__init__(glyphs)
         self._section, self._here = section, tuple(here)
 
     def compose(self) -> ComposeResult:
@@ -182,6 +181,5 @@ class HelpScreen(Dialog[None]):
         return lines(self._section, self._here, ascii_only=self._glyphs.ascii_only)
 
     def on_mount(self) -> None:
-        self.set_class(self._glyphs.ascii_only, "-ascii")
         self.query_one("#dialog").border_title = self.TITLE_TEXT
         self.query_one("#dialog-keys", Bar).show(keys([("↑ ↓", "scroll", "")]), keys(LEAVE))

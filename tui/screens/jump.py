@@ -85,9 +85,8 @@ class JumpScreen(Dialog[Target]):
     ]
 
     def __init__(self, targets: Sequence[Target], *, glyphs: Glyphs) -> None:
-        super().__init__()
+        super().__init__(glyphs)
         self._targets = dict(zip(LETTERS, targets, strict=False))
-        self._glyphs = glyphs
         self._drawn_for: Size | None = None
 
     def compose(self) -> ComposeResult:

@@ -84,10 +84,9 @@ class Picker(Dialog[str | None]):
         current: str | None = None,
     ) -> None:
         """`current` is the value of the option at which the cursor starts; None for the first."""
-        super().__init__()
+        super().__init__(glyphs)
         self._heading = title
         self._matches = matches
-        self._glyphs = glyphs
         self._typed = typed
         self._placeholder = placeholder
         self._returns_typed = returns_typed
@@ -106,7 +105,6 @@ class Picker(Dialog[str | None]):
 
     def on_mount(self) -> None:
         """Show what matches the initial text."""
-        self.set_class(self._glyphs.ascii_only, "-ascii")
         self.query_one("#dialog").border_title = self._heading
         self.matched.can_focus = False
         self.query_one("#dialog-keys", Bar).show(self.key_items(), keys(LEAVE))

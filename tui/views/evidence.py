@@ -239,20 +239,22 @@ def about(
     """The text of the view: the model in use and why, further figures of the model under the
     cursor, leave-one-out errors, warnings, models without an answer and why, assumptions of the
     cost."""
-    silent: list[tuple[str, Line]] = []
+    silent: dict[str, list[str]] = {}
     for name, model_answer in compared:
         if model_answer is not None and model_answer.why_not:
-            why = f": {sentences.sentence(sentences.in_planner(model_answer.why_not))}"
-            line: Line = [(f"{marks.missed} ", "muted"), (name, "strong"), (why, "base")]
-            silent.append((name, line))
+            silent.setdefault(model_answer.why_not, []).append(name)
     shown_model, workflow = looked.model if looked is not None else "", answer.built.workflow
-    lines: list[Line] = [line for name, line in silent if name == shown_model]
+    lines: list[Line] = [
+        _why_silent(names, why, marks) for why, names in silent.items() if shown_model in names
+    ]
     lines.append(model_line(answer))
     lines += _why_used(state, compared) if workflow is None else [[(WORKFLOW_MODEL, "base")]]
     lines += _figures(looked) if looked is not None else []
     lines += _satisfaction(state, answer, compared)
     lines += sentences.warnings(sentences.notices(answer), marks)
-    lines += [line for name, line in silent if name != shown_model]
+    lines += [
+        _why_silent(names, why, marks) for why, names in silent.items() if shown_model not in names
+    ]
     recommendation = answer.report.recommendation
     lines.append(
         [
@@ -263,6 +265,12 @@ def about(
     assumptions = sentences.assumptions(answer)
     lines += [[("Cost: ", "muted"), (sentences.sentence(line), "base")] for line in assumptions]
     return lines
+
+
+def _why_silent(names: Sequence[str], why: str, marks: Marks) -> Line:
+    """Why models have no answer; those of one reason have one line."""
+    reason = f": {sentences.sentence(sentences.in_planner(why))}"
+    return [(f"{marks.missed} ", "muted"), (", ".join(names), "strong"), (reason, "base")]
 
 
 def _figures(model_answer: ModelAnswer) -> list[Line]:

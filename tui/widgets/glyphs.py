@@ -32,7 +32,6 @@ class Glyphs(NamedTuple):
     knob: str
     focus: str
     ellipsis: str
-    rule: str
 
     @property
     def signs(self) -> str:
@@ -43,7 +42,7 @@ class Glyphs(NamedTuple):
 UNICODE = Glyphs(
     name="unicode", dots="braille", ascii_only=False, axis_x="─", axis_y="│", corner="└",
     tick_x="┬", tick_y="┤", ruler="━", ruler_tick="┯", marker="◆", vertical="┊", above="↑",
-    below="↓", track="─", filled="━", knob="●", focus="▸", ellipsis="…", rule="─",
+    below="↓", track="─", filled="━", knob="●", focus="▸", ellipsis="…",
 )  # fmt: skip
 
 # The kernel console and other bitmap fonts: code page 437 has these, but no braille.
@@ -55,7 +54,7 @@ BLOCKS = UNICODE._replace(
 ASCII = Glyphs(
     name="ascii", dots="ascii", ascii_only=True, axis_x="-", axis_y="|", corner="+", tick_x="+",
     tick_y="+", ruler="=", ruler_tick="#", marker="@", vertical=":", above="^", below="v",
-    track="-", filled="=", knob="O", focus=">", ellipsis="~", rule="-",
+    track="-", filled="=", knob="O", focus=">", ellipsis="~",
 )  # fmt: skip
 
 _SIGNS = {"unicode": "●▲■▼★○", "blocks": "•▲■▼♣○", "ascii": "o*#%+="}
