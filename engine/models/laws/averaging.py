@@ -14,6 +14,7 @@ import numpy as np
 
 from engine.forecast import BoolArray, FloatArray, IntArray
 from engine.models.laws.cliff_states import harmonic_mean_shift, side_variance_factors
+from engine.models.laws.draw_weights import normalised_weights, systematic_resample
 from engine.models.laws.laws import Laws
 from engine.models.laws.sampling import (
     NOISE_DOF,
@@ -21,9 +22,7 @@ from engine.models.laws.sampling import (
     Observations,
     PosteriorDraws,
     log_likelihood,
-    normalised_weights,
     posterior,
-    systematic_resample,
 )
 from engine.models.laws.terms import DONE_AGAIN, Points
 
@@ -168,7 +167,7 @@ def law_posterior(
     """The posterior over laws given the runs, as equally probable laws; `draws` are those of the
     sampler, where these were made already."""
     draws = draws or posterior(observations, seed=seed)
-    left_out, variance_left_out = _leave_one_out(observations, draws)
+    left_out, variance_left_out = _leave_one_out(draws)
     laws = _representative_laws(draws.laws, observations.points)
     log_times = laws.log_times(observations.points)
     residuals = observations.log_seconds[:, None] - log_times
@@ -200,17 +199,15 @@ def _representative_laws(laws: Laws, runs: Points) -> Laws:
     return representatives.take(np.argsort(-representatives.threshold, kind="stable"))
 
 
-def _leave_one_out(
-    observations: Observations, draws: PosteriorDraws
-) -> tuple[FloatArray, FloatArray]:
+def _leave_one_out(draws: PosteriorDraws) -> tuple[FloatArray, FloatArray]:
     """(r, r) residuals about the mean law without run i (rows), and (r,) variance among the draws'
     predictions for run i without it.
 
     Given a law, the error of the left-out run is that of Rasmussen and Williams (5.12). The
     posterior without the run is the draws, weighted by importance sampling.
     """
-    residuals = observations.log_seconds[:, None] - draws.tempered.log_times(observations.points)
-    misfit = observations.misfit(residuals)
+    observations = draws.observations
+    residuals, misfit = draws.tempered_residuals, draws.tempered_misfit
     precision = observations.precision
     errors = precision @ residuals / np.diag(precision)[:, None]
     without = np.maximum(misfit - errors**2 * np.diag(precision)[:, None], 0.0)
