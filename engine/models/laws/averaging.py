@@ -66,13 +66,15 @@ class LawPosterior:
         included, and (2, n) factors of that variance below and above the mean. Where some laws say
         that the data fits and others that it does not, the harmonic mean of the two states stands
         for the mean, and the sides differ (`cliff_states`)."""
-        mean, variance, sides = np.empty(len(at)), np.empty(len(at)), np.empty((2, len(at)))
+        mean, variance, sides = np.empty(len(at)), np.empty(len(at)), np.ones((2, len(at)))
         for rows in _blocks(at):
             law_effects = effects[rows] @ self.effects
             part = at.take(rows)
-            mean[rows], variance[rows], sides[:, rows] = _moments(
+            mean[rows], deviations, unsure = _mean_and_deviations(
                 self.laws, self.laws.log_times(part), part.memory_per_input, law_effects
             )
+            variance[rows] = _mean_square(deviations)
+            sides[:, rows[unsure]] = side_variance_factors(deviations[unsure])
         return mean, variance, sides
 
     def means(
@@ -122,23 +124,32 @@ class LawPosterior:
         return np.asarray(((runs.min() < threshold) & (threshold < runs.max())) | differing)
 
 
-def _moments(
+def _mean_and_deviations(
     laws: Laws, log_times: FloatArray, memory_per_input: FloatArray, effects: FloatArray
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """`LawPosterior.moments` of a block of n points with these log times by the laws (n, d), log
-    memories per input (n,), and effects (n, d) given each law."""
-    mean, law_count = log_times.mean(axis=1), log_times.shape[1]
-    log_times = log_times + effects
+) -> tuple[FloatArray, FloatArray, IntArray]:
+    """(n,) mean log time, effects apart, as of `LawPosterior.moments`, (n, d) deviations of the
+    laws from it, effects included, and (m,) indices of points where it is open whether data fits.
+
+    Args:
+        log_times: (n, d) of n points by the laws; they become the deviations.
+        memory_per_input: (n,) its logarithm.
+        effects: (n, d) at the points, given each law.
+    """
+    mean = log_times.mean(axis=1)
+    log_times += effects
     mean_with_effects = log_times.mean(axis=1)
-    rows, newly_unfit = laws.newly_unfit(memory_per_input)
+    unsure, newly_unfit = laws.newly_unfit(memory_per_input)
     shift = np.zeros(len(mean))
-    shift[rows] = harmonic_mean_shift(
-        newly_unfit / law_count, log_times[rows], mean_with_effects[rows]
+    shift[unsure] = harmonic_mean_shift(
+        newly_unfit / len(laws), log_times[unsure], mean_with_effects[unsure]
     )
     log_times -= (mean_with_effects + shift)[:, None]
-    sides = np.ones((2, len(mean)))
-    sides[:, rows] = side_variance_factors(log_times[rows])
-    return mean + shift, np.einsum("nd,nd->n", log_times, log_times) / law_count, sides
+    return mean + shift, log_times, unsure
+
+
+def _mean_square(deviations: FloatArray) -> FloatArray:
+    """(n,) mean square of the rows (n, d)."""
+    return np.asarray(np.einsum("nd,nd->n", deviations, deviations) / deviations.shape[1])
 
 
 def _blocks(at: Points) -> Iterator[IntArray]:
@@ -172,7 +183,7 @@ def law_posterior(
     log_times = laws.log_times(observations.points)
     residuals = observations.log_seconds[:, None] - log_times
     effects = observations.coefficients(residuals)
-    mean, variance, _ = _moments(
+    mean, deviations, _ = _mean_and_deviations(
         laws, log_times, observations.points.memory_per_input, observations.effects @ effects
     )
     sum_of_squares = NOISE_DOF * NOISE_SCALE**2 + observations.misfit(residuals).mean()
@@ -180,7 +191,7 @@ def law_posterior(
         laws=laws,
         effects=effects,
         residuals=observations.log_seconds - mean,
-        variance=variance,
+        variance=_mean_square(deviations),
         residuals_left_out=left_out,
         variance_left_out=variance_left_out,
         noise=float(np.sqrt(sum_of_squares / (NOISE_DOF + observations.runs - 1.0))),
