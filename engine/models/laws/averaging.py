@@ -14,6 +14,7 @@ import numpy as np
 
 from engine.forecast import BoolArray, FloatArray, IntArray
 from engine.models.laws.cliff_states import harmonic_mean_shift, side_variance_factors
+from engine.models.laws.draw_weights import normalised_weights, systematic_resample
 from engine.models.laws.laws import Laws
 from engine.models.laws.sampling import (
     NOISE_DOF,
@@ -21,9 +22,7 @@ from engine.models.laws.sampling import (
     Observations,
     PosteriorDraws,
     log_likelihood,
-    normalised_weights,
     posterior,
-    systematic_resample,
 )
 from engine.models.laws.terms import DONE_AGAIN, Points
 
@@ -67,13 +66,15 @@ class LawPosterior:
         included, and (2, n) factors of that variance below and above the mean. Where some laws say
         that the data fits and others that it does not, the harmonic mean of the two states stands
         for the mean, and the sides differ (`cliff_states`)."""
-        mean, variance, sides = np.empty(len(at)), np.empty(len(at)), np.empty((2, len(at)))
+        mean, variance, sides = np.empty(len(at)), np.empty(len(at)), np.ones((2, len(at)))
         for rows in _blocks(at):
             law_effects = effects[rows] @ self.effects
             part = at.take(rows)
-            mean[rows], variance[rows], sides[:, rows] = _moments(
+            mean[rows], deviations, unsure = _mean_and_deviations(
                 self.laws, self.laws.log_times(part), part.memory_per_input, law_effects
             )
+            variance[rows] = _mean_square(deviations)
+            sides[:, rows[unsure]] = side_variance_factors(deviations[unsure])
         return mean, variance, sides
 
     def means(
@@ -123,23 +124,32 @@ class LawPosterior:
         return np.asarray(((runs.min() < threshold) & (threshold < runs.max())) | differing)
 
 
-def _moments(
+def _mean_and_deviations(
     laws: Laws, log_times: FloatArray, memory_per_input: FloatArray, effects: FloatArray
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """`LawPosterior.moments` of a block of n points with these log times by the laws (n, d), log
-    memories per input (n,), and effects (n, d) given each law."""
-    mean, law_count = log_times.mean(axis=1), log_times.shape[1]
-    log_times = log_times + effects
+) -> tuple[FloatArray, FloatArray, IntArray]:
+    """(n,) mean log time, effects apart, as of `LawPosterior.moments`, (n, d) deviations of the
+    laws from it, effects included, and (m,) indices of points where it is open whether data fits.
+
+    Args:
+        log_times: (n, d) of n points by the laws; they become the deviations.
+        memory_per_input: (n,) its logarithm.
+        effects: (n, d) at the points, given each law.
+    """
+    mean = log_times.mean(axis=1)
+    log_times += effects
     mean_with_effects = log_times.mean(axis=1)
-    rows, newly_unfit = laws.newly_unfit(memory_per_input)
+    unsure, newly_unfit = laws.newly_unfit(memory_per_input)
     shift = np.zeros(len(mean))
-    shift[rows] = harmonic_mean_shift(
-        newly_unfit / law_count, log_times[rows], mean_with_effects[rows]
+    shift[unsure] = harmonic_mean_shift(
+        newly_unfit / len(laws), log_times[unsure], mean_with_effects[unsure]
     )
     log_times -= (mean_with_effects + shift)[:, None]
-    sides = np.ones((2, len(mean)))
-    sides[:, rows] = side_variance_factors(log_times[rows])
-    return mean + shift, np.einsum("nd,nd->n", log_times, log_times) / law_count, sides
+    return mean + shift, log_times, unsure
+
+
+def _mean_square(deviations: FloatArray) -> FloatArray:
+    """(n,) mean square of the rows (n, d)."""
+    return np.asarray(np.einsum("nd,nd->n", deviations, deviations) / deviations.shape[1])
 
 
 def _blocks(at: Points) -> Iterator[IntArray]:
@@ -168,12 +178,12 @@ def law_posterior(
     """The posterior over laws given the runs, as equally probable laws; `draws` are those of the
     sampler, where these were made already."""
     draws = draws or posterior(observations, seed=seed)
-    left_out, variance_left_out = _leave_one_out(observations, draws)
+    left_out, variance_left_out = _leave_one_out(draws)
     laws = _representative_laws(draws.laws, observations.points)
     log_times = laws.log_times(observations.points)
     residuals = observations.log_seconds[:, None] - log_times
     effects = observations.coefficients(residuals)
-    mean, variance, _ = _moments(
+    mean, deviations, _ = _mean_and_deviations(
         laws, log_times, observations.points.memory_per_input, observations.effects @ effects
     )
     sum_of_squares = NOISE_DOF * NOISE_SCALE**2 + observations.misfit(residuals).mean()
@@ -181,7 +191,7 @@ def law_posterior(
         laws=laws,
         effects=effects,
         residuals=observations.log_seconds - mean,
-        variance=variance,
+        variance=_mean_square(deviations),
         residuals_left_out=left_out,
         variance_left_out=variance_left_out,
         noise=float(np.sqrt(sum_of_squares / (NOISE_DOF + observations.runs - 1.0))),
@@ -200,17 +210,15 @@ def _representative_laws(laws: Laws, runs: Points) -> Laws:
     return representatives.take(np.argsort(-representatives.threshold, kind="stable"))
 
 
-def _leave_one_out(
-    observations: Observations, draws: PosteriorDraws
-) -> tuple[FloatArray, FloatArray]:
+def _leave_one_out(draws: PosteriorDraws) -> tuple[FloatArray, FloatArray]:
     """(r, r) residuals about the mean law without run i (rows), and (r,) variance among the draws'
     predictions for run i without it.
 
     Given a law, the error of the left-out run is that of Rasmussen and Williams (5.12). The
     posterior without the run is the draws, weighted by importance sampling.
     """
-    residuals = observations.log_seconds[:, None] - draws.tempered.log_times(observations.points)
-    misfit = observations.misfit(residuals)
+    observations = draws.observations
+    residuals, misfit = draws.tempered_residuals, draws.tempered_misfit
     precision = observations.precision
     errors = precision @ residuals / np.diag(precision)[:, None]
     without = np.maximum(misfit - errors**2 * np.diag(precision)[:, None], 0.0)

@@ -14,6 +14,8 @@ fits, but may be ten times as much if not.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
 from engine.forecast import FloatArray, student_quantile
@@ -56,12 +58,17 @@ def side_variance_factors(deviations: FloatArray) -> FloatArray:
     """
     law_count = deviations.shape[1]
     high = np.ceil(SIDE_LEVELS * law_count).astype(int) - 1
-    ordered = np.sort(deviations, axis=1)
-    normal = [float(student_quantile(level, np.asarray(np.inf))) for level in SIDE_LEVELS]
-    per_level = 1.0 / (len(normal) * np.asarray(normal))
+    ordered, per_level = np.sort(deviations, axis=1), _weights_of_bounds()
     sides = np.stack(
         (-(ordered[:, law_count - 1 - high] @ per_level), ordered[:, high] @ per_level)
     )
     return np.asarray(
         np.maximum(sides, 0.0) ** 2 / np.einsum("nd,nd->n", deviations, deviations) * law_count
     )
+
+
+@lru_cache(maxsize=1)
+def _weights_of_bounds() -> FloatArray:
+    """What the bound at each of `SIDE_LEVELS` counts for in the average standard deviation."""
+    normal = [float(student_quantile(level, np.asarray(np.inf))) for level in SIDE_LEVELS]
+    return 1.0 / (len(normal) * np.asarray(normal))

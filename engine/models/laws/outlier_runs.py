@@ -19,13 +19,13 @@ from itertools import combinations
 import numpy as np
 
 from engine.forecast import BoolArray, FloatArray, IntArray
+from engine.models.laws.draw_weights import normalised_weights
 from engine.models.laws.sampling import (
     NOISE_DOF,
     NOISE_SCALE,
     Observations,
     PosteriorDraws,
     log_likelihood,
-    normalised_weights,
     posterior,
 )
 from engine.runs.slow_runs import LEAST_FACTOR, LEAST_ODDS, MOST_FACTOR, OUTLIER_PROBABILITY
@@ -74,7 +74,7 @@ def outlier_posterior(
     fits = {run_weights.tobytes(): (observations, draws)}
     for _ in range(PASSES):
         hypotheses = _OutlierHypotheses.of(
-            initial, observations, draws, at_least_as_hard & (initial_weights == 1.0)
+            initial, draws, at_least_as_hard & (initial_weights == 1.0)
         )
         probabilities = hypotheses.outlier_probabilities(
             may_be_outlier, np.flatnonzero(run_weights < initial_weights)
@@ -119,27 +119,20 @@ class _OutlierHypotheses:
 
     @classmethod
     def of(
-        cls,
-        initial: Observations,
-        observations: Observations,
-        draws: PosteriorDraws,
-        at_least_as_hard: BoolArray,
+        cls, initial: Observations, draws: PosteriorDraws, at_least_as_hard: BoolArray
     ) -> _OutlierHypotheses:
-        """From draws given the current `observations`; `initial` are the same before any run was
+        """From draws given the current observations; `initial` are the same before any run was
         down-weighted."""
-        residuals = observations.log_seconds[:, None] - draws.tempered.log_times(
-            observations.points
-        )
-        draw_log_density = draws.power * log_likelihood(
-            observations.misfit(residuals), observations.runs
-        )
+        observations, residuals = draws.observations, draws.tempered_residuals
+        misfit = draws.tempered_misfit
+        draw_log_density = draws.power * log_likelihood(misfit, observations.runs)
         return cls(
             runs=initial.runs,
             precision=initial.precision,
             weighted_residuals=initial.precision @ residuals,
-            misfit=initial.misfit(residuals),
+            misfit=misfit if initial is observations else initial.misfit(residuals),
             draw_log_density=draw_log_density,
-            errors=_leave_one_out_errors(observations, residuals, draw_log_density),
+            errors=_leave_one_out_errors(draws, draw_log_density),
             at_least_as_hard=at_least_as_hard,
         )
 
@@ -187,13 +180,12 @@ class _OutlierHypotheses:
         return log_evidence + len(indices) * OUTLIER_LOG_FACTOR
 
 
-def _leave_one_out_errors(
-    observations: Observations, residuals: FloatArray, draw_log_density: FloatArray
-) -> FloatArray:
+def _leave_one_out_errors(draws: PosteriorDraws, draw_log_density: FloatArray) -> FloatArray:
     """(r,) leave-one-out error of log time of each run, effects included, by reweighted draws."""
-    weighted_residuals = observations.precision @ residuals
+    observations = draws.observations
+    weighted_residuals = observations.precision @ draws.tempered_residuals
     diagonal = np.diag(observations.precision)[:, None]
-    without = np.maximum(observations.misfit(residuals) - weighted_residuals**2 / diagonal, 0.0)
+    without = np.maximum(draws.tempered_misfit - weighted_residuals**2 / diagonal, 0.0)
     run_weights = 1.0 if observations.run_weights is None else observations.run_weights[:, None]
     weights = normalised_weights(
         log_likelihood(without, observations.runs - run_weights) - draw_log_density

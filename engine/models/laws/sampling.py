@@ -6,7 +6,6 @@ resampling and Metropolis moves after each. What the draws predict is in `averag
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -15,6 +14,11 @@ import numpy as np
 
 from engine.forecast import FloatArray, IntArray
 from engine.models.laws.distinct_points import DistinctPoints
+from engine.models.laws.draw_weights import (
+    normalised_weights,
+    systematic_resample,
+    tempering_step,
+)
 from engine.models.laws.laws import CLIFF, SPARSEST, STOP, Laws
 from engine.models.laws.prior_laws import first_prior_laws
 from engine.models.laws.proposals import Proposals, ProposalStream
@@ -42,9 +46,6 @@ MANY_RUNS = 30
 
 EFFECTIVE_SHARE = 0.5
 """Effective sample size after a step, as a share of the draws that are kept."""
-
-STEP_PARTS = 2**30
-"""Resolution of a step: parts into which the longest possible step is divided."""
 
 TIMES_PER_BLOCK = 131_072
 """Log times (laws x points) that are computed at once."""
@@ -131,17 +132,12 @@ def log_likelihood(misfit: FloatArray, runs: FloatArray | float) -> FloatArray:
     return np.asarray(-0.5 * (runs - 1 + NOISE_DOF) * np.log(NOISE_DOF * NOISE_SCALE**2 + misfit))
 
 
-def normalised_weights(log_weights: FloatArray) -> FloatArray:
-    """Weights that add up to 1 along the last axis."""
-    weights = np.exp(log_weights - log_weights.max(axis=-1, keepdims=True))
-    return np.asarray(weights / weights.sum(axis=-1, keepdims=True))
-
-
 @dataclass(frozen=True, eq=False)
 class PosteriorDraws:
     """Equally probable draws of laws from the posterior given the runs.
 
     Args:
+        observations: of the runs.
         tempered: draws given the likelihood raised to `power`: wide enough to serve, reweighted,
             with any one run left out.
         draw_untempered: continues these to the full likelihood. It is called on demand, since the
@@ -153,6 +149,7 @@ class PosteriorDraws:
         may_continue: whether draws for other run weights may begin with one of these.
     """
 
+    observations: Observations
     tempered: Laws
     power: float
     draw_untempered: Callable[[], Laws]
@@ -164,6 +161,17 @@ class PosteriorDraws:
     def laws(self) -> Laws:
         """Draws given the full likelihood."""
         return self.draw_untempered()
+
+    @cached_property
+    def tempered_residuals(self) -> FloatArray:
+        """(r, d) log times of the runs less those by the tempered draws, effects included."""
+        log_times = self.tempered.log_times(self.observations.points)
+        return self.observations.log_seconds[:, None] - log_times
+
+    @cached_property
+    def tempered_misfit(self) -> FloatArray:
+        """(d,) misfit of the tempered draws."""
+        return self.observations.misfit(self.tempered_residuals)
 
 
 def posterior(
@@ -192,6 +200,7 @@ def posterior(
         path = [Population(likelihood.scored(first, times), 0.0, ProposalStream(seed, size))]
     path = [*path[:-1], *likelihood.temper(path[-1], power)]
     return PosteriorDraws(
+        observations,
         path[-1].scored.laws,
         power,
         lambda: likelihood.temper(path[-1], 1.0)[-1].scored.laws,
@@ -303,45 +312,6 @@ class Likelihood:
         """(d,) log likelihood of laws from the log times (p, d) that they predict at the points."""
         misfit = self.observations.at_distinct_points.misfit(times)
         return log_likelihood(misfit, self.observations.runs)
-
-
-def tempering_step(log_likelihood: FloatArray, longest: float, effective: float) -> float:
-    """The largest rise of the likelihood's power, at most `longest`, that leaves the weights an
-    effective sample size (Kish) of at least `effective`."""
-
-    above = log_likelihood - log_likelihood.max()
-    weights = np.empty_like(above)
-
-    def effective_size(step: float) -> float:
-        np.exp(np.multiply(above, step, out=weights), out=weights)
-        return float(weights.sum() ** 2 / (weights @ weights))
-
-    def log_excess(parts: int) -> float:
-        return math.log(effective_size(longest * parts / STEP_PARTS) / effective)
-
-    low, high, before = 0, STEP_PARTS, 0
-    excess_low, excess_high = math.log(len(log_likelihood) / effective), log_excess(STEP_PARTS)
-    if excess_high >= 0.0:
-        return longest
-    while high - low > 1:  # regula falsi, with the end that stays halved: the Illinois algorithm
-        middle = low + int((high - low) * excess_low / (excess_low - excess_high))
-        middle = min(max(middle, low + 1), high - 1)
-        excess = log_excess(middle)
-        if excess >= 0.0:
-            excess_high *= 0.5 if before > 0 else 1.0
-            low, excess_low, before = middle, excess, 1
-        else:
-            excess_low *= 0.5 if before < 0 else 1.0
-            high, excess_high, before = middle, excess, -1
-    return longest * high / STEP_PARTS
-
-
-def systematic_resample(weights: FloatArray, count: int, offset: float) -> IntArray:
-    """(count,) indices drawn by systematic resampling: each as often as its weight says, to within
-    one."""
-    sums = np.cumsum(weights)
-    picked = np.searchsorted(sums, (np.arange(count) + offset) / count * sums[-1])
-    return np.asarray(np.minimum(picked, len(weights) - 1))
 
 
 def _metropolis_step(

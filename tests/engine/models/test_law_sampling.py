@@ -7,16 +7,11 @@ import pytest
 from law_fits import changed, few_runs, mean_of, points
 
 from engine.models.laws.averaging import law_posterior
+from engine.models.laws.draw_weights import STEP_PARTS, tempering_step
 from engine.models.laws.prior_laws import MOST_PRIOR_DRAWS, prior_laws
 from engine.models.laws.proposals import Proposals
 from engine.models.laws.reference_frame import ReferenceFrame
-from engine.models.laws.sampling import (
-    STEP_PARTS,
-    Observations,
-    log_likelihood,
-    proposed_cliffs,
-    tempering_step,
-)
+from engine.models.laws.sampling import Observations, log_likelihood, proposed_cliffs
 
 
 def effective(density: np.ndarray, step: float) -> float:

@@ -105,7 +105,7 @@ def test_the_evidence_of_a_hypothesis_is_that_of_the_other_runs(
     draws = posterior(observations)
     one = draws.laws.take(np.asarray([7]))
     hypotheses = _OutlierHypotheses.of(
-        observations, observations, PosteriorDraws(one, 0.0, lambda: one, ()), HARDER
+        observations, PosteriorDraws(observations, one, 0.0, lambda: one, ()), HARDER
     )
     residuals = observations.log_seconds - one.log_times(observations.points)[:, 0]
 
@@ -129,7 +129,7 @@ def test_the_hardest_run_is_no_outlier() -> None:
     """A memory cliff begins at the fewest machines; the next fewest beside them are judged only
     where those are not themselves thought wrong."""
     observations = runs_with(m2=2.5, m3=2.5, m6=2.5)
-    hypotheses = _OutlierHypotheses.of(observations, observations, posterior(observations), HARDER)
+    hypotheses = _OutlierHypotheses.of(observations, posterior(observations), HARDER)
     for wrong, asked in (((0,), False), ((0, 3), False), ((0, 1), False), ((1, 3), True)):
         assert (hypotheses.log_evidence(wrong) > -math.inf) is asked
 
@@ -139,7 +139,7 @@ def test_leave_one_out_errors_are_those_of_the_posterior_without_the_run() -> No
     observations = runs_with(m6=2.0)
     two = posterior(observations).laws.take(np.asarray([3, 7]))
     hypotheses = _OutlierHypotheses.of(
-        observations, observations, PosteriorDraws(two, 0.0, lambda: two, ()), HARDER
+        observations, PosteriorDraws(observations, two, 0.0, lambda: two, ()), HARDER
     )
     residuals = observations.log_seconds[:, None] - two.log_times(observations.points)
     x = observations.effects / NOISE_SCALE
@@ -244,9 +244,7 @@ def test_the_outlier_probability_is_the_share_of_hypotheses_with_the_run(judged:
     observations = runs_with()
     hypotheses = GivenEvidence(
         **{
-            **vars(
-                _OutlierHypotheses.of(observations, observations, posterior(observations), HARDER)
-            ),
+            **vars(_OutlierHypotheses.of(observations, posterior(observations), HARDER)),
             "errors": errors,
         }
     )
@@ -267,7 +265,7 @@ def test_the_outlier_probability_is_the_share_of_hypotheses_with_the_run(judged:
 
 def test_a_run_faster_than_predicted_is_no_outlier() -> None:
     observations = runs_with(m6=0.5)
-    hypotheses = _OutlierHypotheses.of(observations, observations, posterior(observations), HARDER)
+    hypotheses = _OutlierHypotheses.of(observations, posterior(observations), HARDER)
     assert hypotheses.log_evidence((3,)) == -math.inf
     assert math.isfinite(hypotheses.log_evidence(()))
     kept, _ = outlier_posterior(observations, ANY, HARDER)
