@@ -58,9 +58,9 @@ DRIVER_NOISE = 0.2
 """Prior: standard deviation of the share of driver time that grows with the input, and of log
 driver time between two runs."""
 
-AS_RULED = 0.1
-"""Partitions of another log within one of what the rules foretell, or this share, bear these
-out."""
+RULE_TOLERANCE = 0.1
+"""Partitions of another log within one of what Spark's rules predict, or within this share, agree
+with these."""
 
 LOG_RATIO = 0.2
 """Inputs closer than this (in log) say nothing of growth."""
@@ -106,15 +106,15 @@ def pair_fit(one: Replay, other: Replay, *, unlike: Collection[int] = ()) -> Pai
     for place, match in enumerate(stage_counterparts(one.run, other.run)):
         if match is None or place in unlike:
             continue
-        shape, seen = one.shapes[place], other.shapes[match]
-        both = shape.follows_cores and seen.follows_cores
-        by_cores[place] = both and shape.stage.tasks != seen.stage.tasks
+        shape, counterpart = one.shapes[place], other.shapes[match]
+        both = shape.follows_cores and counterpart.follows_cores
+        by_cores[place] = both and shape.stage.tasks != counterpart.stage.tasks
         if apart:
-            cut[place] = math.log(seen.stage.tasks / shape.stage.tasks) / math.log(ratio)
-            if not _as_ruled(shape, seen.stage.tasks, other.slots, ratio):
+            cut[place] = math.log(counterpart.stage.tasks / shape.stage.tasks) / math.log(ratio)
+            if not _follows_rules(shape, counterpart.stage.tasks, other.slots, ratio):
                 partitions[place] = cut[place]
-            data[place] = _data_power(shape, seen.stage, other.slots, ratio)
-        likelihood[place] = _likelihood(one, place, seen, other.slots, ratio, speed)
+            data[place] = _data_power(shape, counterpart.stage, other.slots, ratio)
+        likelihood[place] = _likelihood(one, place, counterpart, other.slots, ratio, speed)
     driver = _driver_growths(one, other, ratio) if apart else (0.0, 0.0)
     return PairFit(likelihood, partitions, cut, data, by_cores, driver)
 
@@ -128,10 +128,10 @@ def _driver_growths(one: Replay, other: Replay, ratio: float) -> tuple[float, fl
     return ratio - 1.0, other.growing_driver_seconds / seconds - 1.0
 
 
-def _as_ruled(shape: StageModel, tasks: int, slots: int, ratio: float) -> bool:
+def _follows_rules(shape: StageModel, tasks: int, slots: int, ratio: float) -> bool:
     """Whether Spark's partitioning rules predict so many tasks; then they extrapolate better to
     other inputs and clusters than any power of the input."""
-    return abs(shape.scaled(ratio, None, slots).tasks - tasks) <= max(1.0, AS_RULED * tasks)
+    return abs(shape.scaled(ratio, None, slots).tasks - tasks) <= max(1.0, RULE_TOLERANCE * tasks)
 
 
 def _data_power(shape: StageModel, other: StageRun, slots: int, ratio: float) -> float:
@@ -159,23 +159,23 @@ def _machine(replay: Replay) -> str | None:
 
 
 def _likelihood(
-    one: Replay, place: int, seen: StageModel, slots: int, ratio: float, speed: float
+    one: Replay, place: int, counterpart: StageModel, slots: int, ratio: float, speed: float
 ) -> NDArray[np.float32]:
     """(work, slots) log-likelihood of the stage's law at each grid point, given its task time in
     another log on slots of a relative `speed` (slots of denser nodes are slower)."""
-    shape, stage, count = one.shapes[place], one.shapes[place].stage, seen.stage.tasks
+    shape, stage, count = one.shapes[place], one.shapes[place].stage, counterpart.stage.tasks
     cores = slots * shape.partitioning.cores_per_slot
     base = shape.grown(ratio, count / stage.tasks, cores)
-    own, found = stage.task_seconds.total, seen.stage.task_seconds.total
-    if min(own, found, shape.mean_seconds) <= 0.0:
+    own_seconds, seconds = stage.task_seconds.total, counterpart.stage.task_seconds.total
+    if min(own_seconds, seconds, shape.mean_seconds) <= 0.0:
         return np.zeros((len(WORK), len(SLOTS)), dtype=np.float32)
     work = np.asarray([StageLaw(law).total(ratio, base) for law in WORK]) * stage.tasks / count
     cut = shape.scaled(ratio, None).tasks if shape.depends_on_cluster else count
     expected = typical_seconds(one, place, work, tasks=count, slots=slots, cut=cut)
     doublings = math.log2(shape.at_once(slots, count) / shape.at_once(shape.ran_on))
     grown = np.log(expected * count / (shape.mean_seconds * stage.tasks))
-    error = math.log(found * speed / own) - grown[:, None] - SLOTS * doublings
-    noise = math.hypot(STAGE_NOISE, STAGE_NOISE_SECONDS / min(own, found))
+    error = math.log(seconds * speed / own_seconds) - grown[:, None] - SLOTS * doublings
+    noise = math.hypot(STAGE_NOISE, STAGE_NOISE_SECONDS / min(own_seconds, seconds))
     return np.asarray(-0.5 * np.minimum(np.abs(error / noise), OUTLIER) ** 2, dtype=np.float32)
 
 
@@ -275,10 +275,10 @@ def _mean(log_density: FloatArray) -> tuple[float, float]:
 
 def _law(log_density: FloatArray, partitions: float, cut: float, data: float) -> StageLaw:
     work, slots = _mean(log_density)
-    grown, seen, read = (
+    partition_power, cut_power, data_power = (
         None if math.isnan(power) else float(power) for power in (partitions, cut, data)
     )
-    return StageLaw(work, grown, slots, read, seen)
+    return StageLaw(work, partition_power, slots, data_power, cut_power)
 
 
 def _typical(values: FloatArray) -> FloatArray:
