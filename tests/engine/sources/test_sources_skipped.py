@@ -1,5 +1,7 @@
 """Files among the logs of a folder that are none."""
 
+import os
+import threading
 from pathlib import Path
 
 import pytest
@@ -93,3 +95,15 @@ def test_a_folder_of_other_files_costs_little_for_each(
     assert made == {"logs": 1, "reasons": 1}
     size = sum(path.stat().st_size for path in tmp_path.iterdir())
     assert told[-1] == (size, size)
+
+
+def test_a_workflow_from_a_pipe_is_told_to_be_a_file(tmp_path: Path) -> None:
+    """It was told to be given alone to the command that it was given to."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    text = "format: sparkplan-workflow/1\njobs: []\n"
+    writer = threading.Thread(target=pipe.write_text, args=(text,))
+    writer.start()
+    with pytest.raises(BadInput, match="is a workflow, not a job; save it as a file, beside which"):
+        read(pipe)
+    writer.join()
