@@ -49,7 +49,11 @@ def test_what_a_folder_skips_is_called_what_it_is(
             "a.yaml:2: unknown format '3' (choices: sparkplan-profile/1, ",
         ),
         ("a", "format: sparkplan-profil/1\n", "a:1: unknown format 'sparkplan-profil/1'; did you "),
-        ("a.yaml", "shapes_of: x\n", "a.yaml: is a price catalog; give it with --catalog"),
+        (
+            "a.yaml",
+            "shapes_of: x\n",
+            "a.yaml: is a price catalog; name it as the catalog, not as a job",
+        ),
         ("a.txt", "ERROR: no\n", "a.txt: is not an event log, a profile or a run table; "),
         (
             "a.csv",
