@@ -254,10 +254,10 @@ class Reader:
             profile = profile_file.parse(_text(everything, stream), stream.name)
             return with_instance_type(from_profile(profile, Path(stream.name).name), self.ran_on)
         if WORKFLOW.search(start):
-            raise BadInput(
-                "is a workflow, not a job", where=stream.name,
-                remedy="give its file alone to sparkplan workflow, or to the planner",
-            )  # fmt: skip
+            remedy = "give its file alone to sparkplan workflow, or to the planner"
+            if stream.size is None:
+                remedy = "save it as a file, beside which the sources of its jobs are looked for"
+            raise BadInput("is a workflow, not a job", where=stream.name, remedy=remedy)
         if kind == "run table":
             from engine.sources.formats import run_table
 

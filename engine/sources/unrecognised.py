@@ -76,7 +76,9 @@ def _unlike_yaml(start: bytes, where: str) -> BadInput | None:
     if not where.lower().endswith((".yaml", ".yml")):
         return None
     if _CATALOG.search(start):
-        return BadInput("is a price catalog", where=where, remedy="give it with --catalog")
+        return BadInput(
+            "is a price catalog", where=where, remedy="name it as the catalog, not as a job"
+        )
     lines = enumerate(start.splitlines(), 1)
     first = next((n for n, line in lines if line.strip() and not line.startswith(_NO_KEY)), 1)
     begins = " and ".join(f"{kind} with `format: {name}`" for kind, name in FORMATS.items())

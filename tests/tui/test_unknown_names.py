@@ -57,6 +57,12 @@ MISTAKES = {
     "--max-nodes? see sparkplan recommend --help",
     f"{RECOMMEND} more.zstd": "unrecognized arguments: more.zstd; all sources stand before the "
     "options; see sparkplan recommend --help",
+    # A unit apart from its number: it was taken for a source that stands too late.
+    "predict nightly-features --executors 2 --input-size 3 GB": "unrecognized arguments: GB; write "
+    "--input-size 3GB; see sparkplan predict --help",
+    f"{RECOMMEND} --deadline 1h 30m": "unrecognized arguments: 30m; write --deadline 1h30m; see ",
+    "nightly-features --deadline 45 min": "unrecognized arguments: min; write --deadline 45min; ",
+    "predict nightly-features --nodes 2 5": "unrecognized arguments: 5; all sources stand before ",
     # Blanks for commas: they were taken for files, or for sources that stand too late.
     "experiments --nodes 1:8 --fractions 0.1 0.2": "--fractions: a blank cuts off '0.2'; write "
     "--fractions 0.1,0.2",

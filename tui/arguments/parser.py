@@ -22,6 +22,12 @@ _VALUE_FORMS = (re.compile(r"[^=]+=[^=]+"), re.compile(r"[\d.,]+%?"), re.compile
 NO_SOURCE = "the following arguments are required: SOURCE"
 """What argparse says of a command without any source."""
 
+_UNIT = re.compile(
+    r"[\d.]*(?:[kmgtp]i?b?|b|ms|s|secs?|seconds?|min|minutes?|h|hours?|d|days?|usd|%|x)\Z",
+    re.IGNORECASE,
+)
+"""What a blank may cut off a quantity: "GB", "m", "30m"."""
+
 MIN_SIMILARITY = 0.75
 """Similarity from which an unknown option is taken for a misspelt one."""
 
@@ -86,7 +92,11 @@ class OneLineParser(argparse.ArgumentParser):
 
     def _hint(self, message: str) -> str:
         """A hint at the correct form: options similar to the first unknown one ("did you mean
-        --instances? "), or sources before the options."""
+        --instances? "), a unit behind its number, or sources before the options."""
+        for name, value, word in zip(self._given, self._given[1:], self._given[2:], strict=False):
+            is_first = f"{message} ".startswith(f"unrecognized arguments: {word} ")
+            if is_first and name.startswith("--") and value[:1].isdecimal() and _UNIT.match(word):
+                return f"write {name} {value}{word}; "
         for option, value, word in self._values_cut_by_blanks():
             first = f"{message} ".startswith(f"unrecognized arguments: {word} ")
             samples = {sample.name for sample in engine.list_samples()} if first else set()

@@ -1,5 +1,7 @@
 """Files among the logs of a folder that are none."""
 
+import os
+import threading
 from pathlib import Path
 
 import pytest
@@ -47,7 +49,11 @@ def test_what_a_folder_skips_is_called_what_it_is(
             "a.yaml:2: unknown format '3' (choices: sparkplan-profile/1, ",
         ),
         ("a", "format: sparkplan-profil/1\n", "a:1: unknown format 'sparkplan-profil/1'; did you "),
-        ("a.yaml", "shapes_of: x\n", "a.yaml: is a price catalog; give it with --catalog"),
+        (
+            "a.yaml",
+            "shapes_of: x\n",
+            "a.yaml: is a price catalog; name it as the catalog, not as a job",
+        ),
         ("a.txt", "ERROR: no\n", "a.txt: is not an event log, a profile or a run table; "),
         (
             "a.csv",
@@ -93,3 +99,15 @@ def test_a_folder_of_other_files_costs_little_for_each(
     assert made == {"logs": 1, "reasons": 1}
     size = sum(path.stat().st_size for path in tmp_path.iterdir())
     assert told[-1] == (size, size)
+
+
+def test_a_workflow_from_a_pipe_is_told_to_be_a_file(tmp_path: Path) -> None:
+    """It was told to be given alone to the command that it was given to."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    text = "format: sparkplan-workflow/1\njobs: []\n"
+    writer = threading.Thread(target=pipe.write_text, args=(text,))
+    writer.start()
+    with pytest.raises(BadInput, match="is a workflow, not a job; save it as a file, beside which"):
+        read(pipe)
+    writer.join()
