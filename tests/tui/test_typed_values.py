@@ -157,7 +157,7 @@ async def test_a_budget_below_nothing_is_refused_in_thousands_too(planner):
         await pilot.press("enter")
         await pilot.pause()
         assert app.state.budget_usd == 12_000.0
-        assert "is not an amount of money" in text_of(app)
+        assert "an amount of money must be more than zero, not '-3000'" in text_of(app)
 
 
 async def test_what_was_refused_is_not_said_of_the_value_after_it(planner):
