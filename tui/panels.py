@@ -143,7 +143,7 @@ class Panels:
         )
         listed = inputs.rows(app.state, app.built, app.answer, app.marks)
         self.widget("inputs-panel").set_class(len(listed) == len(inputs.ROWS), "-job")
-        self.refill("inputs", listed)
+        self.table("inputs").show(listed)
 
     def look(self) -> None:
         """Redraw what a crosshair or a zoom changes, and no more: it follows the mouse."""
@@ -279,17 +279,10 @@ class Panels:
     ) -> None:
         """Show rows that `keys` identify; the cursor moves only where the keys have changed."""
         if keys == self._keys.get(name):
-            self.refill(name, rows)
+            self.table(name).show(rows)
             return
         self._keys[name] = keys
         self.table(name).show(rows, cursor=cursor, columns=columns, message=message)
-
-    def refill(self, name: str, rows: Sequence[Row], *, message: str | None = None) -> None:
-        """Show rows if they differ: drawing is what takes time. Where there are none, `message`
-        says why."""
-        table = self.table(name)
-        if tuple(rows) != table.rows or (message is not None and not rows):
-            table.show(rows, message=message)
 
     @property
     def pin_cursor(self) -> int:

@@ -24,7 +24,7 @@ def fill(panels):
 
 def show(panels, answer):
     panels.prose("{name}-about").show([[("about {name}", "base")]])
-    panels.refill("{name}-list", [((f"hour {{n}}", "plain"),) for n in range(24)])
+    panels.table("{name}-list").show([((f"hour {{n}}", "plain"),) for n in range(24)])
 """
 EIGHT = (
     *("curves", "compositions", "frontier", "stages"),

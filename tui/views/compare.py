@@ -56,7 +56,7 @@ def fill(panels: Panels) -> list[Widget]:
 def show(panels: Panels, answer: Answer) -> None:
     """Show the pinned plans beside the current one."""
     plans = [*panels.app.pins, pin_of(NOW, panels.app.state, answer)]
-    panels.refill("pins", rows(plans, panels.app.marks))
+    panels.table("pins").show(rows(plans, panels.app.marks))
     cursor = panels.pin_cursor
     panels.prose("compared").show([*about(plans, cursor), *other_differences(plans, cursor)])
 

@@ -110,8 +110,8 @@ def show(panels: Panels, answer: Answer) -> None:
         about(panels.app.state, answer, report, panels.app.marks)
     )
     advice = report.advice if report else None
-    panels.refill(NEXT, next_rows(advice), message=NONE if report else WAITING)
-    panels.refill(TRAINING, training_rows(report), message=NONE if report else WAITING)
+    panels.table(NEXT).show(next_rows(advice), message=NONE if report else WAITING)
+    panels.table(TRAINING).show(training_rows(report), message=NONE if report else WAITING)
     suffix = f" {panels.app.glyphs.ellipsis}" if waiting and report else ""
     panels.set_title(NEXT, f"{FIRST_TITLE if advice and advice.opening else NEXT_TITLE}{suffix}")
     panels.set_title(TRAINING, f"{title(report)}{suffix}")

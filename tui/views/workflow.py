@@ -70,7 +70,7 @@ def show(panels: Panels, answer: Answer) -> None:
     most = panels.height // 2 - (2 if panels.is_short else 0)
     rows = max(2, len(data.rows)) + AXIS_ROWS + panels.frame_rows
     panels.widget("gantt-panel").styles.height = min(rows, max(8, most))
-    panels.refill("states", state_rows(report))
+    panels.table("states").show(state_rows(report))
 
 
 SAME_TIME = 0.01

@@ -154,8 +154,12 @@ class Table(FrameWidget, can_focus=True):
         columns: Sequence[Column] | None = None,
     ) -> None:
         """Show other rows, perhaps under other columns; the cursor keeps its index unless `cursor`
-        is given."""
-        self._rows = tuple(tuple(row) for row in rows)
+        is given. Nothing is drawn where nothing differs: that is what takes time."""
+        new_rows = tuple(tuple(row) for row in rows)
+        same_texts = new_rows == self._rows and message in (None, self._message)
+        if same_texts and columns is None and cursor in (None, self._cursor):
+            return
+        self._rows = new_rows
         if columns is not None and len(columns) != len(self._columns):
             self._column = self._hovered = None
         self._columns = self._columns if columns is None else tuple(columns)
