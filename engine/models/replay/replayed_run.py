@@ -9,7 +9,6 @@ delay of a slot between two tasks, the position of the long tasks in the launch 
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -137,7 +136,7 @@ class Replay:
             executor_slots=self.executor_slots,
             exact=exact,
         )
-        return self._outcome(found, counts, slots, placed)
+        return self._outcome(found, nodes, counts, slots, placed)
 
     def observed(self) -> Replayed:
         """The run itself, on the slots that it had while it had them, each stage in the one order
@@ -150,7 +149,7 @@ class Replay:
         found = schedule(
             nodes, len(added), added_seconds=added, removed=had.removed, executor_slots=many
         )
-        return self._outcome(found, counts, self.slots, placed)
+        return self._outcome(found, nodes, counts, self.slots, placed)
 
     def _work_on(
         self, slots: int | None, ratio: float, speed: float, shuffle_partitions: int | None
@@ -163,6 +162,7 @@ class Replay:
         counts = tuple(many.tasks for many in prepared.scaled)
         near, spared = self.locality.near(counts), self.trees.left_out(counts)
         spared |= self.written_again if slots else frozenset()
+        combining = self.trees.added_seconds(counts, slots or self.slots)
         for place, (scaled, tasks) in enumerate(zip(prepared.scaled, prepared.tasks, strict=True)):
             shape, (slowdown, closed) = self.shapes[place], forms.get(place, (None, None))
             if slowdown is None:
@@ -180,14 +180,11 @@ class Replay:
             tasks = Tasks(np.empty(0)) if place in spared else tasks
             launching = driver_launch_seconds(self.launch_seconds, len(tasks), shape.ran_on)
             known = near[place], self.orders[place]
+            delay = at.delay_seconds + combining.get(place, 0.0) / float(lasting[place])
             nodes[node] = ScheduledNode(
-                at.after, at.delay_seconds, at.priority, tasks, at.cpus, launching, *known
+                at.after, delay, at.priority, tasks, at.cpus, launching, *known
             )
             placed.append(tasks)
-        for place, seconds in self.trees.added_seconds(counts, slots or self.slots).items():
-            for node in self._successors[self.graph.stage_nodes[place]]:
-                delay = nodes[node].delay_seconds + seconds / float(lasting[place])
-                nodes[node] = replace(nodes[node], delay_seconds=delay)
         return nodes, placed, counts
 
     def _nodes(self, ratio: float) -> list[ScheduledNode]:
@@ -227,15 +224,6 @@ class Replay:
     def trees(self) -> TreeAggregations:
         """Its tree aggregations, whose combining stages come and go with their partitions."""
         return TreeAggregations.of(self.run.stages)
-
-    @cached_property
-    def _successors(self) -> Mapping[int, Sequence[int]]:
-        """The nodes that wait for each node of the graph."""
-        found: dict[int, list[int]] = defaultdict(list)
-        for index, node in enumerate(self.graph.nodes):
-            for before in node.after:
-                found[before].append(index)
-        return found
 
     @cached_property
     def nodes(self) -> FilledNodes:
@@ -284,10 +272,17 @@ class Replay:
         return replace(self, _kept=ReplayCache())
 
     def _outcome(
-        self, found: Schedule, tasks: tuple[int, ...], slots: int, placed: list[Tasks]
+        self,
+        found: Schedule,
+        nodes: Sequence[ScheduledNode],
+        tasks: tuple[int, ...],
+        slots: int,
+        placed: list[Tasks],
     ) -> Replayed:
-        places = np.asarray(self.graph.stage_nodes)
-        start, end = found.start[places], found.end[places]
+        places, known = np.asarray(self.graph.stage_nodes), self.graph.nodes
+        # What a stage waits for longer than in the log is the combining of its own aggregates.
+        combining = [nodes[p].delay_seconds - known[p].delay_seconds for p in places.tolist()]
+        start, end = found.start[places] - combining, found.end[places]
         driver = found.seconds - union_length(start, end)
         on_unused = found.tasks_on_unused_slots[places]
         return Replayed(found.seconds, driver, start, end, tasks, slots, tuple(placed), on_unused)

@@ -70,6 +70,9 @@ def test_more_files_add_a_combining_stage_to_each_step() -> None:
     without.__dict__["trees"] = NO_TREES
     longer = replay.replayed(2, ratio=3.0).seconds - without.replayed(2, ratio=3.0).seconds
     assert longer == pytest.approx(sum(added.values()), rel=0.15)
+    three = replay.replayed(2, ratio=3.0)
+    driver = without.replayed(2, ratio=3.0).driver_seconds
+    assert three.driver_seconds == pytest.approx(driver, rel=0.01), "stages combine, no driver"
     assert replay.replayed(2).seconds == without.replayed(2).seconds
 
 
