@@ -69,6 +69,7 @@ if TYPE_CHECKING:
     from tui.behaviours.model_comparison import ModelComparison
     from tui.read_tracker import ReadTracker
     from tui.session import EngineSession
+    from tui.views.goal import Ranges
 
 
 def run(options: AppOptions) -> int:
@@ -218,6 +219,10 @@ class PlannerApp(
         from tui.read_tracker import ReadTracker
 
         return ReadTracker()
+
+    @property
+    def ranges(self) -> Ranges:
+        return self._panels.ranges
 
     # State
 

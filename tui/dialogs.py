@@ -76,7 +76,7 @@ def names(app: PlannerApp) -> CommandContext:
         themes=tuple(sorted(app.available_themes)),
         scenarios=scenario_store.scenario_names(),
         pins=tuple(pin.name for pin in app.pins),
-        ranges=app._panels.ranges,
+        ranges=app.ranges,
         limits=app.state.limits,
         terms=app.state.terms,
         job=app.state.job,

@@ -32,6 +32,9 @@ NARROW_BELOW, TIGHT_BELOW, SHORT_BELOW, LOW_BELOW, SCANT_BELOW = 100, 34, 30, 22
 """Columns (NARROW) and rows (the others) below which `app.tcss` leaves out panels: the side column,
 the list of inputs, the second of two charts, timelines, the chart of the frontier."""
 
+HIGH_FROM = 36
+"""Rows from which Why, below all inputs, has room for the sentence on the chosen composition."""
+
 SIDE_CELLS, TITLE_EDGES, CAPTION_ROWS = 40, 6, 4
 """Cells of the side column, cells of a border beside its title, rows of the tour's caption."""
 
@@ -86,10 +89,11 @@ class Panels:
         """Set the classes of the screen that the style sheet uses for its size; before widgets are
         mounted this costs no styling."""
         app, screen = self.app, self.app.screen_stack[0]
-        narrow, short = app.size.width < NARROW_BELOW, app.size.height < SHORT_BELOW
+        rows, narrow = app.size.height, app.size.width < NARROW_BELOW
+        short = rows < SHORT_BELOW
         shown = {"-narrow": narrow, "-wide": not narrow, "-short": short, "-tall": not short}
-        shown |= {"-low": app.size.height < LOW_BELOW, "-scant": app.size.height < SCANT_BELOW}
-        shown["-tight"] = app.size.height < TIGHT_BELOW
+        shown |= {"-low": rows < LOW_BELOW, "-scant": rows < SCANT_BELOW}
+        shown["-tight"], shown["-high"] = rows < TIGHT_BELOW, rows >= HIGH_FROM
         screen.update_classes(shown, animate=False)
         screen.set_class(app.glyphs.ascii_only, "-ascii")
 

@@ -87,14 +87,13 @@ SILENT_SECONDS = 3.0
 
 @contextmanager
 def stderr_progress(sources: Sequence[str]) -> Iterator[Callable[[int, int | None], None]]:
-    """A progress callback that prints to stderr when reading takes long, and when pipes among the
-    sources deliver nothing at first."""
-    progress = ReadProgress(say, in_lines=True)
-    pipes = [name for name in sources if name == STDIN or _is_pipe(name)]
-    if not pipes:
+    """A progress callback that prints to stderr when reading takes long, and when the first source
+    is a pipe that delivers nothing at first."""
+    progress, first = ReadProgress(say, in_lines=True), sources[0] if sources else ""
+    if first != STDIN and not _is_pipe(first):
         yield progress
         return
-    named = "standard input" if pipes[0] == STDIN else pipes[0]
+    named = "standard input" if first == STDIN else first
     silent = threading.Timer(
         SILENT_SECONDS, say, [f"sparkplan: waiting for {escaped(named)}: nothing has come yet"]
     )

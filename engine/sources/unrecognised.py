@@ -68,12 +68,12 @@ def unrecognised_error(start: bytes, where: str, *, kind: str | None) -> BadInpu
 
 def _unlike_yaml(start: bytes, where: str) -> BadInput | None:
     """The error for YAML of another or of no format; None for what is not known to be YAML."""
-    found = _FORMAT.search(start)
-    if found:
+    found, named_yaml = _FORMAT.search(start), where.lower().endswith((".yaml", ".yml"))
+    if found and (named_yaml or found[1].startswith(b"sparkplan")):
         line = start.count(b"\n", 0, found.start()) + 1
         name = found[1].decode("utf-8", "replace")
         return UnknownName("format", name, FORMATS.values(), where=f"{where}:{line}")
-    if not where.lower().endswith((".yaml", ".yml")):
+    if not named_yaml:
         return None
     if _CATALOG.search(start):
         return BadInput(

@@ -60,10 +60,11 @@ def test_a_printed_line_has_every_code():
     )
 
 
-def test_rejections_of_one_reason_are_a_line_with_the_nearest_miss():
-    def miss(name, code, reason, composition=None):
-        return SimpleNamespace(instance=name, code=code, reason=reason, composition=composition)
+def miss(name, code, reason, composition=None):
+    return SimpleNamespace(instance=name, code=code, reason=reason, composition=composition)
 
+
+def test_rejections_of_one_reason_are_a_line_with_the_nearest_miss():
     late = [miss(f"t{i}", "deadline", f"misses it by {i} s", {f"t{i}": 1}) for i in range(1, 7)]
     small = [miss(name, "no-executor", "holds no executor") for name in ("a", "b")]
     assert rejections.rejected_lines([*late, *small]) == [
@@ -72,4 +73,20 @@ def test_rejections_of_one_reason_are_a_line_with_the_nearest_miss():
         "  likewise 5 other types, none nearer: t2, t3, t4 and 2 more (--json lists them)",
         "  a: holds no executor",
         "  b: holds no executor",
+    ]
+
+
+def test_rejections_by_limits_are_told_apart_by_their_reason():
+    """And no order by both limits says which type misses them by the least."""
+    none = [miss(f"n{i}", "limits", "the limits allow none of it") for i in range(4)]
+    two = [miss(f"t{i}", "limits", "no fewer than 2 workers") for i in range(2)]
+    both = [miss(f"b{i}", "deadline-and-budget", f"by {i} s", {f"b{i}": 1}) for i in range(4)]
+    assert rejections.rejected_lines([*none, *two, *both]) == [
+        "rejected (10)",
+        "  n0: the limits allow none of it",
+        "  likewise 3 other types: n1, n2, n3",
+        "  t0: no fewer than 2 workers",
+        "  t1: no fewer than 2 workers",
+        "  b0: by 0 s",
+        "  likewise 3 other types: b1, b2, b3",
     ]

@@ -63,6 +63,10 @@ MISTAKES = {
     f"{RECOMMEND} --deadline 1h 30m": "unrecognized arguments: 30m; write --deadline 1h30m; see ",
     "nightly-features --deadline 45 min": "unrecognized arguments: min; write --deadline 45min; ",
     "predict nightly-features --nodes 2 5": "unrecognized arguments: 5; all sources stand before ",
+    # A source whose name begins with a digit or a unit is no unit, nor is a unit that fits nothing.
+    "predict nightly-features --nodes 8 48GB": "unrecognized arguments: 48GB; all sources stand ",
+    "predict nightly-features --executors 2 --input-size 3 48GB": "arguments: 48GB; all sources ",
+    "predict nightly-features --executors 4 h": "unrecognized arguments: h; all sources stand ",
     # Blanks for commas: they were taken for files, or for sources that stand too late.
     "experiments --nodes 1:8 --fractions 0.1 0.2": "--fractions: a blank cuts off '0.2'; write "
     "--fractions 0.1,0.2",

@@ -95,7 +95,7 @@ class OneLineParser(argparse.ArgumentParser):
         --instances? "), a unit behind its number, or sources before the options."""
         for name, value, word in zip(self._given, self._given[1:], self._given[2:], strict=False):
             is_first = f"{message} ".startswith(f"unrecognized arguments: {word} ")
-            if is_first and name.startswith("--") and value[:1].isdecimal() and _UNIT.match(word):
+            if is_first and self._is_cut_quantity(name, value, word):
                 return f"write {name} {value}{word}; "
         for option, value, word in self._values_cut_by_blanks():
             first = f"{message} ".startswith(f"unrecognized arguments: {word} ")
@@ -111,6 +111,20 @@ class OneLineParser(argparse.ArgumentParser):
         unknown = re.search(r"(?<=^unrecognized arguments: )--[a-z-]+", message)
         similar = get_close_matches(unknown[0], known, cutoff=MIN_SIMILARITY) if unknown else []
         return f"did you mean {' or '.join(similar)}? " if similar else ""
+
+    def _is_cut_quantity(self, name: str, value: str, word: str) -> bool:
+        """Whether a blank cut the unit off an option's value, or its second part ("1h 30m")."""
+        option = next((each for each in self._actions if name in each.option_strings), None)
+        if option is None or not value[:1].isdecimal() or not _UNIT.match(word):
+            return False
+        if value[-1:].isdecimal() and not word[:1].isalpha():
+            return False  # "3 48GB" is no quantity in two parts
+        try:
+            if callable(option.type):
+                option.type(f"{value}{word}")
+        except (argparse.ArgumentTypeError, ValueError):
+            return False
+        return True
 
     def _values_cut_by_blanks(self) -> Iterator[tuple[argparse.Action, str, str]]:
         """(option, its value, the word behind it) where the option takes several values and the

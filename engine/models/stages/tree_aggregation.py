@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from engine.forecast import FloatArray
 from engine.models.stages.partitioning.data_flow import TREE_AGGREGATIONS, aggregates_in_a_tree
+from engine.models.stages.partitioning.partitions import whole_tasks
 from engine.stage_run import StageRun, total_of
 
 COMBINING_TASK = 1.5
@@ -34,17 +35,17 @@ class TreeAggregations:
 
     Args:
         direct: index of each stage whose aggregates went straight to the driver -> seconds of a
-            task that would combine them.
+            task that would combine them, and slots that it holds.
         combined: index of each stage whose aggregates were combined -> that of the stage that did.
     """
 
-    direct: Mapping[int, float]
+    direct: Mapping[int, tuple[float, int]]
     combined: Mapping[int, int]
 
     @classmethod
     def of(cls, stages: Sequence[StageRun]) -> TreeAggregations:
         """Those of a run's stages; one with another depth in the log is left as it is."""
-        direct, combined = dict[int, float](), dict[int, int]()
+        direct, combined = dict[int, tuple[float, int]](), dict[int, int]()
         index_of = {stage.stage_id: index for index, stage in enumerate(stages)}
         combining = {
             index_of[stage.parents[0]]: index
@@ -63,7 +64,7 @@ class TreeAggregations:
             overhead = stage.overhead_seconds
             straight = wanted is None and not total_of(stage.shuffle_write_bytes)
             if above is None and straight and overhead is not None and overhead.count:
-                direct[index] = COMBINING_TASK * overhead.quantile(0.5)
+                direct[index] = COMBINING_TASK * overhead.quantile(0.5), stage.task_cpus
         return cls(direct, combined)
 
     def counted(self, partitions: FloatArray) -> FloatArray:
@@ -71,9 +72,9 @@ class TreeAggregations:
         stage that is left out."""
         if not self.combined:
             return partitions
-        result = partitions.copy()
+        result, tasks = partitions.copy(), whole_tasks(partitions)[0].astype(int).tolist()
         for stage, above in self.combined.items():
-            result[above] = combining_partitions(max(1, round(result[stage]))) or 1
+            result[above] = combining_partitions(tasks[stage]) or 1
         return result
 
     def left_out(self, tasks: Sequence[int]) -> frozenset[int]:
@@ -87,12 +88,12 @@ class TreeAggregations:
     def added_seconds(self, tasks: Sequence[int], slots: int) -> dict[int, float]:
         """Seconds that combining takes after each stage that needs it with (s,) tasks and did not
         in the log, by its index."""
-        combining = {stage: combining_partitions(tasks[stage]) for stage in self.direct}
-        return {
-            stage: math.ceil(count / slots) * self.direct[stage]
-            for stage, count in combining.items()
-            if count is not None
-        }
+        added = dict[int, float]()
+        for stage, (seconds, cpus) in self.direct.items():
+            count = combining_partitions(tasks[stage])
+            if count is not None:
+                added[stage] = math.ceil(count / max(1, slots // cpus)) * seconds
+        return added
 
 
 def combines_aggregates(stage: StageRun) -> bool:

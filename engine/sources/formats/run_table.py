@@ -52,10 +52,19 @@ def _is_heading(line: str) -> bool:
     return known or all(column_or_synonym(names, name) for name in REQUIRED)
 
 
-def _heading_below(head: bytes) -> int | None:
-    """The line of a heading below a title, as spreadsheets have one; None without."""
-    lines = head.decode("utf-8", "replace").splitlines()[:64]
-    return next((number for number, line in enumerate(lines, 1) if _is_heading(line)), None)
+def _heading_elsewhere(head: bytes, where: str) -> BadInput | None:
+    """The error for a heading below a title, as spreadsheets have one, or behind a #; None where
+    there is none."""
+    for number, line in enumerate(head.decode("utf-8", "replace").splitlines()[:64], 1):
+        what, remedy = (
+            "the heading of a run table stands below other lines",
+            "delete the lines above it",
+        )
+        if line.lstrip().startswith("#"):
+            what, remedy = "the heading of a run table is a comment", "remove the # before it"
+        if _is_heading(line.lstrip("# \t")):
+            return BadInput(what, where=f"{where}:{number}", remedy=remedy)
+    return None
 
 
 def unlike_runs(head: bytes, where: str) -> BadInput | None:
@@ -63,10 +72,9 @@ def unlike_runs(head: bytes, where: str) -> BadInput | None:
     these; None for a run table, and for a text that is no table."""
     if looks_like(head):
         return None
-    below = _heading_below(head)
-    if below is not None:
-        what = "the heading of a run table stands below other lines"
-        return BadInput(what, where=f"{where}:{below}", remedy="delete the lines above it")
+    misplaced = _heading_elsewhere(head, where)
+    if misplaced is not None:
+        return misplaced
     names = columns_of(head)
     if not names:
         return None

@@ -79,11 +79,18 @@ def test_more_files_add_a_combining_stage_to_each_step() -> None:
 def test_slots_run_combining_tasks_side_by_side() -> None:
     trees = TreeAggregations.of(FEW.stages)
     count, one = [48] * len(FEW.stages), next(iter(trees.direct))
-    seconds = trees.direct[one]
+    seconds = trees.direct[one][0]
     assert [trees.added_seconds(count, slots)[one] / seconds for slots in (1, 4, 6, 99)] == [
         6.0,
         2.0,
         1.0,
+        1.0,
+    ]
+    wide = TreeAggregations.of([replace(stage, task_cpus=2) for stage in FEW.stages])
+    assert [wide.added_seconds(count, slots)[one] / seconds for slots in (1, 4, 6, 99)] == [
+        6.0,
+        3.0,
+        2.0,
         1.0,
     ]
 
@@ -96,7 +103,7 @@ def test_fewer_files_leave_the_combining_stages_out() -> None:
         assert fewer.end[above] - fewer.start[above] == pytest.approx(0.0, abs=1e-9)
 
 
-@pytest.mark.parametrize("ratio", [1.0, 4.0, 16.0])
+@pytest.mark.parametrize("ratio", [0.44, 0.69, 1.0, 1.35, 4.0, 16.0])
 def test_combining_stages_follow_the_partitions_before_them(ratio: float) -> None:
     replay = Replay.of(MORE)
     found = replay.replayed(6, ratio=ratio)

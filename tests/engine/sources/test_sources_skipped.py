@@ -54,6 +54,12 @@ def test_what_a_folder_skips_is_called_what_it_is(
             "shapes_of: x\n",
             "a.yaml: is a price catalog; name it as the catalog, not as a job",
         ),
+        ("a.txt", "format: text/plain\n", "a.txt: is not an event log, a profile or a run table; "),
+        (
+            "a.csv",
+            "# nodes,input_size,seconds\n2,1GB,100\n4,1GB,60\n",
+            "a.csv:1: the heading of a run table is a comment; remove the # before it",
+        ),
         ("a.txt", "ERROR: no\n", "a.txt: is not an event log, a profile or a run table; "),
         (
             "a.csv",
@@ -106,7 +112,7 @@ def test_a_workflow_from_a_pipe_is_told_to_be_a_file(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     text = "format: sparkplan-workflow/1\njobs: []\n"
-    writer = threading.Thread(target=pipe.write_text, args=(text,))
+    writer = threading.Thread(target=pipe.write_text, args=(text,), daemon=True)
     writer.start()
     with pytest.raises(BadInput, match="is a workflow, not a job; save it as a file, beside which"):
         read(pipe)
