@@ -10,6 +10,7 @@ from screen import at_rest, keyboard_is_seen, settled, text_of, typed, words_in
 from textual import events
 
 import engine
+from tui.views.sentences import selected
 from tui.widgets.chart import Chart
 from tui.widgets.table import Table
 
@@ -228,6 +229,18 @@ async def test_views_by_number_and_the_curve_of_a_selected_type(planner):
         await pilot.press("5")
         await pilot.pause()
         assert "7.5 %" in text_of(app)
+
+
+@pytest.mark.parametrize("rows", [30, 33, 34, 35, 36])
+async def test_the_sentence_on_the_chosen_row_is_whole_at_every_height(planner, rows):
+    """In Why, or below the list where Why has no room for it: never cut in both."""
+    async with at_rest(planner(), (120, rows), "2", "down") as (app, pilot):
+        await pilot.pause()
+        sentence = "".join(part for part, _ in selected(app.state, app.answer, app.marks)[0])
+        shown = [app.query_one(name) for name in ("#why", "#chosen")]
+        assert any(" ".join(sentence.split()) in words_in(one) for one in shown if one.display), (
+            sentence
+        )
 
 
 async def test_why_others_lost_is_in_the_table(planner):
