@@ -41,7 +41,10 @@ def with_compromises(answer: Recommendation, ask: Ask, surface: Surface) -> Reco
         ),
     )
     clusters = {
-        (tuple(compromise.choice.composition.items()), tuple(compromise.choice.spot))
+        (
+            tuple(compromise.choice.composition.items()),
+            tuple(compromise.choice.spot.items()),
+        )
         for compromise in compromises
     }
     differ = len(clusters) > 1 and _rounded_limits(compromises[0]) != _rounded_limits(
