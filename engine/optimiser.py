@@ -33,7 +33,7 @@ from engine.choosing.recommendation import Choice, Goal, Recommendation, Rejecte
 from engine.choosing.surface import Surface
 from engine.cluster import Workload, require_workload
 from engine.errors import BadInput, require_kind
-from engine.mixing.compromises import with_compromises
+from engine.mixing.compromises import with_cheapest_as_nearest, with_compromises
 from engine.mixing.effort import MAX_BOUNDS, MAX_BOUNDS_SENSITIVITY
 from engine.mixing.mix_step import with_mixes
 from engine.mixing.purchase_options import rents_both_ways
@@ -208,7 +208,7 @@ def recommend_for_goal(
         def ask(goal: Goal) -> Recommendation:
             return select_with_mixes(surface, goal, billing, mix=mix, today=today)
 
-        answer = with_compromises(answer, ask, surface)
+        answer = with_cheapest_as_nearest(with_compromises(answer, ask, surface), ask)
     return with_on_demand_notice(answer, surface, billing, today=today)
 
 

@@ -14,6 +14,7 @@ from engine.errors import BadInput, UnknownName
 from engine.memory import default_overhead_gib
 from engine.notices import Notice
 from engine.text.reachable import ENOUGH
+from engine.units import format_count, format_usd
 
 OBJECTIVES = ("cost", "time", "resource-time")
 
@@ -85,10 +86,8 @@ class Goal:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON; the objective where it was asked for by name."""
-        named = () if self.objective is None else ("objective",)
-        return _fields_dict(
-            self, "deadline_seconds", "budget_usd", "confidence", "max_nodes", *named
-        )
+        own = () if self.objective is None else ("objective",)
+        return _fields_dict(self, "deadline_seconds", "budget_usd", "confidence", "max_nodes", *own)
 
 
 @dataclass(frozen=True)
@@ -142,8 +141,7 @@ class Rejected:
     `code` is one of "deadline", "budget", "deadline-and-budget", "no-executor", "no-spot-price",
     "no-dbus", "no-prediction", "limits", "barrier", "not-supported". What does not apply is None;
     `composition` is None where no number of nodes would help. `late_seconds` is by how much the
-    shortest deadline that is met at the goal's confidence exceeds the goal's: what `reason` says,
-    and what they go by.
+    shortest deadline that is met at the goal's confidence exceeds the goal's (`reason`, order).
     """
 
     instance: str
@@ -304,10 +302,8 @@ class Recommendation:
     @property
     def hardly_slower(self) -> Choice | None:
         """Where the least time is asked, without a deadline: the cheapest of the frontier that is
-        predicted to take at most `HARDLY_SLOWER` longer; None where that saves nothing.
-
-        At every step of a slider this costs nothing; `Sensitivity.hardly_slower` asks the optimiser
-        anew, and so answers under a deadline too."""
+        predicted to take at most `HARDLY_SLOWER` longer; None where that saves nothing. It costs no
+        search, unlike `Sensitivity.hardly_slower`, which answers under a deadline too."""
         best = self.recommended
         if best is None or not self.goal.by_time or self.goal.deadline_seconds is not None:
             return None
@@ -322,7 +318,15 @@ class Recommendation:
         first = next(iter(self.rejected), None)
         if self.nearest is None or first is None or first.composition is None:
             return None
-        return first if dict(first.composition) == dict(self.nearest.composition) else None
+        nearest, budget_usd = self.nearest, self.goal.budget_usd
+        if budget_usd is None or nearest.cost_usd is None or self.goal.deadline_seconds is not None:
+            return first if dict(first.composition) == dict(nearest.composition) else None
+        over_usd, nodes = nearest.cost_usd - budget_usd, format_count(nearest.nodes or 0, "node")
+        return Rejected(
+            " + ".join(nearest.composition), nearest.composition, code="budget",
+            reason=f"over budget by {format_usd(over_usd)} with {nodes}",
+            seconds=nearest.seconds, cost_usd=nearest.cost_usd, over_usd=over_usd,
+        )  # fmt: skip
 
     @property
     def enough_seconds(self) -> float | None:
@@ -368,8 +372,7 @@ def _plain(value: Any) -> Any:
 def _layout_dict(layout: Layout) -> dict[str, Any]:
     """The layout as plain data; the memory overhead is Spark's default where none is planned."""
     heap, beside = layout.executor_memory_gib, layout.beside or BesideHeap()
-    overhead = beside.overhead_gib
-    if overhead is None and heap is not None:
+    if (overhead := beside.overhead_gib) is None and heap is not None:
         overhead = default_overhead_gib(heap)
     return {
         **_fields_dict(layout, "executors_per_node", "executor_cores", "executor_memory_gib"),

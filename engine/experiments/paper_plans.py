@@ -41,7 +41,10 @@ def two_sizes(grid: Grid, *, node_cores: int, estimates: Estimates | None = None
     indices = indices[np.argsort(grid.fraction[indices])]
     if grid.partitions is not None:
         tasks = np.round(grid.fraction[indices] * grid.partitions)
-        indices = indices[tasks >= nodes * node_cores]
+        fills = tasks >= nodes * node_cores
+        # Whole partitions are sampled: sizes of as many are one size.
+        _, first_of_each = np.unique(tasks[fills], return_index=True)
+        indices = indices[fills][first_of_each]
     if len(indices) < 2:
         raise BadInput(
             "PERIDOT's plan needs two sizes that fill the same cores",

@@ -1,5 +1,5 @@
-"""Compromises between a deadline and a budget that cannot both be kept, for clusters of several
-types or with a share of spot nodes."""
+"""What can be had where a goal cannot, for clusters of several types or with a share of spot nodes:
+compromises between a deadline and a budget, and the least budget."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from engine.choosing.recommendation import Choice, Compromise, Goal, Recommendation
 from engine.choosing.surface import Surface
+from engine.choosing.sweeps import TIE
 from engine.forecast import Forecast, none_if_nan
 from engine.mixing.composition import PlacedComposition
 from engine.text.reachable import promised_seconds, reachable_seconds, reachable_usd
@@ -41,13 +42,30 @@ def with_compromises(answer: Recommendation, ask: Ask, surface: Surface) -> Reco
         ),
     )
     clusters = {
-        (tuple(compromise.choice.composition.items()), tuple(compromise.choice.spot))
+        (
+            tuple(compromise.choice.composition.items()),
+            tuple(compromise.choice.spot.items()),
+        )
         for compromise in compromises
     }
     differ = len(clusters) > 1 and _rounded_limits(compromises[0]) != _rounded_limits(
         compromises[1]
     )
     return replace(answer, compromises=compromises if differ else compromises[:1])
+
+
+def with_cheapest_as_nearest(answer: Recommendation, ask: Ask) -> Recommendation:
+    """The answer, whose nearest miss of a budget alone is the cheapest cluster that the same search
+    finds: that of one type on demand may cost far more."""
+    goal, nearest = answer.goal, answer.nearest
+    if nearest is None or goal.budget_usd is None or goal.deadline_seconds is not None:
+        return answer
+    cheapest = ask(replace(goal, budget_usd=None, objective="cost")).recommended
+    if cheapest is None or cheapest.cost_usd is None or nearest.cost_usd is None:
+        return answer
+    if cheapest.cost_usd >= nearest.cost_usd * (1.0 - TIE):
+        return answer
+    return replace(answer, nearest=replace(cheapest, why=()))
 
 
 def _rounded_limits(compromise: Compromise) -> tuple[float, float]:

@@ -1,6 +1,7 @@
 """Compromises where a deadline and a budget cannot both be kept."""
 
 import math
+from dataclasses import replace
 
 import pytest
 from optimised import TWO, two_law
@@ -149,3 +150,40 @@ def test_where_a_share_may_be_spot_each_is_what_that_limit_alone_is_answered(dea
             **asked,
         )
         assert typed.recommended is not None
+
+
+def test_clusters_that_differ_only_in_how_many_nodes_are_spot_are_both_named() -> None:
+    """Each interruption delays the run: one spot node of four keeps the deadline, three the
+    budget."""
+    spot = replace(offer("a", 0.5, spot=0.2), interruption=">20%")
+    asked = {
+        "catalog": catalog_of(spot),
+        "max_nodes": 4,
+        "spot": True,
+        "limits": engine.Limits(min_nodes=4, max_spot=1.0),
+    }
+    twenty_hours = model(lambda name, nodes: 4 * 72_000.0 / nodes)
+    answer = recommend(twenty_hours, deadline_seconds=72_150.0, budget_usd=25.0, **asked)
+    in_time, within = answer.compromises
+    assert (in_time.choice.spot, within.choice.spot) == ({"a": 1}, {"a": 3})
+    assert in_time.deadline_seconds == 72_150.0
+    assert within.budget_usd == 25.0
+
+
+def test_the_nearest_miss_of_a_budget_is_the_cheapest_though_only_a_share_may_be_spot() -> None:
+    """It was the cheapest on demand, and the budget named was a fifth too high."""
+    fitted = engine.fit(engine.read("nightly-features", ran_on="m5.xlarge"))
+    asked = {
+        "catalog": engine.load_catalog("aws"),
+        "instances": ["c5.xlarge", "m5.xlarge"],
+        "max_nodes": 6,
+        "spot": True,
+        "limits": engine.Limits(max_spot=0.5, min_nodes=4),
+    }
+    answer = recommend(fitted, budget_usd=0.01, **asked)
+    cheapest = recommend(fitted, objective="cost", **asked).recommended
+    assert answer.nearest.spot == cheapest.spot != {}
+    assert answer.enough_usd == pytest.approx(cheapest.cost_usd)
+    assert answer.nearest_miss.over_usd == pytest.approx(cheapest.cost_usd - 0.01)
+    assert recommend(fitted, budget_usd=1.001 * answer.enough_usd, **asked).recommended is not None
+    assert recommend(fitted, budget_usd=0.99 * answer.enough_usd, **asked).recommended is None

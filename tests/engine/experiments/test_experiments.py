@@ -140,6 +140,15 @@ def test_peridot_s_two_sizes_share_their_cores_and_fill_them() -> None:
         two_sizes(Grid.of(nodes=(2,), fractions=(0.1,)), node_cores=4)
 
 
+def test_peridot_s_sizes_of_as_many_whole_partitions_are_one_size() -> None:
+    """1 of 10 partitions is sampled of 10 % and of 13 %: such runs tell of no growth."""
+    alike = Grid.of(nodes=(1,), fractions=(0.1, 0.13), partitions=10)
+    with pytest.raises(BadInput, match="two sizes"):
+        two_sizes(alike, node_cores=1)
+    grid = Grid.of(nodes=(1,), fractions=(0.1, 0.13, 0.4), partitions=10)
+    assert [run.partitions for run in two_sizes(grid, node_cores=1).runs] == [1, 4]
+
+
 def test_simcost_s_example_2() -> None:
     plan = equal_waves(
         target_partitions=150, target_cores=(30, 60, 90, 120, 150), sample_partitions=5
