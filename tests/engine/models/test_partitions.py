@@ -141,6 +141,24 @@ def test_partitions_that_none_was_merged_of_may_be_elsewhere() -> None:
     assert [asked.scaled(r, None).tasks for r in (1.0, 0.01)] == [200, 200]
 
 
+@pytest.mark.parametrize(("operations", "initial"), [(("Exchange",), ""), ((), ""), ((), "400")])
+def test_without_merging_the_configured_partitions_stay(
+    operations: tuple[str, ...], initial: str
+) -> None:
+    """All of 16 small partitions run, on few cores too; the number that merging would begin with
+    is none (`SQLConf.numShufflePartitions`)."""
+    merging = "spark_sql_adaptive_coalescePartitions_"
+    off = {
+        "spark_sql_shuffle_partitions": "16",
+        f"{merging}enabled": "false",
+        f"{merging}initialPartitionNum": initial,
+    }
+    run = plan(merged_tasks=16, slots=16, **off)
+    unmerged = replace(run, stages=(run.stages[0], replace(run.stages[1], operations=operations)))
+    reader = shapes(unmerged)[1]
+    assert [reader.scaled(ratio, None, 2).tasks for ratio in (0.1, 1.0, 8.0)] == [16, 16, 16]
+
+
 def test_many_splits_stay_as_they_are() -> None:
     scan = shapes(plan(scan_tasks=50, scan_mib=6400.0))[0]
     assert [scan.scaled(1.0, None, slots).tasks for slots in (1, 4, 40)] == [50, 50, 50]

@@ -14,6 +14,9 @@ from engine.stage_run import StageRun
 SHUFFLE_PARTITIONS = 200
 """Default of `spark.sql.shuffle.partitions`."""
 
+COALESCING = "spark.sql.adaptive.coalescePartitions."
+"""Prefix of the settings of coalescing."""
+
 MERGED_READS = frozenset(("AQEShuffleRead", "CustomShuffleReader"))
 """Plan node that reads coalesced shuffle partitions, since Spark 3.2 and before."""
 
@@ -107,9 +110,7 @@ def is_merged(run: Run, stage: StageRun, settings: PartitioningSettings) -> bool
     another input or on another cluster.
     """
     partitions = shuffle_partitions_of(run)
-    setting = run.config.get("spark.sql.adaptive.enabled")
-    adaptive = setting.lower() == "true" if setting else spark_version(run) >= ADAPTIVE_SINCE
-    if stage.sql_execution_id is None or not adaptive or stage.shuffle_read_bytes is None:
+    if stage.sql_execution_id is None or stage.shuffle_read_bytes is None or not _coalesces(run):
         return False
     if stage.tasks == partitions > 1:
         return 2.0 * settings.merged(stage.shuffle_read_bytes.total, None) >= partitions
@@ -118,10 +119,16 @@ def is_merged(run: Run, stage: StageRun, settings: PartitioningSettings) -> bool
     return stage.tasks < partitions and (stage.tasks > 1 or bool(stage.operations))
 
 
+def _coalesces(run: Run) -> bool:
+    """Whether adaptive execution coalesces the shuffle partitions of a run's queries."""
+    setting = run.config.get("spark.sql.adaptive.enabled")
+    adaptive = setting.lower() == "true" if setting else spark_version(run) >= ADAPTIVE_SINCE
+    return adaptive and run.config.get(COALESCING + "enabled", "true").lower() != "false"
+
+
 def shuffle_partitions_of(run: Run) -> int:
-    """Number of partitions of a shuffle of Spark SQL before coalescing."""
-    initial = "spark.sql.adaptive.coalescePartitions.initialPartitionNum"
-    configured = configured_number(run.config, initial) or configured_number(
-        run.config, "spark.sql.shuffle.partitions"
-    )
-    return configured or SHUFFLE_PARTITIONS
+    """Number of partitions of a shuffle of Spark SQL before coalescing, for which Spark has a
+    setting of its own (`SQLConf.numShufflePartitions`)."""
+    initial = configured_number(run.config, COALESCING + "initialPartitionNum")
+    configured = configured_number(run.config, "spark.sql.shuffle.partitions")
+    return (initial if _coalesces(run) else None) or configured or SHUFFLE_PARTITIONS
