@@ -9,7 +9,7 @@ from engine.models.stages.partitioning.partitions import (
     spark_version,
 )
 from engine.profile import Run
-from engine.stage_run import StageRun
+from engine.stage_run import StageRun, total_of
 
 SHUFFLE_PARTITIONS = 200
 """Default of `spark.sql.shuffle.partitions`."""
@@ -132,3 +132,23 @@ def shuffle_partitions_of(run: Run) -> int:
     initial = configured_number(run.config, COALESCING + "initialPartitionNum")
     configured = configured_number(run.config, "spark.sql.shuffle.partitions")
     return (initial if _coalesces(run) else None) or configured or SHUFFLE_PARTITIONS
+
+
+def follows_configured(stage: StageRun, shuffle_partitions: int) -> bool:
+    """Whether a stage has another number of tasks with another configured number of shuffle
+    partitions. That is a setting of queries: an RDD's shuffle has what its program or its input
+    says, but may have taken over the number of a query.
+
+    Args:
+        shuffle_partitions: the number configured in its run.
+    """
+    shuffles = total_of(stage.shuffle_read_bytes) > 0.0 and stage.tasks > 1
+    of_query = not _computes_rdds(stage) or stage.tasks == shuffle_partitions
+    return shuffles and of_query and not stage.coalesced
+
+
+def _computes_rdds(stage: StageRun) -> bool:
+    """Whether a log shows that a stage computes RDDs and nothing of a query: RDD operations have
+    the names of methods, nodes of a plan those of classes."""
+    names = stage.operations
+    return stage.sql_execution_id is None and bool(names) and all(n[:1].islower() for n in names)
