@@ -66,6 +66,8 @@ def test_other_shuffle_partitions_are_those_of_its_readers() -> None:
     ("operations", "config", "asked"),
     [
         (("saveAsTextFile", "reduceByKey"), {}, 16),
+        (("PythonRDD", "partitionBy", "mapPartitions"), {}, 16),
+        (("PythonRDD", "WholeStageCodegen (2)", "AQEShuffleRead"), {}, 80),
         (("reduceByKey", "map"), {"spark.sql.shuffle.partitions": "16"}, 80),  # a query's, perhaps
         (("AQEShuffleRead", "map", "treeAggregate"), {}, 80),  # the RDD of a query
         ((), {}, 80),  # the log does not say

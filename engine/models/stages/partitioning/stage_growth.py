@@ -149,6 +149,11 @@ def follows_configured(stage: StageRun, shuffle_partitions: int) -> bool:
 
 def _computes_rdds(stage: StageRun) -> bool:
     """Whether a log shows that a stage computes RDDs and nothing of a query: RDD operations have
-    the names of methods, nodes of a plan those of classes."""
+    the names of methods, but for that of Python, and nodes of a plan those of classes."""
     names = stage.operations
-    return stage.sql_execution_id is None and bool(names) and all(n[:1].islower() for n in names)
+    of_rdds = all(name[:1].islower() or name == PYTHON_RDD for name in names)
+    return stage.sql_execution_id is None and bool(names) and of_rdds
+
+
+PYTHON_RDD = "PythonRDD"
+"""The RDD of functions in Python, which has no operation's name."""
