@@ -36,10 +36,12 @@ class TreeAggregations:
         direct: index of each stage whose aggregates went straight to the driver -> seconds of a
             task that would combine them.
         combined: index of each stage whose aggregates were combined -> that of the stage that did.
+        task_cpus: index of each stage of `direct` -> slots that one of its tasks holds.
     """
 
     direct: Mapping[int, float]
     combined: Mapping[int, int]
+    task_cpus: Mapping[int, int]
 
     @classmethod
     def of(cls, stages: Sequence[StageRun]) -> TreeAggregations:
@@ -64,7 +66,7 @@ class TreeAggregations:
             straight = wanted is None and not total_of(stage.shuffle_write_bytes)
             if above is None and straight and overhead is not None and overhead.count:
                 direct[index] = COMBINING_TASK * overhead.quantile(0.5)
-        return cls(direct, combined)
+        return cls(direct, combined, {index: stages[index].task_cpus for index in direct})
 
     def counted(self, partitions: FloatArray) -> FloatArray:
         """(s,) partitions with those of the combining stages by the stages before them; 1 for a
@@ -89,7 +91,7 @@ class TreeAggregations:
         in the log, by its index."""
         combining = {stage: combining_partitions(tasks[stage]) for stage in self.direct}
         return {
-            stage: math.ceil(count / slots) * self.direct[stage]
+            stage: math.ceil(count / max(1, slots // self.task_cpus[stage])) * self.direct[stage]
             for stage, count in combining.items()
             if count is not None
         }
@@ -101,5 +103,5 @@ def combines_aggregates(stage: StageRun) -> bool:
     return only and total_of(stage.shuffle_read_bytes) > 0.0
 
 
-NO_TREES = TreeAggregations({}, {})
+NO_TREES = TreeAggregations({}, {}, {})
 """Of a run without tree aggregations."""

@@ -88,6 +88,16 @@ def test_slots_run_combining_tasks_side_by_side() -> None:
     ]
 
 
+@pytest.mark.parametrize(("slots", "rounds"), [(1, 6.0), (5, 3.0), (12, 1.0)])
+def test_combining_tasks_of_two_slots_take_twice_the_rounds(slots: int, rounds: float) -> None:
+    """Six of them; of five slots one is left over."""
+    stages = [replace(one, task_cpus=2) for one in FEW.stages]
+    trees = TreeAggregations.of(stages)
+    one = next(iter(trees.direct))
+    added = trees.added_seconds([48] * len(stages), slots)[one]
+    assert added / trees.direct[one] == pytest.approx(rounds)
+
+
 def test_fewer_files_leave_the_combining_stages_out() -> None:
     replay = Replay.of(MORE)
     fewer = replay.replayed(2, ratio=1.0 / 3.0)
