@@ -10,6 +10,8 @@ from made_runs import Job, Stage, observed
 from engine.models.replay.replayed_run import Replay
 from engine.models.stages.durations.task_times import StageModel
 from engine.models.stages.partitioning.partitions import (
+    SKEWED_BYTES,
+    Growth,
     PartitioningSettings,
     configured_number,
     spark_version,
@@ -157,6 +159,16 @@ def test_without_merging_the_configured_partitions_stay(
     unmerged = replace(run, stages=(run.stages[0], replace(run.stages[1], operations=operations)))
     reader = shapes(unmerged)[1]
     assert [reader.scaled(ratio, None, 2).tasks for ratio in (0.1, 1.0, 8.0)] == [16, 16, 16]
+
+
+def test_spaces_around_a_setting_that_is_on_or_off_count_nothing() -> None:
+    """Spark 3.1 merges where it is told to (`ConfigHelpers.toBoolean`)."""
+    on = replace(plan(spark_sql_adaptive_enabled=" true "), spark_version="3.1.3")
+    assert shapes(on)[1].growth is Growth.MERGED
+    by_size = plan(spark_sql_adaptive_coalescePartitions_parallelismFirst=" False ")
+    assert PartitioningSettings.of(by_size, 4).min_merged_partitions == 1
+    whole = plan(spark_sql_adaptive_skewJoin_enabled=" true ")
+    assert PartitioningSettings.of(whole, 4).skewed_bytes == SKEWED_BYTES
 
 
 def test_many_splits_stay_as_they_are() -> None:

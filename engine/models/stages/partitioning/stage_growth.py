@@ -5,6 +5,7 @@ from __future__ import annotations
 from engine.models.stages.partitioning.partitions import (
     Growth,
     PartitioningSettings,
+    configured_flag,
     configured_number,
     spark_version,
 )
@@ -121,9 +122,9 @@ def is_merged(run: Run, stage: StageRun, settings: PartitioningSettings) -> bool
 
 def _coalesces(run: Run) -> bool:
     """Whether adaptive execution coalesces the shuffle partitions of a run's queries."""
-    setting = run.config.get("spark.sql.adaptive.enabled")
-    adaptive = setting.lower() == "true" if setting else spark_version(run) >= ADAPTIVE_SINCE
-    return adaptive and run.config.get(COALESCING + "enabled", "true").lower() != "false"
+    setting = configured_flag(run.config, "spark.sql.adaptive.enabled")
+    adaptive = spark_version(run) >= ADAPTIVE_SINCE if setting is None else setting
+    return adaptive and configured_flag(run.config, COALESCING + "enabled") is not False
 
 
 def shuffle_partitions_of(run: Run) -> int:
