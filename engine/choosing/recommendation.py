@@ -141,7 +141,7 @@ class Rejected:
     `code` is one of "deadline", "budget", "deadline-and-budget", "no-executor", "no-spot-price",
     "no-dbus", "no-prediction", "limits", "barrier", "not-supported". What does not apply is None;
     `composition` is None where no number of nodes would help. `late_seconds` is by how much the
-    shortest deadline that is met at the goal's confidence exceeds the goal's (`reason`, order).
+    shortest deadline that is met at the goal's confidence exceeds the goal's; sorted by it.
     """
 
     instance: str

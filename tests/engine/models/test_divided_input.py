@@ -68,6 +68,27 @@ def test_a_set_parallelism_is_that_of_ranges_on_every_cluster() -> None:
     assert [stage_models(run, 4)[0].scaled(1.0, None, 32).tasks for run in (free, named)] == [32, 4]
 
 
+@pytest.mark.parametrize(
+    ("setting", "query"), [("files.minPartitionNum", 0), ("files.minPartitionNum", None),
+                           ("leafNodeDefaultParallelism", None)],
+)  # fmt: skip
+def test_a_setting_of_scans_says_nothing_of_rows_that_the_program_makes(
+    setting: str, query: int | None
+) -> None:
+    """`range` and `parallelize` have `SparkContext.defaultParallelism` partitions, whatever number
+    of splits a scan has at least."""
+    made = Stage(np.full(4, 2.0), more={"generated": True, "sql_execution_id": query})
+    run = observed([made], slots=4, config={f"spark.sql.{setting}": "200"})
+    assert stage_models(run, 4)[0].scaled(1.0, None, 32).tasks == 32
+
+
+def test_rows_of_a_query_stay_in_as_many_partitions_as_are_set_for_it() -> None:
+    """`spark.range` takes `leafNodeDefaultParallelism`, here as many as the log's cores."""
+    made = Stage(np.full(4, 2.0), more={"generated": True, "sql_execution_id": 0})
+    run = observed([made], slots=4, config={"spark.sql.leafNodeDefaultParallelism": "4"})
+    assert stage_models(run, 4)[0].scaled(1.0, None, 32).tasks == 4
+
+
 def test_whole_text_files_stay_in_the_partitions_that_were_asked_for() -> None:
     """`wholeTextFiles` of four files and of twelve, 4.5 and 13.5 MB, on two and on six slots: two
     tasks each (3.5.9), and no more of any size."""

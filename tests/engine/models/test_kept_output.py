@@ -60,3 +60,26 @@ def test_other_shuffle_partitions_are_those_of_its_readers() -> None:
     replay = Replay.of(replace(observed(stages, slots=2), spark_version="3.5.9"))
     assert replay.replayed(8).tasks[1:] == (200, 200)
     assert replay.replayed(8, shuffle_partitions=80).tasks[1:] == (80, 80)
+
+
+@pytest.mark.parametrize(
+    ("operations", "config", "asked"),
+    [
+        (("saveAsTextFile", "reduceByKey"), {}, 16),
+        (("PythonRDD", "partitionBy", "mapPartitions"), {}, 16),
+        (("PythonRDD", "WholeStageCodegen (2)", "AQEShuffleRead"), {}, 80),
+        (("reduceByKey", "map"), {"spark.sql.shuffle.partitions": "16"}, 80),  # a query's, perhaps
+        (("AQEShuffleRead", "map", "treeAggregate"), {}, 80),  # the RDD of a query
+        ((), {}, 80),  # the log does not say
+    ],
+)
+def test_shuffles_of_rdds_have_no_configured_number(
+    operations: tuple[str, ...], config: dict[str, str], asked: int
+) -> None:
+    """`spark.sql.shuffle.partitions` is a setting of queries."""
+    stages = [
+        Stage(np.full(4, 4.0), input_bytes=512.0 * MIB, more={"operations": ("textFile", "map")}),
+        Stage(np.full(16, 1.0), (0,), shuffle_bytes=64.0 * MIB, more={"operations": operations}),
+    ]
+    replay = Replay.of(observed(stages, slots=4, config=config))
+    assert replay.replayed(4, shuffle_partitions=80).tasks[1] == asked

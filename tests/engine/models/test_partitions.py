@@ -10,6 +10,8 @@ from made_runs import Job, Stage, observed
 from engine.models.replay.replayed_run import Replay
 from engine.models.stages.durations.task_times import StageModel
 from engine.models.stages.partitioning.partitions import (
+    SKEWED_BYTES,
+    Growth,
     PartitioningSettings,
     configured_number,
     spark_version,
@@ -139,6 +141,34 @@ def test_partitions_that_none_was_merged_of_may_be_elsewhere() -> None:
     few = replace(unmerged, shuffle_read_bytes=plan(shuffle_mib=50.0).stages[1].shuffle_read_bytes)
     asked = shapes(replace(run, stages=(run.stages[0], few)))[1]
     assert [asked.scaled(r, None).tasks for r in (1.0, 0.01)] == [200, 200]
+
+
+@pytest.mark.parametrize(("operations", "initial"), [(("Exchange",), ""), ((), ""), ((), "400")])
+def test_without_merging_the_configured_partitions_stay(
+    operations: tuple[str, ...], initial: str
+) -> None:
+    """All of 16 small partitions run, on few cores too; the number that merging would begin with
+    is none (`SQLConf.numShufflePartitions`)."""
+    merging = "spark_sql_adaptive_coalescePartitions_"
+    off = {
+        "spark_sql_shuffle_partitions": "16",
+        f"{merging}enabled": "false",
+        f"{merging}initialPartitionNum": initial,
+    }
+    run = plan(merged_tasks=16, slots=16, **off)
+    unmerged = replace(run, stages=(run.stages[0], replace(run.stages[1], operations=operations)))
+    reader = shapes(unmerged)[1]
+    assert [reader.scaled(ratio, None, 2).tasks for ratio in (0.1, 1.0, 8.0)] == [16, 16, 16]
+
+
+def test_spaces_around_a_setting_that_is_on_or_off_count_nothing() -> None:
+    """Spark 3.1 merges where it is told to (`ConfigHelpers.toBoolean`)."""
+    on = replace(plan(spark_sql_adaptive_enabled=" true "), spark_version="3.1.3")
+    assert shapes(on)[1].growth is Growth.MERGED
+    by_size = plan(spark_sql_adaptive_coalescePartitions_parallelismFirst=" False ")
+    assert PartitioningSettings.of(by_size, 4).min_merged_partitions == 1
+    whole = plan(spark_sql_adaptive_skewJoin_enabled=" true ")
+    assert PartitioningSettings.of(whole, 4).skewed_bytes == SKEWED_BYTES
 
 
 def test_many_splits_stay_as_they_are() -> None:

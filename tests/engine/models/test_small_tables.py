@@ -54,10 +54,12 @@ def test_each_dimension_is_found_and_no_fact(run: Run) -> None:
 
 
 def test_other_scans_are_no_dimensions() -> None:
-    """Of several files, of one larger than a file of the largest table, of the run's own files, of
-    the first rows alone; nor those of a micro-batch, whose input may be one small file."""
+    """Of several files, of one larger than a file of the largest table or of unknown size (as a
+    profile may leave it), of the run's own files, of the first rows alone; nor those of a
+    micro-batch, whose input may be one small file."""
     assert not small_tables(with_files(FEW, files_read=2.0))
     assert not small_tables(with_files(FEW, files_bytes=64.0 * MIB))
+    assert not small_tables(with_files(FEW, files_bytes=None))
     assert not small_tables(with_files(FEW, files_by=0))
     assert not small_tables(with_files(FEW, in_part=True))
     assert not small_tables(replace(FEW, batch_id=3))

@@ -86,13 +86,16 @@ def test_slots_run_combining_tasks_side_by_side() -> None:
         1.0,
         1.0,
     ]
-    wide = TreeAggregations.of([replace(stage, task_cpus=2) for stage in FEW.stages])
-    assert [wide.added_seconds(count, slots)[one] / seconds for slots in (1, 4, 6, 99)] == [
-        6.0,
-        3.0,
-        2.0,
-        1.0,
-    ]
+
+
+@pytest.mark.parametrize(("slots", "rounds"), [(1, 6.0), (5, 3.0), (12, 1.0)])
+def test_combining_tasks_of_two_slots_take_twice_the_rounds(slots: int, rounds: float) -> None:
+    """Six of them; of five slots one is left over."""
+    stages = [replace(one, task_cpus=2) for one in FEW.stages]
+    trees = TreeAggregations.of(stages)
+    one = next(iter(trees.direct))
+    added = trees.added_seconds([48] * len(stages), slots)[one]
+    assert added / trees.direct[one][0] == pytest.approx(rounds)
 
 
 def test_fewer_files_leave_the_combining_stages_out() -> None:

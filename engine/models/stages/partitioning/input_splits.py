@@ -82,7 +82,7 @@ class InputSplits:
         most = float(limit) if scan and limit >= stage.tasks else math.inf
         packed = _packed_files(stage, scans, settings) if scan else None
         packed = replace(packed, most=most) if packed is not None else None
-        one_per_core = settings.scans_depend_on_cluster and _in_default_partitions(stage, settings)
+        one_per_core = settings.depends_on_cluster and _in_default_partitions(stage, settings)
         scans = max(1, len(stage.united)) if one_per_core else scans
         return cls(
             stage.tasks, total, largest, cut, scan, hadoop, one_per_core, scans,
@@ -247,11 +247,14 @@ def _split_by_hadoop(stage: StageRun) -> bool:
 
 
 def _in_default_partitions(stage: StageRun, settings: PartitioningSettings) -> bool:
-    """Whether the program makes its rows in one partition per core; in a union, each range."""
-    made = stage.united or (stage.tasks,)
-    return (
-        stage.generated and not stage.in_part and set(made) == {settings.default_parallelism(None)}
-    )
+    """Whether the program makes its rows in one partition per core; in a union, each range.
+
+    A query makes rows in `leafNodeDefaultParallelism` partitions if that is set, so as many as that
+    may be meant. RDDs know no such setting, and neither knows `files.minPartitionNum`.
+    """
+    cores, made = settings.default_parallelism(None), stage.united or (stage.tasks,)
+    set_for_queries = stage.sql_execution_id is not None and settings.min_scan_partitions == cores
+    return stage.generated and not stage.in_part and set(made) == {cores} and not set_for_queries
 
 
 def _packed_files(

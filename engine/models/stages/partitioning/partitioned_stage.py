@@ -32,6 +32,7 @@ from engine.models.stages.partitioning.partitions import (
     whole_tasks,
 )
 from engine.models.stages.partitioning.small_tables import SmallTableSplits
+from engine.models.stages.partitioning.stage_growth import follows_configured
 from engine.models.stages.partitioning.written_files import written_count
 from engine.models.stages.set_up import share_of_reading
 from engine.models.stages.stage_law import PRIOR_LAW, StageLaw
@@ -165,9 +166,8 @@ class PartitionedStage:
         """(n,) tasks of `scaled` on (n,) numbers of slots, and (n,) bytes of the largest task
         relative to a task of the log: a whole partition, or a partial one if it is the only one."""
         cores = slots * self.partitioning.cores_per_slot
-        tasks, partitions, _ = whole_tasks(
-            self.partition_count(ratio, shuffle_partitions).on(cores)
-        )
+        wanted = self.partition_count(ratio, shuffle_partitions).on(cores)
+        tasks, partitions, _ = whole_tasks(wanted)
         data = self.data(ratio) * self.growth_on(ratio, cores) / self.read_growth(ratio)
         return tasks, data * self.stage.tasks / np.maximum(1.0, partitions)
 
@@ -342,7 +342,7 @@ class PartitionedStage:
         return float(max(shuffle_partitions or self.shuffle_partitions, 1))
 
     def _uses_configured_partitions(self) -> bool:
-        return self._shuffled_bytes > 0.0 and self.stage.tasks > 1 and not self.stage.coalesced
+        return follows_configured(self.stage, self.shuffle_partitions)
 
     @property
     def _shuffled_bytes(self) -> float:

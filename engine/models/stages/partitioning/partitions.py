@@ -96,9 +96,9 @@ class PartitioningSettings:
         merging = "spark.sql.adaptive.coalescePartitions."
         smallest = SMALLEST_MERGED_BYTES if spark_version(run) >= SMALLEST_SINCE else 0.0
         skew = "spark.sql.adaptive.skewJoin."
-        splits = config.get(skew + "enabled", "true").lower() == "true"
+        splits = configured_flag(config, skew + "enabled") is not False
         skewed = configured_number(config, skew + "skewedPartitionThresholdInBytes") or SKEWED_BYTES
-        size_first = config.get(merging + "parallelismFirst", "true").lower() == "false"
+        size_first = configured_flag(config, merging + "parallelismFirst") is False
         return cls(
             round(slots * cores_per_slot),
             configured_number(config, "spark.default.parallelism"),
@@ -281,6 +281,12 @@ def configured_number(config: Mapping[str, str], key: str) -> int | None:
     missing, 0 or no number."""
     match = _WHOLE.fullmatch(config.get(key, "").strip().lower())
     return int(match[1]) * _SIZE_UNITS.get(match[2], 1) or None if match else None
+
+
+def configured_flag(config: Mapping[str, str], key: str) -> bool | None:
+    """A setting that is on or off, as Spark reads it, which ignores spaces around it; None if it is
+    missing or neither."""
+    return {"true": True, "false": False}.get(config.get(key, "").strip().lower())
 
 
 def is_configured_zero(config: Mapping[str, str], key: str) -> bool:

@@ -38,7 +38,9 @@ def small_tables(run: Run) -> frozenset[int]:
         return frozenset()
     most = (largest.files_bytes or 0.0) / (largest.files_read or 1.0)
     return frozenset(
-        stage.stage_id for stage in given if _in_one_file(stage) and _size(stage) <= most
+        stage.stage_id
+        for stage in given
+        if _in_one_file(stage) and stage.files_bytes is not None and stage.files_bytes <= most
     )
 
 
@@ -46,10 +48,6 @@ def _in_one_file(stage: StageRun) -> bool:
     """Whether a stage scans one file and reads nothing else."""
     beside = stage.inputs or stage.in_part or total_of(stage.shuffle_read_bytes) > 0.0
     return stage.files_read == 1.0 and not beside
-
-
-def _size(stage: StageRun) -> float:
-    return stage.files_bytes or 0.0
 
 
 @dataclass(frozen=True)

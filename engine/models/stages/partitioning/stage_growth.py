@@ -5,14 +5,18 @@ from __future__ import annotations
 from engine.models.stages.partitioning.partitions import (
     Growth,
     PartitioningSettings,
+    configured_flag,
     configured_number,
     spark_version,
 )
 from engine.profile import Run
-from engine.stage_run import StageRun
+from engine.stage_run import StageRun, total_of
 
 SHUFFLE_PARTITIONS = 200
 """Default of `spark.sql.shuffle.partitions`."""
+
+COALESCING = "spark.sql.adaptive.coalescePartitions."
+"""Prefix of the settings of coalescing."""
 
 MERGED_READS = frozenset(("AQEShuffleRead", "CustomShuffleReader"))
 """Plan node that reads coalesced shuffle partitions, since Spark 3.2 and before."""
@@ -107,9 +111,7 @@ def is_merged(run: Run, stage: StageRun, settings: PartitioningSettings) -> bool
     another input or on another cluster.
     """
     partitions = shuffle_partitions_of(run)
-    setting = run.config.get("spark.sql.adaptive.enabled")
-    adaptive = setting.lower() == "true" if setting else spark_version(run) >= ADAPTIVE_SINCE
-    if stage.sql_execution_id is None or not adaptive or stage.shuffle_read_bytes is None:
+    if stage.sql_execution_id is None or stage.shuffle_read_bytes is None or not _coalesces(run):
         return False
     if stage.tasks == partitions > 1:
         return 2.0 * settings.merged(stage.shuffle_read_bytes.total, None) >= partitions
@@ -118,10 +120,41 @@ def is_merged(run: Run, stage: StageRun, settings: PartitioningSettings) -> bool
     return stage.tasks < partitions and (stage.tasks > 1 or bool(stage.operations))
 
 
+def _coalesces(run: Run) -> bool:
+    """Whether adaptive execution coalesces the shuffle partitions of a run's queries."""
+    setting = configured_flag(run.config, "spark.sql.adaptive.enabled")
+    adaptive = spark_version(run) >= ADAPTIVE_SINCE if setting is None else setting
+    return adaptive and configured_flag(run.config, COALESCING + "enabled") is not False
+
+
 def shuffle_partitions_of(run: Run) -> int:
-    """Number of partitions of a shuffle of Spark SQL before coalescing."""
-    initial = "spark.sql.adaptive.coalescePartitions.initialPartitionNum"
-    configured = configured_number(run.config, initial) or configured_number(
-        run.config, "spark.sql.shuffle.partitions"
-    )
-    return configured or SHUFFLE_PARTITIONS
+    """Number of partitions of a shuffle of Spark SQL before coalescing, for which Spark has a
+    setting of its own (`SQLConf.numShufflePartitions`)."""
+    initial = configured_number(run.config, COALESCING + "initialPartitionNum")
+    configured = configured_number(run.config, "spark.sql.shuffle.partitions")
+    return (initial if _coalesces(run) else None) or configured or SHUFFLE_PARTITIONS
+
+
+def follows_configured(stage: StageRun, shuffle_partitions: int) -> bool:
+    """Whether a stage has another number of tasks with another configured number of shuffle
+    partitions. That is a setting of queries: an RDD's shuffle has what its program or its input
+    says, but may have taken over the number of a query.
+
+    Args:
+        shuffle_partitions: the number configured in its run.
+    """
+    shuffles = total_of(stage.shuffle_read_bytes) > 0.0 and stage.tasks > 1
+    of_query = not _computes_rdds(stage) or stage.tasks == shuffle_partitions
+    return shuffles and of_query and not stage.coalesced
+
+
+def _computes_rdds(stage: StageRun) -> bool:
+    """Whether a log shows that a stage computes RDDs and nothing of a query: RDD operations have
+    the names of methods, but for that of Python, and nodes of a plan those of classes."""
+    names = stage.operations
+    of_rdds = all(name[:1].islower() or name == PYTHON_RDD for name in names)
+    return stage.sql_execution_id is None and bool(names) and of_rdds
+
+
+PYTHON_RDD = "PythonRDD"
+"""The RDD of functions in Python, which has no operation's name."""
