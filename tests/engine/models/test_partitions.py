@@ -171,6 +171,20 @@ def test_spaces_around_a_setting_that_is_on_or_off_count_nothing() -> None:
     assert PartitioningSettings.of(whole, 4).skewed_bytes == SKEWED_BYTES
 
 
+@pytest.mark.parametrize("master", ["local", "local[1]", "local[*]"])
+def test_one_core_in_the_driver_is_one(master: str) -> None:
+    """64 MiB in one split and 20 MiB merged to one partition were cut for the cores, of which only
+    executors count as two at least (`LocalSchedulerBackend.defaultParallelism`)."""
+    run = plan(
+        scan_tasks=1, scan_mib=64.0, merged_tasks=1, shuffle_mib=20.0, slots=1, spark_master=master
+    )
+    made = Stage(np.full(1, 2.0), more={"generated": True})
+    rows = observed([made], slots=1, config={"spark.master": master})
+    found = [*shapes(run), *shapes(rows)]
+    assert [shape.scaled(1.0, None, 1).tasks for shape in found] == [1, 1, 1]
+    assert [shape.scaled(1.0, None, 8).tasks for shape in found] == [8, 8, 8]
+
+
 def test_many_splits_stay_as_they_are() -> None:
     scan = shapes(plan(scan_tasks=50, scan_mib=6400.0))[0]
     assert [scan.scaled(1.0, None, slots).tasks for slots in (1, 4, 40)] == [50, 50, 50]

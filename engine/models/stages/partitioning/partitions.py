@@ -39,7 +39,12 @@ SMALLEST_SINCE = (3, 2)
 """Spark version that introduced `minPartitionSize`."""
 
 LEAST_CORES = 2.0
-"""Least default parallelism of a cluster: Spark takes at least two cores."""
+"""Least default parallelism of a cluster: Spark takes at least two cores
+(`CoarseGrainedSchedulerBackend`)."""
+
+_IN_DRIVER = re.compile(r"local(\[|\Z)")
+"""Masters whose tasks run in the driver, which takes the cores as they are
+(`LocalSchedulerBackend`)."""
 
 SKEWED_BYTES = 256.0 * MIB
 """Default of `spark.sql.adaptive.skewJoin.skewedPartitionThresholdInBytes`."""
@@ -72,10 +77,11 @@ class PartitioningSettings:
             for.
         skewed_bytes: size from which a join splits a partition that is much larger than others;
             infinite if skew joins are off.
-        scanned_for: `files.minPartitionNum`: the number of splits that a small scan is divided
-            into; None for the default parallelism.
+        min_scan_partitions: `files.minPartitionNum`: the number of splits that a small scan is
+            divided into; None for the default parallelism.
         cores_per_slot: more than one if executors have cores that no task can hold
             (`engine.cluster.cores_held`).
+        least_cores: least default parallelism of the run: one if its tasks run in the driver.
     """
 
     log_cores: int
@@ -88,6 +94,7 @@ class PartitioningSettings:
     skewed_bytes: float = SKEWED_BYTES
     min_scan_partitions: int | None = None
     cores_per_slot: float = 1.0
+    least_cores: int = int(LEAST_CORES)
 
     @classmethod
     def of(cls, run: Run, slots: int) -> PartitioningSettings:
@@ -113,6 +120,7 @@ class PartitioningSettings:
             configured_number(config, "spark.sql.files.minPartitionNum")
             or configured_number(config, "spark.sql.leafNodeDefaultParallelism"),
             cores_per_slot,
+            1 if _IN_DRIVER.match(config.get("spark.master", "")) else int(LEAST_CORES),
         )
 
     def planned_on(self, cores: int | None) -> PartitioningSettings:
@@ -122,7 +130,7 @@ class PartitioningSettings:
 
     def default_parallelism(self, cores: int | None) -> int:
         """Spark's default parallelism on a cluster of `cores`; None for the run's own."""
-        return self.parallelism or max(int(LEAST_CORES), cores or self.log_cores)
+        return self.parallelism or max(self.least_cores, cores or self.log_cores)
 
     @property
     def scan_parallelism(self) -> int:
