@@ -46,6 +46,7 @@ from engine.models.replay.memory.spilling import SpillingStage, TaskMemory, spil
 from engine.models.replay.monotone_times import monotone_with_memory
 from engine.models.replay.notices import (
     groups_notice,
+    partitions_notice,
     scan_notice,
     small_tables_notice,
 )
@@ -330,8 +331,8 @@ class ReplayModel(FittedModel):
             driver = result_notice(replay, ratio), rows_notice(replay, ratio, found.seconds)
             notices += [iteration_notice(replay.run, wanted), *driver]
             notices += self._broadcast_notices(replay, batch, wanted, slots)
-            notices.append(scan_notice(replay, ratio, slots, partitions))
-            notices += [groups_notice(replay, ratio), small_tables_notice(replay, ratio)]
+            notices += [scan_notice(replay, ratio, slots, partitions), groups_notice(replay, ratio)]
+            notices += [small_tables_notice(replay, ratio), partitions_notice(replay, partitions)]
         return in_order(notices)
 
     def _broadcast_notices(

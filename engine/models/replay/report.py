@@ -15,6 +15,7 @@ from engine.models.base import Explanation, StageForecast
 from engine.models.replay.outcome import Replayed
 from engine.models.replay.replayed_run import Replay
 from engine.models.stages.disturbance import computes_elsewhere
+from engine.models.stages.partitioning.stage_growth import follows_configured
 from engine.models.stages.slots_over_time import waited_seconds
 from engine.models.stages.stage_models import first_task_seconds, skew_factor, warm_and_cold
 from engine.notices import Notice
@@ -301,9 +302,11 @@ def too_few_tasks(
             f", and on {best} it is shorter: new executors start cold, and tasks at once slow each "
             "other down"
         )
-    shuffled = stage.shuffle_read_bytes is not None and stage.shuffle_read_bytes.total > 0.0
     above = f" above {shuffle_partitions}" if shuffle_partitions else ""
-    more = f"raise --shuffle-partitions{above}" if shuffled else "smaller splits"
+    rdds = total_of(stage.shuffle_read_bytes) > 0.0
+    more = "name more partitions in the program" if rdds else "smaller splits"
+    if follows_configured(stage, shapes[worst].shuffle_partitions):
+        more = f"raise --shuffle-partitions{above}"
     remedy = f"use {fewer_slots(batch)}, or {more}"
     label = numbered_label(stage)
     return Notice("too-few-tasks", text, remedy, subject=label, severity=slots)

@@ -72,6 +72,24 @@ def test_more_shuffle_partitions_help_where_tasks_are_too_few() -> None:
     size = model.profile.reference_workload.input_bytes
     more = model.predict(cluster=executors(64), workload=Workload(size, shuffle_partitions=64))
     assert more.seconds < 0.5 * plain.seconds
+    assert "not-modelled" not in codes(more.warnings)
+
+
+def test_a_setting_of_queries_is_no_help_for_shuffles_of_rdds() -> None:
+    """Nor is it dropped without a word."""
+    rdds = {"operations": ("saveAsTextFile", "reduceByKey")}
+    stages = [
+        Stage(np.full(64, 1.0), input_bytes=64 * BLOCK),
+        Stage(np.full(8, 60.0), (0,), shuffle_bytes=1e9, more=rdds),
+    ]
+    model = fit(observed(stages, slots=8))
+    plain = model.predict(cluster=executors(64))
+    notice = next(n for n in plain.warnings if n.code == "too-few-tasks")
+    assert notice.remedy == "use fewer executors, or name more partitions in the program"
+    size = model.profile.reference_workload.input_bytes
+    asked = model.predict(cluster=executors(64), workload=Workload(size, shuffle_partitions=64))
+    assert asked.seconds == plain.seconds
+    assert "not-modelled" in codes(asked.warnings)
 
 
 def test_a_skewed_stage_is_named() -> None:
