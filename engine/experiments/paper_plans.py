@@ -103,8 +103,8 @@ def equal_waves(
             )
     if not runs:
         raise BadInput(
-            f"{sample_partitions} partitions cannot have as many waves as {target_partitions} on "
-            "any of these cores",
+            f"{format_count(sample_partitions, 'partition')} cannot have as many waves as "
+            f"{target_partitions} on any of these cores",
             where="--sample-partitions",
             remedy="sample more partitions",
         )
