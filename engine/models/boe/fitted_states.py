@@ -28,6 +28,7 @@ from engine.models.boe.workflow_course import Course
 from engine.models.boe.workflow_report import WorkflowReport, explanation, report_of
 from engine.models.replay.monotone_times import monotone_mean
 from engine.models.stages.one_machine import one_machine_notice, shared_cores_scale
+from engine.models.stages.partitioning.stage_growth import partitions_notice
 from engine.models.workloads import input_ratio, with_defaults
 from engine.notices import Notice, in_order
 from engine.profile import Run
@@ -245,7 +246,8 @@ class FittedStates(FittedModel):
         found = [*rate_notices(plan, target), *speed_notices(plan, target)]
         runs = self.answering(wanted)._runs
         alone = one_machine_notice(runs, batch, law=NAME) if self.is_job else None
-        return in_order([*found, *far_notices(plan, target, scale), alone])
+        unused = partitions_notice(runs, wanted)
+        return in_order([*found, *far_notices(plan, target, scale), alone, unused])
 
     def transferred(
         self, instance: InstanceType, catalog: Catalog

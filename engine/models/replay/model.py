@@ -46,7 +46,6 @@ from engine.models.replay.memory.spilling import SpillingStage, TaskMemory, spil
 from engine.models.replay.monotone_times import monotone_with_memory
 from engine.models.replay.notices import (
     groups_notice,
-    partitions_notice,
     scan_notice,
     small_tables_notice,
 )
@@ -70,6 +69,7 @@ from engine.models.replay.times import (
     steps_to,
 )
 from engine.models.stages.one_machine import SharedCores, crowding_of_batch, one_machine_notice
+from engine.models.stages.partitioning.stage_growth import partitions_notice
 from engine.models.stages.pauses import long_pauses
 from engine.models.workloads import with_defaults
 from engine.notices import Notice, in_order
@@ -332,7 +332,7 @@ class ReplayModel(FittedModel):
             notices += [iteration_notice(replay.run, wanted), *driver]
             notices += self._broadcast_notices(replay, batch, wanted, slots)
             notices += [scan_notice(replay, ratio, slots, partitions), groups_notice(replay, ratio)]
-            notices += [small_tables_notice(replay, ratio), partitions_notice(replay, partitions)]
+            notices += [small_tables_notice(replay, ratio), partitions_notice([replay.run], wanted)]
         return in_order(notices)
 
     def _broadcast_notices(

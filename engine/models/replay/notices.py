@@ -17,7 +17,6 @@ from engine.models.replay.memory.memory_report import unstored_notice
 from engine.models.replay.replayed_run import Replay
 from engine.models.stages.disturbance import held_up_notices
 from engine.models.stages.durations.task_times import StageModel
-from engine.models.stages.partitioning.stage_growth import follows_configured
 from engine.models.stages.pauses import pause_notice
 from engine.models.stages.slots_over_time import missing_seconds
 from engine.notices import Notice, in_order
@@ -210,22 +209,6 @@ def _grown_apart(replay: Replay) -> tuple[str, str]:
         f"{grouped} or of small tables",
         f"{by_groups}, and by how small tables are taken to grow",
     )
-
-
-def partitions_notice(replay: Replay, shuffle_partitions: int | None) -> Notice | None:
-    """That no stage has another number of tasks with so many shuffle partitions: a setting of
-    queries, of whose shuffles the log has none."""
-    if shuffle_partitions is None or any(map(_follows_configured, replay.shapes)):
-        return None
-    return Notice(
-        "not-modelled",
-        "no shuffle in the log is one of a query: --shuffle-partitions changes nothing here",
-        "name the number in the program (reduceByKey(..., N)), or leave the option out",
-    )
-
-
-def _follows_configured(shape: StageModel) -> bool:
-    return follows_configured(shape.stage, shape.shuffle_partitions)
 
 
 def small_tables_notice(replay: Replay, ratio: float) -> Notice | None:

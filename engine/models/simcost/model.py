@@ -51,6 +51,7 @@ from engine.models.simcost.search import optima
 from engine.models.simcost.stages import Clusters, Stages, predicted_seconds, transformed
 from engine.models.stages.disturbance import with_disturbance
 from engine.models.stages.one_machine import one_machine_notice, shared_cores_scale
+from engine.models.stages.partitioning.stage_growth import partitions_notice
 from engine.models.workloads import logs_of, sharing_parameters, unused_logs_notices, with_defaults
 from engine.notices import Notice, in_order
 from engine.profile import Profile, Run
@@ -300,6 +301,7 @@ class SimcostModel(FittedModel):
         slots = np.asarray([float(run.slots) for run in self.learnt])
         found += range_notices(batch.slots, slots, ratios)
         found.append(one_machine_notice(self._runs, batch, law=Simcost.name))
+        found.append(partitions_notice(self._runs, wanted))
         if len(batch) == 1 and batch.slots[0] >= 1.0:
             run = self._heaviest(batch, wanted)
             found.append(

@@ -6,6 +6,7 @@ from made_runs import BLOCK, Job, Stage, measure, observed
 from sparkplan_runs import codes, executors, fit, nodes, run_of
 
 from engine.cluster import Cluster, Workload
+from engine.models import fit as fit_model
 
 
 def test_too_few_tasks_names_the_stage_and_what_to_do() -> None:
@@ -87,9 +88,14 @@ def test_a_setting_of_queries_is_no_help_for_shuffles_of_rdds() -> None:
     notice = next(n for n in plain.warnings if n.code == "too-few-tasks")
     assert notice.remedy == "use fewer executors, or name more partitions in the program"
     size = model.profile.reference_workload.input_bytes
-    asked = model.predict(cluster=executors(64), workload=Workload(size, shuffle_partitions=64))
+    workload = Workload(size, shuffle_partitions=64)
+    asked = model.predict(cluster=executors(64), workload=workload)
     assert asked.seconds == plain.seconds
     assert "not-modelled" in codes(asked.warnings)
+    for name in ("boe", "simcost"):
+        other = fit_model(model.profile, model=name)
+        found = other.predict(cluster=executors(64), workload=workload)
+        assert "not-modelled" in codes(found.warnings)
 
 
 def test_a_skewed_stage_is_named() -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from engine.cluster import Workload
 from engine.models.stages.partitioning.partitions import (
     Growth,
     PartitioningSettings,
@@ -9,6 +12,7 @@ from engine.models.stages.partitioning.partitions import (
     configured_number,
     spark_version,
 )
+from engine.notices import Notice
 from engine.profile import Run
 from engine.stage_run import StageRun, total_of
 
@@ -158,3 +162,20 @@ def _computes_rdds(stage: StageRun) -> bool:
 
 PYTHON_RDD = "PythonRDD"
 """The RDD of functions in Python, which has no operation's name."""
+
+
+def partitions_notice(runs: Sequence[Run], wanted: Workload) -> Notice | None:
+    """That no stage has another number of tasks with as many shuffle partitions as are asked for: a
+    setting of queries, of whose shuffles the logs have none."""
+    followed = any(
+        follows_configured(stage, shuffle_partitions_of(run))
+        for run in runs
+        for stage in run.stages
+    )
+    if wanted.shuffle_partitions is None or followed:
+        return None
+    return Notice(
+        "not-modelled",
+        "no shuffle in the log is one of a query: --shuffle-partitions changes nothing here",
+        "name the number in the program (reduceByKey(..., N)), or leave the option out",
+    )
