@@ -128,7 +128,7 @@ def fetch_wait_log(run: Run) -> float:
     """Log of the factor by which waiting for blocks of a shuffle lengthened a run.
 
     It depends on others on the network: a stage of one query waited 24 s per task in one run, and
-    next to nothing in two others (docs/models/sparkplan_measured_clusters.md).
+    next to nothing in two others (docs/models/sparkplan_measured_logs.md#stages-of-real-clusters).
     """
     share = min(phases_of(run).communication / run.seconds, MOST_FETCHING)
     return -math.log1p(-share)
