@@ -123,6 +123,9 @@ class StageRun:
         cached_disk_bytes: blocks that it needs and that were only on disk when it began.
         files_bytes: size of the files that it scans, including columns that are not read.
         files_read: how many these are.
+        row_shares: of the width of a row of the columns that its scan reads, and of those that any
+            scan of that table reads, what the columns have that it hands on, by what Spark takes a
+            value of each type for; empty if the plan does not say.
         files_by: the stage of this run that wrote them, or the most of them where several did.
         written_files: how many files it wrote of a table that another stage of the run reads.
         written_folders: into how many folders of that table (`partitionBy`); 0 for none.
@@ -198,6 +201,7 @@ class StageRun:
     input_records: float | None = None
     files_bytes: float | None = None
     files_read: float | None = None
+    row_shares: tuple[float, ...] = ()
     files_by: int | None = None
     written_files: float | None = None
     written_folders: float | None = None
@@ -242,6 +246,8 @@ class StageRun:
             values = getattr(self, name)
             if values and len(values) != len(self.joined_broadcasts):
                 raise BadInput(f"{name} needs one number for each of joined_broadcasts")
+        if len(self.row_shares) not in (0, 2):
+            raise BadInput("row_shares needs two numbers, or none")
         if len(self.paired) not in (0, 2):
             raise BadInput("paired needs the partitions of two inputs, or none")
         if self.inputs and len(self.inputs) != len(self.paired or self.united):

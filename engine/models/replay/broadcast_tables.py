@@ -101,8 +101,20 @@ def _table(
     if counted is not None:
         return Table(shape, TableSize(counted, counted), shape, True)
     source = source or shape
-    least, files = source.stage.read_bytes, source.stage.files_bytes or 0.0
-    return Table(shape, TableSize(least, max(least, min(files, limit))), source, False)
+    return Table(shape, _planned_size(source.stage, limit), source, False)
+
+
+def _planned_size(scan: StageRun, limit: float) -> TableSize:
+    """What Spark's planner takes the rows of a scan for: of its files the share that the columns
+    handed on have of a row of the table. That row is as wide as all columns that scans of the log
+    read, or wider: as much as the files are more than what was read of them."""
+    of_read, of_known = scan.row_shares or (1.0, 1.0)
+    least = scan.read_bytes * of_read
+    if scan.files_bytes is None:
+        return TableSize(least, least)
+    most = scan.files_bytes * of_known
+    least = min(least, most)
+    return TableSize(least, max(least, min(most, limit)))
 
 
 def _is_planned(stage: StageRun, joiners: Sequence[StageRun]) -> bool:

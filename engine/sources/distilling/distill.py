@@ -328,11 +328,9 @@ class _Context:
         for run in stages:
             entry = self._executed[run.stage_id]
             if not run.recomputed and not (entry.stage.reads_cache and self._logs_read_method):
-                counted, blocks_reported = (
-                    entry.summary.measures["input_bytes"],
-                    self._application.blocks.any_reported,
-                )
-                total += source_bytes(run, entry.stage, counted, blocks_reported=blocks_reported)
+                counted = entry.summary.measures["input_bytes"]
+                reported = self._application.blocks.any_reported
+                total += source_bytes(run, entry.stage, counted, blocks_reported=reported)
         return total or None
 
     def _stage(self, stage_id: int, run_stages: set[int], clock: Clock) -> StageRun:
@@ -368,6 +366,7 @@ class _Context:
             coalesced=stage.coalesced,
             generated=bool(stage.generated),
             **self._graph.combined(stage_id, run_stages),  # type: ignore[arg-type]
+            row_shares=self._application.widths.shares(stage_id),
             joined_broadcasts=tuple(one.build_stage for one in joined),
             joined_records=tuple(one.streamed_rows for one in joined),
             joined_shuffled_bytes=tuple(one.shuffled_bytes for one in joined),

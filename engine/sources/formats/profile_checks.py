@@ -182,6 +182,9 @@ def _check_stage(stage: StageRun, located: Located, path: str) -> None:
             if told is not None and not 0.0 <= told <= MOST_NUMBER:
                 what = f"{name} must lie between 0 and {MOST_NUMBER:g}, not {told:g}"
                 raise BadInput(what, where=located.where(f"{path}.{name}"), remedy=_UNKNOWN)
+    if not all(0.0 < share <= 1.0 for share in stage.row_shares):
+        what = "row_shares must lie between 0 and 1"
+        raise BadInput(what, where=located.where(f"{path}.row_shares"), remedy=_UNKNOWN)
     numbers = (
         ("tasks", "tasks", stage.tasks),
         ("task_cpus", "task_cpus", stage.task_cpus),

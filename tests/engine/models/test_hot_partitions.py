@@ -177,6 +177,19 @@ def test_a_piece_that_no_join_splits_further_is_one_of_more() -> None:
 
 
 @pytest.mark.parametrize(
+    ("config", "split"),
+    [({}, False), ({"spark.sql.adaptive.skewJoin.skewedPartitionFactor": "3.5"}, True)],
+)
+def test_joins_split_what_is_several_times_the_others(config: dict[str, str], split: bool) -> None:
+    """Of eight partitions seven have 10 MiB: one of 40 is skewed from three times that on, and not
+    from the default of five, however much data there is."""
+    run = skewed(joins=True)
+    run = replace(run, config={"spark.sql.shuffle.partitions": str(SLOTS), **config})
+    times = times_of(reader(run), 9.0, SLOTS)
+    assert (times[-1] < 9.0 * 9.8) == split
+
+
+@pytest.mark.parametrize(
     ("hot_mib", "usual_mib", "tasks"), [(12.0, 10.0, SLOTS), (40.0, 10.0, 2), (0.9, 0.5, SLOTS)]
 )
 def test_even_partitions_have_none(hot_mib: float, usual_mib: float, tasks: int) -> None:

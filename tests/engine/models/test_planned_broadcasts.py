@@ -57,6 +57,27 @@ def test_it_counts_as_its_files_whatever_is_left_of_them() -> None:
     assert found(sums_joined(read_mib=1.0, files_mib=3.0), 3.0) == []
 
 
+def test_columns_that_are_not_handed_on_do_not_count() -> None:
+    """Of 8 MiB of files a quarter is handed on at most, of 2 MiB that were read a half: 1 to 2 MiB,
+    which five times as many rows leave below 10, and nine times do not."""
+    run = sums_joined()
+    sums, *others = run.stages
+    run = replace(run, stages=(replace(sums, row_shares=(0.5, 0.25)), *others))
+    assert found(run, 5.0) == []
+    (one,) = found(run, 9.0)
+    assert one.table.size == (1.0 * MIB, 2.0 * MIB)
+    assert one.probable
+
+
+def test_what_was_read_may_be_more_than_its_share_of_the_files() -> None:
+    """By their types columns count alike, though those that were read take most of the files."""
+    run = sums_joined(read_mib=6.0)
+    sums, *others = run.stages
+    run = replace(run, stages=(replace(sums, row_shares=(1.0, 0.25)), *others))
+    (one,) = found(run, 6.0)
+    assert one.table.size == (2.0 * MIB, 2.0 * MIB)
+
+
 def test_adaptive_execution_finds_it_small_once_both_sides_are_shuffled() -> None:
     """The shuffles of 24 million rows are half of what sorting and merging them takes too."""
     kept, never = (

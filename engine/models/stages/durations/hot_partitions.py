@@ -81,7 +81,11 @@ class HotPartitions:
 
 
 def hot_partitions(
-    stage: StageRun, settings: PartitioningSettings, *, map_output_bytes: float | None = None
+    stage: StageRun,
+    settings: PartitioningSettings,
+    shuffle_partitions: int,
+    *,
+    map_output_bytes: float | None = None,
 ) -> HotPartitions | None:
     """The hot partitions of a stage with coalesced shuffles; None if none is larger than the
     target, or if so many are that something else partitioned them.
@@ -89,9 +93,11 @@ def hot_partitions(
     If there are more tasks than stored quantiles, only the largest is known. A skew join splits a
     partition between the outputs of map tasks and no finer. So a partition that it would have split
     and that is no larger than one such output is a piece: it stays as large on more cores, but more
-    data makes more pieces.
+    data makes more pieces. It splits none that is not several times the others as well, for which
+    the mean stands here: few partitions make a hot one of its key and of much else.
 
     Args:
+        shuffle_partitions: number of partitions before coalescing.
         map_output_bytes: as in `StageModel`.
     """
     read = stage.shuffle_read_bytes
@@ -105,7 +111,12 @@ def hot_partitions(
     hot = [size for size in largest if size > target]
     if not hot or 2 * len(hot) >= stage.tasks:
         return None
-    beyond = [_split_beyond(size, settings, map_output_bytes) if joins else np.inf for size in hot]
+    others = max(1, shuffle_partitions - len(hot))
+    skewed_from = settings.skewed_factor * (read.total - sum(hot)) / others
+    beyond = [
+        _split_beyond(size, settings, map_output_bytes) if joins and size > skewed_from else np.inf
+        for size in hot
+    ]
     return HotPartitions(tuple(size / read.total for size in hot), tuple(beyond))
 
 

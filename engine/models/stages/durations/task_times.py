@@ -127,8 +127,9 @@ class StageModel(PartitionedStage):
         if not merged:
             return None
         return hot_partitions(
-            self.stage, self._merge_settings, map_output_bytes=self.map_output_bytes
-        )
+            self.stage, self._merge_settings, self.shuffle_partitions,
+            map_output_bytes=self.map_output_bytes,
+        )  # fmt: skip
 
     def _cold_by_rank(
         self, times: FloatArray, work: FloatArray | float, dispatch_seconds: float

@@ -49,6 +49,9 @@ _IN_DRIVER = re.compile(r"local(\[|\Z)")
 SKEWED_BYTES = 256.0 * MIB
 """Default of `spark.sql.adaptive.skewJoin.skewedPartitionThresholdInBytes`."""
 
+SKEWED_FACTOR = 5.0
+"""Default of `spark.sql.adaptive.skewJoin.skewedPartitionFactor`."""
+
 
 class Growth(Enum):
     """What of a stage grows with the input: its number of partitions or their size."""
@@ -77,6 +80,7 @@ class PartitioningSettings:
             for.
         skewed_bytes: size from which a join splits a partition that is much larger than others;
             infinite if skew joins are off.
+        skewed_factor: how many times the median partition it has to be as well.
         min_scan_partitions: `files.minPartitionNum`: the number of splits that a small scan is
             divided into; None for the default parallelism.
         cores_per_slot: more than one if executors have cores that no task can hold
@@ -92,6 +96,7 @@ class PartitioningSettings:
     split_bytes: float = SPLIT_BYTES
     open_cost_bytes: float = OPEN_COST_BYTES
     skewed_bytes: float = SKEWED_BYTES
+    skewed_factor: float = SKEWED_FACTOR
     min_scan_partitions: int | None = None
     cores_per_slot: float = 1.0
     least_cores: int = int(LEAST_CORES)
@@ -117,6 +122,7 @@ class PartitioningSettings:
             configured_number(config, "spark.sql.files.maxPartitionBytes") or SPLIT_BYTES,
             _open_cost_bytes(config),
             skewed if splits else math.inf,
+            _factor(config.get(skew + "skewedPartitionFactor", "")),
             configured_number(config, "spark.sql.files.minPartitionNum")
             or configured_number(config, "spark.sql.leafNodeDefaultParallelism"),
             cores_per_slot,
@@ -275,6 +281,7 @@ def _cores_per_slot(cluster: Cluster) -> float:
 
 _VERSION_PART = re.compile(r"[0-9]{1,9}")
 _SIZE_UNITS = {unit: 1024**power for power, unit in enumerate("kmgtp", 1)}
+_DECIMAL = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")
 _WHOLE = re.compile(r"([0-9]{1,19})([kmgtp]?)b?")
 
 
@@ -301,6 +308,11 @@ def is_configured_zero(config: Mapping[str, str], key: str) -> bool:
     """Whether a setting is the number 0, with or without a unit."""
     match = _WHOLE.fullmatch(config.get(key, "").strip().lower())
     return match is not None and int(match[1]) == 0
+
+
+def _factor(text: str) -> float:
+    """How many times the median a skewed partition has to be; the default if no number is set."""
+    return float(text) if _DECIMAL.fullmatch(text) else SKEWED_FACTOR
 
 
 def _open_cost_bytes(config: Mapping[str, str]) -> float:
