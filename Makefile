@@ -1,8 +1,9 @@
 # Two commands do everything: `make run` opens the planner, `make test` checks the whole tree.
 # Both make .venv themselves, with uv where it is installed, else with Python's own venv and pip.
 # The tests use a real Spark, which is installed for them where there is a Java to run it.
-# Sources are compiled once: many containers set PYTHONDONTWRITEBYTECODE, and then every command
-# would compile what it needs anew.
+# Sources are compiled once, by all cores: many containers set PYTHONDONTWRITEBYTECODE, and then
+# every command would compile what it needs anew. That a library has a file for another Python is
+# nothing that keeps it from being installed.
 
 PYTHON ?= python3
 VENV := .venv
@@ -12,24 +13,32 @@ STAMP := $(VENV)/.installed
 DEV_STAMP := $(VENV)/.installed-dev
 EXTRAS := dev$(if $(shell command -v java),$(comma)spark)
 
-.PHONY: run test test-deep lint bench clean
+.PHONY: run test test-deep lint style types tests bench clean
 
 run: $(STAMP)
 	$(BIN)/sparkplan
 
+# Types are checked beside the tests: in a fresh tree that takes one core for a minute.
+test: style
+	@$(MAKE) --no-print-directory -j2 types tests
+
 # Linear algebra in one thread, as the command has it; files in their order, in which those of a few
 # long tests do not come last. What pytest makes of their sources is kept from one run to the next:
 # each worker would spend half of its time to collect them on that.
-test: lint
+tests: $(DEV_STAMP)
 	PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder
 
 # The same tests with many more random cases (tests/depth.py): before a release.
 test-deep:
 	SPARKPLAN_TESTS=deep $(MAKE) test
 
-lint: $(DEV_STAMP)
+lint: style types
+
+style: $(DEV_STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+
+types: $(DEV_STAMP)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
@@ -57,8 +66,9 @@ if command -v uv >/dev/null 2>&1; then \
   uv pip install --quiet --python $(BIN)/python -c constraints.txt -e '$(1)'; \
 else \
   $(PYTHON) -m venv $(VENV) && \
-  $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '$(1)'; \
+  $(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check -c constraints.txt -e '$(1)'; \
 fi && \
+{ $(BIN)/python -m compileall -qq -j 0 -x /tests/ $(VENV)/lib || true; } && \
 $(BIN)/python -m compileall -q engine tui
 endef
 

@@ -119,25 +119,28 @@ async def test_a_restless_user(planner, stays, seed):
 
 
 @pytest.mark.slow
-async def test_a_leak_of_a_few_hundred_bytes_is_seen(planner, stays):
+async def test_a_small_leak_is_seen(planner, stays):
     """Readings as far from each other as those of a long run, with and without a leak, of the two
-    views that are shown."""
+    views that are shown: of a few hundred bytes, and without those of a few objects."""
     app, kept = planner(FakeSession()), []
+    traces_bytes = DEEP or LONG
+    counted, leak = ("bytes", lambda: bytes(300)) if traces_bytes else ("objects", lambda: [[], []])
     async with app.run_test(size=(120, 40)) as pilot:
         await quiet(pilot)
-        growth = Growth(app, views=("curves", "compositions"), dialogs=())
+        views = ("curves", "compositions")
+        growth = Growth(app, views=views, dialogs=(), traces_bytes=traces_bytes)
         await growth.begin(pilot)
         number = 0
-        for leaked in (0, 300):
+        for leaks in (False, True):
             # The last reading without the leak is the first one before it.
             del growth.readings[:-1]
             while len(growth.readings) < 3:
                 number += 1
-                kept.extend(bytes(leaked) for _ in range(625 if leaked else 0))
+                kept.extend(leak() for _ in range(625 if leaks else 0))
                 await pilot.press("right", "2", "down", "left", "1")
                 await growth.read(pilot, 625 * number)
-            if leaked:
-                with pytest.raises(AssertionError, match="bytes"):
+            if leaks:
+                with pytest.raises(AssertionError, match=counted):
                     assert_steady(growth, most_bytes=150, most_objects=1.0)
             else:
                 assert_steady(growth, most_bytes=150, most_objects=1.0)
