@@ -258,6 +258,18 @@ def usd_at(cost: Cost, seconds: float | None, billing: Billing) -> float | None:
     return cost.total_usd * (float(billed_seconds(seconds, billing)) / cost.billed_seconds)
 
 
+def usd_along(
+    usd: FloatArray, seconds: FloatArray, other_seconds: FloatArray, billing: Billing
+) -> FloatArray:
+    """As `usd_at`, for many clusters at once: what those that cost `usd` for `seconds` cost for
+    `other_seconds`; NaN where one of them is unknown."""
+    billed = billed_seconds(seconds, billing)
+    share = np.divide(
+        billed_seconds(other_seconds, billing), billed, out=np.ones_like(billed), where=billed > 0.0
+    )
+    return usd * share
+
+
 def owned_lines(nodes: int, name: str) -> tuple[str, ...]:
     """The line about nodes that are not paid for; none without such nodes."""
     if not nodes:

@@ -20,6 +20,7 @@ from engine.choosing.limits import NO_LIMITS, Limits
 from engine.choosing.recommendation import Choice, Goal, Recommendation
 from engine.choosing.surface import Surface
 from engine.cluster import Cluster, Workload
+from engine.cost import usd_along
 from engine.errors import BadInput
 from engine.forecast import BoolArray, FloatArray, IntArray
 from engine.handovers import handover_of
@@ -66,6 +67,7 @@ class Curve:
 
     Args:
         low, high: the interval of `seconds` at the goal's confidence.
+        cost_low_usd, cost_high_usd: the costs at these times.
         feasible: whether a node count satisfies the goal.
         p_deadline: P(T <= deadline); NaN without a deadline or an interval.
         unpriced: why some or all points have no cost; "" where all have one.
@@ -77,6 +79,8 @@ class Curve:
     low: FloatArray
     high: FloatArray
     cost_usd: FloatArray
+    cost_low_usd: FloatArray
+    cost_high_usd: FloatArray
     feasible: BoolArray
     p_deadline: FloatArray
     unpriced: str = ""
@@ -173,7 +177,17 @@ class Plan:
         nodes = np.arange(1, goal.max_nodes + 1)
         unpriced = "" if np.isfinite(cost).all() else _unpriced(surface, instance, billing)
         return Curve(
-            instance, nodes, forecast.seconds, low, high, cost, feasible, p_deadline, unpriced
+            instance=instance,
+            nodes=nodes,
+            seconds=forecast.seconds,
+            low=low,
+            high=high,
+            cost_usd=cost,
+            cost_low_usd=usd_along(cost, forecast.seconds, low, billing),
+            cost_high_usd=usd_along(cost, forecast.seconds, high, billing),
+            feasible=feasible,
+            p_deadline=p_deadline,
+            unpriced=unpriced,
         )
 
     def explain(self, choice: Choice, *, confidence: float = 0.9) -> Prediction:

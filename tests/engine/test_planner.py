@@ -29,6 +29,22 @@ def test_it_answers_as_recommend_does(request_of_two_types: engine.PlanRequest) 
     assert list(report.curve.nodes) == list(range(1, 9))
 
 
+@pytest.mark.parametrize("granularity_seconds", [1.0, 60.0, 3600.0])
+def test_costs_along_the_curve_have_the_interval_of_the_choice(
+    request_of_two_types: engine.PlanRequest, granularity_seconds: float
+) -> None:
+    catalog = request_of_two_types.catalog
+    billing = replace(catalog.billing, granularity_seconds=granularity_seconds)
+    report = engine.plan(request_of_two_types, GOAL, billing=billing)
+    best, curve = report.recommendation.recommended, report.curve
+    at = best.nodes - 1
+    assert curve.cost_low_usd[at] == pytest.approx(best.cost_low_usd)
+    assert curve.cost_high_usd[at] == pytest.approx(best.cost_high_usd)
+    assert all(curve.cost_low_usd <= curve.cost_usd)
+    assert all(curve.cost_usd <= curve.cost_high_usd)
+    assert (best.cost_low_usd < best.cost_high_usd) == (granularity_seconds == 1.0)
+
+
 def test_the_curve_is_of_the_type_that_was_settled_on(
     request_of_two_types: engine.PlanRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -140,13 +140,18 @@ async def test_the_planner_saves_pictures_and_numbers(planner, tmp_path):
         assert float(rows[6]["p_deadline"]) == curve.p_deadline[6]
         assert rows[6]["meets_goal"] == ("yes" if curve.feasible[6] else "no")
         said = texts((tmp_path / "a.svg").read_text())
-        assert "Time by nodes (shaded: 9 in 10 runs)" in said
-        assert "Cost by nodes" in said
+        assert "Time by nodes, shaded: 9 in 10 runs" in said
+        assert "Cost by nodes, shaded: 9 in 10 runs" in said
+        assert float(rows[6]["cost_low_usd"]) == curve.cost_low_usd[6] < curve.cost_usd[6]
+        assert float(rows[6]["cost_high_usd"]) == curve.cost_high_usd[6] > curve.cost_usd[6]
         await pilot.press("3")
         await settled(pilot)
         await app.run_command_line(f"chart {tmp_path / 'f.csv'}")
         rows = list(csv.DictReader((tmp_path / "f.csv").open()))
-        assert len(rows) == len(app.answer.report.recommendation.frontier)
+        frontier = app.answer.report.recommendation.frontier
+        assert [float(row["cost_high_usd"]) for row in rows] == [
+            choice.cost_high_usd for choice in frontier
+        ]
         await app.run_command_line(f"chart {tmp_path / 'f.svg'}")
         assert "Cost by time" in texts((tmp_path / "f.svg").read_text())
 
@@ -186,7 +191,9 @@ def test_the_command_writes_files(over, tmp_path, capsys):
     rows = list(csv.DictReader((tmp_path / "c.csv").open()))
     assert [float(row["seconds"]) for row in rows] == [point["seconds"] for point in points]
     assert [float(row["high"]) for row in rows] == [point["high"] for point in points]
-    assert "m5.2xlarge" in texts((tmp_path / "c.svg").read_text())
+    said = texts((tmp_path / "c.svg").read_text())
+    assert "m5.2xlarge" in said
+    assert sum("shaded: 9 in 10 runs" in words for words in said) == 2
 
 
 def test_another_ending_is_refused_before_anything_is_read(capsys):

@@ -47,7 +47,10 @@ async def test_the_crosshair_reads_time_interval_cost_and_odds(planner, size):
         place = nodes - 1
         shown = text_of(app)
         assert f"{nodes} × {best.instance}" in shown
+        low, high = curve.cost_low_usd[place], curve.cost_high_usd[place]
         assert f"${curve.cost_usd[place]:.2f}" in shown
+        if size[0] >= 100:
+            assert f"${curve.cost_usd[place]:.2f} (${low:.2f} to ${high:.2f})" in shown
         assert "9 in 10" in shown
         assert "in time" in shown
         assert curve.p_deadline[best.nodes - 1] == pytest.approx(best.p_deadline)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 CURVE_HEAD = (
     *("instance", "nodes", "seconds", "low", "high", "confidence"),
-    *("cost_usd", "p_deadline", "meets_goal"),
+    *("cost_usd", "cost_low_usd", "cost_high_usd", "p_deadline", "meets_goal"),
 )
 CHOICE_HEAD = ("composition", *CURVE_HEAD[1:])
 
@@ -26,7 +26,8 @@ def of_curves(curves: Iterable[Curve], *, confidence: float) -> str:
     rows = (
         (
             *(curve.instance, int(curve.nodes[i]), curve.seconds[i]),
-            *(curve.low[i], curve.high[i], confidence, curve.cost_usd[i]),
+            *(curve.low[i], curve.high[i], confidence),
+            *(curve.cost_usd[i], curve.cost_low_usd[i], curve.cost_high_usd[i]),
             *(curve.p_deadline[i], bool(curve.feasible[i])),
         )
         for curve in curves
@@ -41,7 +42,7 @@ def of_choices(points: Sequence[Choice], meets: Sequence[bool], *, confidence: f
         (
             " + ".join(f"{count} x {name}" for name, count in choice.composition.items()),
             *(choice.nodes, choice.seconds, choice.low, choice.high, confidence),
-            *(choice.cost_usd, choice.p_deadline, met),
+            *(choice.cost_usd, choice.cost_low_usd, choice.cost_high_usd, choice.p_deadline, met),
         )
         for choice, met in zip(points, meets, strict=True)
     )

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import engine
-from tui import format as text
 from tui.charts import chart_csv
 from tui.charts.chart_svg import Panel, format_svg
 from tui.screens.export import safe_name
@@ -72,13 +71,13 @@ def content(app: PlannerApp, ending: str) -> str:
         drawn = curves.drawn_curves(state, answer, [pin.instance for pin in app.pins])
         if ending == ".csv":
             return chart_csv.of_curves([curve for _, curve in drawn], confidence=state.confidence)
-        runs = f"{text.odds(state.confidence)} runs"
+        charts = {
+            "time": curves.time_chart(state, answer, drawn),
+            "cost": curves.cost_chart(state, answer, drawn),
+        }
         panels = [
-            Panel(f"{TITLES['time']} (shaded: {runs})", curves.time_chart(state, answer, drawn)),
-            Panel(
-                TITLES["cost"] + curves.unpriced_title(drawn),
-                curves.cost_chart(state, answer, drawn),
-            ),
+            Panel(TITLES[name] + curves.band_title(state, drawn, name, band="shaded"), data)
+            for name, data in charts.items()
         ]
     subtitle = sentences.headline_text(answer, app.marks)
     return format_svg(panels, title=answer.built.profile.name, subtitle=subtitle)

@@ -147,7 +147,7 @@ def rows_of(
     for point, (seconds_low_high, costs_usd) in zip(points, estimates, strict=True):
         row: dict[str, Any] = {} if varied is None else {varied: point.at}
         row["nodes"] = point.cluster.nodes
-        row |= zip(("seconds", "low", "high"), seconds_low_high, strict=True)
+        row |= zip(curve_file.TIME_KEYS, seconds_low_high, strict=True)
         row |= zip(costs.KEYS, costs_usd, strict=True)
         rows.append(row)
     return rows

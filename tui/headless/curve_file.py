@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,10 +11,12 @@ import engine
 from tui import format as text
 from tui.charts import chart_csv
 from tui.charts.chart_svg import Panel, format_svg
+from tui.headless import costs
 from tui.widgets.chart_data import Axis, ChartData, Series
 from tui.widgets.numbers import Kind
 
 ENDINGS = (".svg", ".csv")
+TIME_KEYS = ("seconds", "low", "high")
 _NAMES = {"nodes": "nodes", "input-size": "input", "iterations": "iterations"}
 
 
@@ -56,17 +59,22 @@ def content(
     kind: Kind = "count" if over in ("nodes", "iterations") else "bytes" if in_bytes else "number"
     label = _NAMES[over] if kind != "number" else "input, times the largest run"
     x = Axis(kind=kind, log=over != "iterations", title=label)
-    seconds, low, high = ([float(row[key]) for row in rows] for key in ("seconds", "low", "high"))
-    costs = [float("nan") if row["cost_usd"] is None else float(row["cost_usd"]) for row in rows]
-    time = Series(xs=at, ys=seconds, lows=low, highs=high, label=instance)
-    panels = [
-        Panel(
-            f"Time by {_NAMES[over]} (shaded: {text.odds(confidence)} runs)",
-            ChartData(series=(time,), x=x, y=Axis(kind="time", log=True)),
-        )
-    ]
-    if any(cost == cost for cost in costs):
-        cost = Series(xs=at, ys=costs, label=instance)
-        data = ChartData(series=(cost,), x=x, y=Axis(kind="money", log=True))
-        panels.append(Panel(f"Cost by {_NAMES[over]}", data))
+    panels = []
+    charts: tuple[tuple[str, tuple[str, ...], Kind], ...] = (
+        ("Time", TIME_KEYS, "time"),
+        ("Cost", costs.KEYS, "money"),
+    )
+    for name, keys, unit in charts:
+        ys, lows, highs = ([_or_nan(row[key]) for row in rows] for key in keys)
+        if not any(map(math.isfinite, ys)):
+            continue
+        known = any(map(math.isfinite, lows))
+        band = f"shaded: {text.odds(confidence)} runs" if known else "no interval"
+        series = Series(xs=at, ys=ys, lows=lows, highs=highs, label=instance)
+        data = ChartData(series=(series,), x=x, y=Axis(kind=unit, log=True))
+        panels.append(Panel(f"{name} by {_NAMES[over]}, {band}", data))
     return format_svg(panels, title=title)
+
+
+def _or_nan(value: float | None) -> float:
+    return math.nan if value is None else float(value)

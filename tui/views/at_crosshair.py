@@ -40,6 +40,8 @@ class CurveReading(NamedTuple):
     low: float
     high: float
     cost_usd: float
+    cost_low_usd: float
+    cost_high_usd: float
     p: float
     meets: bool
     unpriced: str = ""
@@ -64,6 +66,8 @@ def readings(curves: DrawnCurves, nodes: int, glyphs: Glyphs) -> list[CurveReadi
                     low=float(curve.low[index]),
                     high=float(curve.high[index]),
                     cost_usd=float(curve.cost_usd[index]),
+                    cost_low_usd=float(curve.cost_low_usd[index]),
+                    cost_high_usd=float(curve.cost_high_usd[index]),
                     p=float(curve.p_deadline[index]),
                     meets=bool(curve.feasible[index]),
                     unpriced=curve.unpriced,
@@ -86,10 +90,9 @@ def side_lines(state: PlanState, curve_readings: Sequence[CurveReading]) -> list
                 (_interval_text(state, reading), "base"),
             ]
         )
-        lines.append([(f"  {_cost_text(reading)}", "base"), (_in_time(state, reading), "base")])
-        lines.append(
-            [("  meets the goal", "good") if reading.meets else ("  misses the goal", "bad")]
-        )
+        lines.append([(f"  {_cost_text(reading)}{_cost_interval_text(reading)}", "base")])
+        goal: Span = ("  meets the goal", "good") if reading.meets else ("  misses the goal", "bad")
+        lines.append([goal, (_in_time(state, reading), "base")])
     return lines
 
 
@@ -105,6 +108,11 @@ def _cost_text(reading: CurveReading) -> str:
     return text.usd(reading.cost_usd)
 
 
+def _cost_interval_text(reading: CurveReading) -> str:
+    """The costs of the interval, where it has any and they differ."""
+    return text.usd_interval(reading.cost_low_usd, reading.cost_high_usd)
+
+
 def _in_time(state: PlanState, reading: CurveReading) -> str:
     if state.deadline_seconds is None or math.isnan(reading.p):
         return ""
@@ -116,15 +124,7 @@ def compact_rows(
 ) -> list[Line]:
     """Rows for a small terminal: one per curve, or two curves in a row."""
     if len(curve_readings) <= _ROWS:
-        return [
-            [
-                (f"{reading.sign} ", "accent"),
-                (reading.name, "strong"),
-                (f" {text.seconds(reading.seconds)}", "strong"),
-                (_values_text(state, reading), "base"),
-            ]
-            for reading in curve_readings
-        ]
+        return [_compact_row(state, reading, width) for reading in curve_readings]
     half = max(10, width // 2 - 1)
     lines: list[list[Span]] = [[] for _ in range(min(_ROWS, len(curve_readings)))]
     for index, reading in enumerate(curve_readings[: 2 * _ROWS]):
@@ -137,9 +137,20 @@ def compact_rows(
     return [*lines]
 
 
-def _values_text(state: PlanState, reading: CurveReading) -> str:
-    """What follows the time: ", 9 in 10: 38–44 min, $2.60, in time 93 %"."""
-    return f"{_interval_text(state, reading)}, {_cost_text(reading)}{_in_time(state, reading)}"
+def _compact_row(state: PlanState, reading: CurveReading, width: int) -> Line:
+    """ "● 4 × r5.2xlarge 41 min, 9 in 10: 38–44 min, $2.60 ($2.40 to $2.80), in time 93 %"; without
+    the costs of the interval where the row is too short for them."""
+    named = f"{reading.name} {text.seconds(reading.seconds)}"
+    costs = [f"{_cost_text(reading)}{_cost_interval_text(reading)}", _cost_text(reading)]
+    values = [
+        f"{_interval_text(state, reading)}, {cost}{_in_time(state, reading)}" for cost in costs
+    ]
+    fits = cell_len(f"{reading.sign} {named}{values[0]}") <= width
+    return [
+        (f"{reading.sign} ", "accent"),
+        (named, "strong"),
+        (values[0] if fits else values[1], "base"),
+    ]
 
 
 def _compact_text(state: PlanState, reading: CurveReading) -> str:

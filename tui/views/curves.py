@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from tui.format import odds
@@ -62,7 +62,7 @@ def look(panels: Panels, answer: Answer) -> None:
     if not short or state.chart == "cost":
         panels.chart("cost").show(cost_chart(state, answer, curves))
     for name in ("time", "cost"):
-        title_suffix = band_title(state, curves) if name == "time" else unpriced_title(curves)
+        title_suffix = band_title(state, curves, name)
         panels.set_title(name, chart_axes.title(state, name) + title_suffix)
     brief = sentences.brief(state, answer, panels.app.marks)
     if crosshair_readings := crosshair_values(panels, curves):
@@ -120,7 +120,8 @@ def time_chart(state: PlanState, answer: Answer, curves: DrawnCurves) -> ChartDa
     best = answer.report.recommendation.recommended
     return ChartData(
         series=tuple(
-            _series(slot, curve, curve.seconds.tolist(), banded=slot == 1) for slot, curve in curves
+            _series(slot, curve, curve.seconds.tolist(), curve.low.tolist(), curve.high.tolist())
+            for slot, curve in curves
         ),
         x=chart_axes.axis(state, "nodes", kind="count", title="nodes"),
         y=chart_axes.axis(state, "time", kind="time"),
@@ -132,27 +133,54 @@ def time_chart(state: PlanState, answer: Answer, curves: DrawnCurves) -> ChartDa
     )
 
 
-def band_title(state: PlanState, curves: DrawnCurves) -> str:
-    """Addition to the title of the time chart: what the dots around the first curve are, if any."""
-    known = bool(curves) and any(map(math.isfinite, curves[0][1].low.tolist()))
-    return f", dots: {odds(state.confidence)} runs" if known else ""
+def band_title(state: PlanState, curves: DrawnCurves, chart: str, *, band: str = "dots") -> str:
+    """Addition to the title of a chart: what the band around the first curve is, or that there is
+    none; for costs also which types have none, and why.
+
+    Args:
+        band: what the band consists of: "dots", or "shaded" in a picture.
+    """
+    if not curves:
+        return ""
+    first, of_cost = curves[0][1], chart == "cost"
+    values, lows = (first.cost_usd, first.cost_low_usd) if of_cost else (first.seconds, first.low)
+    said = ""
+    if _any_known(lows):
+        said = f", {band}: {odds(state.confidence)} runs"
+    elif _any_known(values):
+        said = ", no interval"
+    return said + (unpriced_title(curves) if of_cost else "")
+
+
+def _any_known(values: Iterable[float]) -> bool:
+    return any(map(math.isfinite, values))
 
 
 def unpriced_title(curves: DrawnCurves) -> str:
     """Addition to the title of the cost chart: types that have a time but no cost, and why."""
-    without = [curve for _, curve in curves if not any(map(math.isfinite, curve.cost_usd.tolist()))]
+    without = [curve for _, curve in curves if not _any_known(curve.cost_usd)]
     return "".join(f", {curve.instance}: {curve.unpriced}" for curve in without)
 
 
 def cost_chart(state: PlanState, answer: Answer, curves: DrawnCurves) -> ChartData:
-    """Expected cost by nodes, the budget, and the recommended point."""
+    """Expected cost by nodes with the costs of the interval as a band, the budget, and the
+    recommended point."""
     if not curves:
         return ChartData(message="no type can be predicted and priced")
     first = curves[0][1]
     best = answer.report.recommendation.recommended
     priced = best is not None and best.cost_usd is not None
     return ChartData(
-        series=tuple(_series(slot, curve, curve.cost_usd.tolist()) for slot, curve in curves),
+        series=tuple(
+            _series(
+                slot,
+                curve,
+                curve.cost_usd.tolist(),
+                curve.cost_low_usd.tolist(),
+                curve.cost_high_usd.tolist(),
+            )
+            for slot, curve in curves
+        ),
         x=chart_axes.axis(state, "nodes", kind="count", title="nodes"),
         y=chart_axes.axis(state, "cost", kind="money"),
         thresholds=thresholds(state.budget_usd, "budget", money_text),
@@ -162,13 +190,15 @@ def cost_chart(state: PlanState, answer: Answer, curves: DrawnCurves) -> ChartDa
     )
 
 
-def _series(slot: int, curve: Curve, ys: Sequence[float], *, banded: bool = False) -> Series:
-    """A curve as a series of its slot."""
+def _series(
+    slot: int, curve: Curve, ys: list[float], lows: list[float], highs: list[float]
+) -> Series:
+    """A curve as a series of its slot; the first one has a band."""
     return Series(
         xs=curve.nodes.tolist(),
         ys=ys,
-        lows=curve.low.tolist() if banded else None,
-        highs=curve.high.tolist() if banded else None,
+        lows=lows if slot == 1 else None,
+        highs=highs if slot == 1 else None,
         label=curve.instance,
         slot=slot,
         pattern=PATTERNS[slot - 1],

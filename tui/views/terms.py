@@ -116,7 +116,7 @@ COLUMNS = {
 
 CHARTS = {
     "time": "Time by nodes: the median; dots: {odds}; bar on the axis: meets the goal",
-    "cost": "Cost by nodes: of one run at its predicted time, master and service included",
+    "cost": "Cost by nodes: of one run, master and service included; dots: {odds}",
     "frontier-chart": "Frontier: no cluster is both faster and cheaper than one on the line",
 }
 """By the id of the chart, without a crosshair."""
