@@ -121,7 +121,9 @@ class Decision:
 
         A missed deadline: confidence / (1 - confidence) x the cost (or time) of the composition
         that would be chosen. Asking for a deadline at confidence P implies that a miss is that many
-        times worse than renting the safe choice (the critical ratio of the newsvendor problem).
+        times worse than renting the safe choice (the critical ratio of the newsvendor problem). A
+        composition that costs nothing, of owned nodes alone, does not show what that is worth: the
+        others decide.
 
         A budget exceeded by its whole amount: `OVER_BUDGET` x that amount (or the time).
         """
@@ -139,6 +141,7 @@ class Decision:
             eligible = cheapest
         if self.deadline_seconds is None:
             return Penalties(0.0, exceeded_budget)
+        eligible &= objective > 0.0
         p = np.where(eligible, self.p_within(mean, deviation), -1.0)
         eligible &= p >= min(self.confidence, float(p.max()))
         return Penalties(

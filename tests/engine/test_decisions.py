@@ -46,6 +46,22 @@ def test_broken_promises_cost_nine_times_what_would_be_chosen() -> None:
     assert penalties(None, 0.5, "time") == (0.0, 9.0 * 100.0)
 
 
+def test_owned_nodes_do_not_make_a_missed_deadline_free() -> None:
+    """Of 60 s for nothing and 40 s for 1.6 USD within 70 s: missing it costs nine times 1.6 USD, so
+    that a run which shows that the owned nodes are too slow saves something. With owned nodes alone
+    there is no price to go by."""
+    mean, many = np.log([60.0, 40.0, 60.0]), np.full(3, np.inf)
+    covariance = 0.1**2 * np.eye(3)
+    covariance[0, 2] = covariance[2, 0] = 0.1**2
+    belief = Belief(mean, covariance, np.zeros(3), many)
+    decision, now = Decision(np.asarray([0.0, 0.04]), 70.0), belief.take(slice(0, 2))
+    assert decision.best(now) == 0
+    assert decision.penalties(now).missed_deadline == pytest.approx(9.0 * 1.6, rel=0.01)
+    assert gains(decision, belief, 2).gain[0] > 0.0
+    free = Decision(np.zeros(2), 70.0).penalties(now)
+    assert free == Penalties(missed_deadline=0.0, exceeded_budget=0.0)
+
+
 def test_losses_are_expected_costs_and_the_share_of_a_promise_that_is_broken() -> None:
     """Of 100, 60 and 40 s for 1, 1.2 and 1.6 USD within 55 s and 1.3 USD at 90 %; the time of a
     fourth is not known."""

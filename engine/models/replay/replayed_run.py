@@ -178,7 +178,8 @@ class Replay:
             node = self.graph.stage_nodes[place]
             at = nodes[node]
             tasks = Tasks(np.empty(0)) if place in spared else tasks
-            launching = driver_launch_seconds(self.launch_seconds, len(tasks), shape.ran_on)
+            at_once = max(1, shape.ran_on // shape.stage.task_cpus)
+            launching = driver_launch_seconds(self.launch_seconds, len(tasks), at_once)
             known = near[place], self.orders[place]
             delay = at.delay_seconds + combining.get(place, 0.0) / float(lasting[place])
             nodes[node] = ScheduledNode(

@@ -173,6 +173,15 @@ def test_a_log_whose_driver_launched_faster_says_so() -> None:
     assert replay.replayed(4_000).seconds == pytest.approx(1.0)
 
 
+def test_tasks_of_two_cpus_are_half_as_many_in_the_first_wave_of_a_log() -> None:
+    """20,000 tasks on 2,000 slots: 1,000 ran at once, so that 19,000 more are launched."""
+    stage = Stage(np.full(20_000, 2.0), input_bytes=1e12, more={"task_cpus": 2})
+    pairs = Cluster.of_executors(executors=1_000, executor_cores=2)
+    replay = without_growth(replace(observed([stage], slots=2_000), cluster=pairs))
+    found = replay.replayed(50_000).seconds
+    assert found == pytest.approx(19_000 * LAUNCH_SECONDS + 2.0, rel=0.001)
+
+
 @pytest.mark.parametrize("place", [0, 13, 39])
 def test_where_the_longest_task_stood_is_learnt(place: int) -> None:
     times = np.ones(40)

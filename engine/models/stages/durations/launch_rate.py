@@ -28,7 +28,7 @@ def launch_seconds(run: Run) -> float:
     return min([LAUNCH_SECONDS, *(each for each in shown if each > 0.0)])
 
 
-def driver_launch_seconds(each: float, tasks: int, slots: int) -> float:
-    """Seconds in which the driver launches a stage's tasks beyond the log's number of slots: the
-    wait of a first wave is in the idle time between tasks that the log shows."""
-    return each * max(0, tasks - slots)
+def driver_launch_seconds(each: float, tasks: int, at_once: int) -> float:
+    """Seconds in which the driver launches a stage's tasks beyond those that the log's cluster ran
+    at once: the wait of a first wave is in the idle time between tasks that the log shows."""
+    return each * max(0, tasks - at_once)
