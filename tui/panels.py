@@ -68,7 +68,7 @@ class Panels:
         yield Container(
             Container(
                 self.panel(GoalPanel(self.app.state, glyphs, id="goal"), "Goal"),
-                self.panel(table(inputs.COLUMNS, id="inputs"), "Inputs"),
+                self.panel(table(inputs.COLUMNS, headed=False, id="inputs"), "Inputs"),
                 self.panel(prose(sentences.WAITING, focusable=True, id="why"), "Why"),
                 id="side",
             ),

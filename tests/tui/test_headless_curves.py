@@ -27,6 +27,29 @@ def test_curve_over_nodes_has_a_point_per_node_count(capsys: pytest.CaptureFixtu
     assert found["confidence"] == 0.9
 
 
+def test_a_long_table_lists_the_rows_where_something_changes(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    line = f"curve {LOG} --ran-on m5.xlarge --instance m5.xlarge --over nodes"
+    out, _ = run(capsys, line)
+    body, _, _ = out.partition("\n\n")
+    *rows, said = body.splitlines()[1:]
+    nodes = [int(row.split()[0]) for row in rows]
+    assert nodes[:4] == [1, 2, 3, 5]
+    assert nodes[-1] == 64
+    assert len(nodes) < 24
+    assert said.startswith(f"{64 - len(nodes)} of 64 rows are left out: ")
+    points = answer(capsys, line)["points"]
+    assert len(points) == 64
+    assert min(points, key=lambda point: (point["seconds"], point["nodes"]))["nodes"] in nodes
+    for before, after in pairwise(nodes):
+        for point in points[before : after - 1]:
+            for key in ("seconds", "cost_usd"):
+                assert point[key] == pytest.approx(points[before - 1][key], rel=0.2)
+    out, _ = run(capsys, f"{line} --nodes 1:25")
+    assert "left out" not in out
+
+
 def test_a_curve_warns_of_its_first_point_too(capsys: pytest.CaptureFixture[str]) -> None:
     """A cache that does not fit one node went unsaid where it fits eight."""
     line = "curve pagerank-large --over nodes --nodes 1:8 --ran-on m5.xlarge --instance m5.large"

@@ -14,7 +14,7 @@ import engine
 from tui import format as text
 from tui import streams
 from tui.arguments import layouts, limits, options, sections, target, workloads
-from tui.headless import costs, curve_file, output
+from tui.headless import costs, curve_file, curve_table, output
 from tui.input_text.job_text import parse_iterations
 
 POINTS = 25
@@ -94,9 +94,9 @@ def run(args: argparse.Namespace) -> int:
         }
         output.print_json(result)
     elif args.output is None:
-        output.print_text(as_table(args.over, points, rows, unit=unit))
+        output.print_text(curve_table.as_table(args.over, points, rows, unit=unit))
         batch = "; of one micro-batch" if engine.of_one_batch(warnings) else ""
-        legend_text = legend(rows, args.confidence, paid)
+        legend_text = curve_table.legend(rows, args.confidence, paid)
         output.print_text(f"\n{text.escaped(legend_text)}{batch}; model {fitted.model}")
         output.print_assumptions(engine.cost_assumptions(paid, spot=spot))
     if args.output is not None:
@@ -240,7 +240,7 @@ def warnings_of(
 def place_of(over: str, point: Point, unit: str) -> str:
     """A point in words: "1 node", "48 GB"."""
     if over == "input-size":
-        return size_of(point, unit)
+        return curve_table.size_of(point, unit)
     return text.counted(int(point.at), over.removesuffix("s"))
 
 
@@ -352,38 +352,3 @@ def fixed_cluster(args: argparse.Namespace, profile: engine.Profile) -> engine.C
 def _without(args: argparse.Namespace, name: str) -> argparse.Namespace:
     """The arguments without the one that the curve varies."""
     return argparse.Namespace(**{**vars(args), name: None})
-
-
-def as_table(over: str, points: list[Point], rows: list[dict[str, Any]], *, unit: str) -> str:
-    """A row for each point; sizes in the profile's unit."""
-    header: tuple[str, ...] = (over, "time", "low", "high", "cost", "between")
-    body: list[tuple[str, ...]] = [
-        (
-            size_of(point, unit) if over == "input-size" else f"{point.at:g}",
-            text.seconds(row["seconds"]),
-            text.seconds(row["low"]),
-            text.seconds(row["high"]),
-            text.usd(row["cost_usd"]),
-            text.usd_span(row["cost_low_usd"], row["cost_high_usd"], to=" to "),
-        )
-        for point, row in zip(points, rows, strict=True)
-    ]
-    if all(row["cost_low_usd"] is None for row in rows):
-        header, body = header[:-1], [row[:-1] for row in body]
-    return text.table([header, *body], right=range(len(header)))
-
-
-def size_of(point: Point, unit: str) -> str:
-    """The input of a point; as a multiple of the largest run where its size is not known."""
-    if point.workload.scale is not None:
-        return f"{point.at:.3g}x"
-    return engine.format_bytes(point.at) if unit == "bytes" else f"{point.at:.5g}"
-
-
-def legend(rows: list[dict[str, Any]], confidence: float, paid: engine.Cluster) -> str:
-    """The meaning of the columns of interval and cost, or why there is no cost."""
-    known = any(math.isfinite(row["low"]) for row in rows)
-    intervals = f"{text.odds(confidence)} runs take from low to high" if known else "no interval"
-    if any(row["cost_usd"] is not None for row in rows):
-        return f"{intervals}, cost is that of the time, {text.priced_by(paid.catalog)}"
-    return f"{intervals}, {costs.no_cost(paid)}"

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tui.answers import Answer, BuiltPlan
 
 COLUMNS = (
-    Column(title="Input", width=7),
+    Column(title="", width=7),
     Column(title="", shrink=True, least=10),
     Column(title="", width=1, priority=1),
 )

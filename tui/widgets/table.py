@@ -105,14 +105,17 @@ class Table(FrameWidget, can_focus=True):
         rows: Sequence[Row] = (),
         *,
         message: str = "",
+        headed: bool = True,
         glyphs: Glyphs | None = None,
         id: str | None = None,
     ) -> None:
-        """Create a table; `message` is shown while there are no rows."""
+        """Create a table; `message` is shown while there are no rows. One that is not `headed` has
+        no row of titles, and is high enough for all of its rows."""
         super().__init__(glyphs=glyphs, id=id)
         self._columns = tuple(columns)
         self._rows: tuple[Row, ...] = tuple(tuple(row) for row in rows)
         self._message = message
+        self._head_rows = 1 if headed else 0
         self._wanted = ""
         self._kept: tuple[int, ...] = tuple(range(len(self._rows)))
         self._cursor = 0
@@ -236,7 +239,7 @@ class Table(FrameWidget, can_focus=True):
 
     def _fitted(self, width: int) -> FittedColumns:
         """The visible columns and their widths, with room for the count of rows in the header."""
-        hidden = max(0, len(self._kept) - max(1, self.size.height - 1))
+        hidden = max(0, len(self._kept) - max(1, self.size.height - self._head_rows))
         count = self._more(0, hidden)  # independent of scrolling, so that no column moves
         header_room = cell_len(count) + 1 if count else 0
         wished = natural_widths(self._columns, self._rows, ascii_only=self._glyphs.ascii_only)
@@ -280,12 +283,15 @@ class Table(FrameWidget, can_focus=True):
         `press_title`."""
         offset = event.get_content_offset(self)
         self.on_mouse_move(event)
-        if offset is not None and offset.y == 0 and self._hovered is not None:
+        if offset is None:
+            return
+        row = offset.y - self._head_rows
+        if row < 0 and self._hovered is not None:
             self.press_title(self._hovered)
-        if offset is None or not 1 <= offset.y <= len(self._kept) - self._top:
+        if not 0 <= row < len(self._kept) - self._top:
             return
         event.stop()
-        self._go(self._top + offset.y - 1)
+        self._go(self._top + row)
         if event.chain == 2:
             self.action_choose()
 
@@ -300,12 +306,13 @@ class Table(FrameWidget, can_focus=True):
 
     def draw(self, frame: Frame) -> None:
         """The header, then the rows around the cursor; counts show that there are more."""
-        visible, position = max(1, frame.height - 1), self._place
+        visible, position = max(1, frame.height - self._head_rows), self._place
         self._top = min(self._top, position, max(0, len(self._kept) - visible))
         self._top = max(self._top, position - visible + 1)
         shown = self._kept[self._top : self._top + visible]
         fitted = self._fitted(frame.width)
-        self._draw_header(frame, fitted, below=len(self._kept) - self._top - len(shown))
+        if self._head_rows:
+            self._draw_header(frame, fitted, below=len(self._kept) - self._top - len(shown))
         self._draw_rows(frame, fitted, shown)
         if not self._kept:
             self._draw_message(frame, visible)
@@ -332,7 +339,7 @@ class Table(FrameWidget, can_focus=True):
         ambiguous = cut_alike_in(
             self._columns, self._rows, fitted, ascii_only=self._glyphs.ascii_only
         )
-        for y, index in enumerate(shown, start=1):
+        for y, index in enumerate(shown, start=self._head_rows):
             row = [self._cell(cell) for cell in self._rows[index]]
             for column, width, texts in ambiguous:
                 if column < len(row) and row[column][0] in texts:

@@ -292,16 +292,16 @@ def too_few_tasks(
     worst = max(few, key=lambda place: exclusive[place])
     stage, tasks = shapes[worst].stage, replayed.tasks[worst]
     each = f" of {stage.task_cpus} slots" if stage.task_cpus > 1 else ""
-    text = (
-        f"{numbered_label(stage)} has "
-        f"{format_count(tasks, 'task')}{each} for "
-        f"{slots} slots: beyond {format_count(enough, 'slot')} the time hardly falls"
-    )
+    change = "the time hardly falls"
     if saves >= LEAST_SAVED_SHARE:
-        text += (
-            f", and on {best} it is shorter: new executors start cold, and tasks at once slow each "
-            "other down"
+        rises = "rises: new executors start cold, and tasks at once slow each other down"
+        change = (
+            f"the time {rises}" if best == enough else f"{change}, and beyond {best} it {rises}"
         )
+    text = (
+        f"{numbered_label(stage)} has {format_count(tasks, 'task')}{each} for {slots} slots: "
+        f"beyond {format_count(enough, 'slot')} {change}"
+    )
     above = f" above {shuffle_partitions}" if shuffle_partitions else ""
     rdds = total_of(stage.shuffle_read_bytes) > 0.0
     more = "name more partitions in the program" if rdds else "smaller splits"
