@@ -28,6 +28,7 @@ CARRIED = (
     "spark.serializer",
     "spark.sql.autoBroadcastJoinThreshold",
     "spark.sql.files.maxPartitionBytes",
+    "spark.sql.files.maxPartitionNum",
     "spark.sql.files.minPartitionNum",
     "spark.sql.files.openCostInBytes",
     "spark.sql.leafNodeDefaultParallelism",

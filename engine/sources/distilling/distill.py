@@ -346,7 +346,7 @@ class _Context:
         return StageRun(
             stage_id=stage_id,
             name=stage_name(stage.name),
-            tasks=max(tasks.tasks or 0, tasks.finished),
+            tasks=(number := max(tasks.tasks or 0, tasks.finished)),
             submitted_seconds=clock.seconds(entry.start_ms),
             completed_seconds=clock.seconds(entry.end_ms),
             parents=tuple(sorted(self._graph.parents(stage_id) & run_stages)),
@@ -363,7 +363,7 @@ class _Context:
             task_cpus=cores_of_task(self._application, stage, own_cores),
             operations=stage.operations,
             operation_counts=stage.operation_counts,
-            coalesced=stage.coalesced,
+            coalesced=stage.coalesced or self._application.requested.has(stage_id, number),
             generated=bool(stage.generated),
             **self._graph.combined(stage_id, run_stages),  # type: ignore[arg-type]
             row_shares=self._application.widths.shares(stage_id),

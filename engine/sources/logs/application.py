@@ -19,6 +19,7 @@ from engine.sources.logs.file_scans import FileScans
 from engine.sources.logs.lineage import Lineage
 from engine.sources.logs.lost_executors import decommissions
 from engine.sources.logs.partial_aggregates import PartialAggregates
+from engine.sources.logs.requested_partitions import RequestedPartitions
 from engine.sources.logs.row_widths import RowWidths
 from engine.sources.logs.session_settings import SessionSettings
 from engine.sources.logs.source_reads import SourceReads
@@ -86,8 +87,10 @@ class Application:
         self.scans, self.joins = FileScans(), BroadcastJoins()
         self.writes = WrittenFiles()
         self.groups = PartialAggregates()
-        self.widths = RowWidths()
-        self.plan_trackers = self.scans, self.joins, self.writes, self.groups, self.widths
+        self.widths, self.requested = RowWidths(), RequestedPartitions()
+        self.plan_trackers = (
+            self.scans, self.joins, self.writes, self.groups, self.widths, self.requested,
+        )  # fmt: skip
         self.clients = Clients()
         self.session = SessionSettings()
 

@@ -41,6 +41,20 @@ def test_more_of_such_files_are_more_splits() -> None:
     assert shape.partition_count(0.1, None).at(None) == pytest.approx(21.756 / 4.0)
 
 
+def test_a_configured_number_of_splits_is_the_most_there_are() -> None:
+    """217.6 MiB on eight slots: eight splits, and up to 17 and 54 with more data or slots."""
+    run = plan(scan_tasks=8, scan_mib=217.6, slots=8, spark_sql_files_maxPartitionNum="12")
+    scan = replace(run.stages[0], files_bytes=217.6 * MIB, operations=("Scan parquet", "Exchange"))
+    shape = shapes(replace(run, stages=(scan, *run.stages[1:])))[0]
+    assert shape.partition_count(1.0, None).at(None) == 8.0
+    assert shape.partition_count(1.0, None).at(100) == 12.0
+    assert shape.partition_count(10.0, None).at(None) == 12.0
+    packed = replace(scan, files_read=4.0)
+    assert (
+        shapes(replace(run, stages=(packed, *run.stages[1:])))[0].scaled(1.0, None, 100).tasks == 12
+    )
+
+
 @pytest.mark.parametrize(("ratio", "splits"), [(1.5, 8.0), (4.0, 8.0), (8.0, 13.6)])
 def test_somewhat_more_of_a_small_input_is_as_many_larger_splits(
     ratio: float, splits: float

@@ -41,7 +41,7 @@ class InputSplits:
         maybe_coalesced: whether a `coalesce` of unknown limit may have capped the number of splits.
         packed: how its files were packed into splits, if their number is known and explains the
             splits of the log.
-        most: the limit of a `coalesce`, if the plan says it; else infinite.
+        most: the limit of a `coalesce`, if the plan says it, and of the settings; else infinite.
     """
 
     tasks: int
@@ -79,14 +79,15 @@ class InputSplits:
             cut = full
         largest = (read.maximum or 0.0) if read is not None else 0.0
         limit = stage.coalesced_most or 0
-        most = float(limit) if scan and limit >= stage.tasks else math.inf
+        coalesced = float(limit) if scan and limit >= stage.tasks else math.inf
+        most = min(coalesced, _most_splits(stage, scans, settings) if scan else math.inf)
         packed = _packed_files(stage, scans, settings) if scan else None
         packed = replace(packed, most=most) if packed is not None else None
         one_per_core = settings.depends_on_cluster and _in_default_partitions(stage, settings)
         scans = max(1, len(stage.united)) if one_per_core else scans
         return cls(
             stage.tasks, total, largest, cut, scan, hadoop, one_per_core, scans,
-            reads_splits and most == math.inf and not COALESCES.isdisjoint(stage.operations),
+            reads_splits and coalesced == math.inf and not COALESCES.isdisjoint(stage.operations),
             settings, packed, most,
         )  # fmt: skip
 
@@ -236,6 +237,14 @@ class InputSplits:
         if each >= min(cores, most):
             return 1.0
         return each / cores if self.tasks > LEAST_CORES * self.scans else 0.0
+
+
+def _most_splits(stage: StageRun, scans: int, settings: PartitioningSettings) -> float:
+    """The most splits that the settings allow, for each scan of a stage. Files that do not fill
+    them evenly make somewhat more."""
+    if settings.max_scan_partitions is None:
+        return math.inf
+    return float(max(stage.tasks, scans * settings.max_scan_partitions))
 
 
 def _split_by_hadoop(stage: StageRun) -> bool:

@@ -83,6 +83,7 @@ class PartitioningSettings:
         skewed_factor: how many times the median partition it has to be as well.
         min_scan_partitions: `files.minPartitionNum`: the number of splits that a small scan is
             divided into; None for the default parallelism.
+        max_scan_partitions: `files.maxPartitionNum`: Spark makes splits larger rather than more.
         cores_per_slot: more than one if executors have cores that no task can hold
             (`engine.cluster.cores_held`).
         least_cores: least default parallelism of the run: one if its tasks run in the driver.
@@ -100,6 +101,7 @@ class PartitioningSettings:
     min_scan_partitions: int | None = None
     cores_per_slot: float = 1.0
     least_cores: int = int(LEAST_CORES)
+    max_scan_partitions: int | None = None
 
     @classmethod
     def of(cls, run: Run, slots: int) -> PartitioningSettings:
@@ -127,6 +129,7 @@ class PartitioningSettings:
             or configured_number(config, "spark.sql.leafNodeDefaultParallelism"),
             cores_per_slot,
             1 if _IN_DRIVER.match(config.get("spark.master", "")) else int(LEAST_CORES),
+            configured_number(config, "spark.sql.files.maxPartitionNum"),
         )
 
     def planned_on(self, cores: int | None) -> PartitioningSettings:

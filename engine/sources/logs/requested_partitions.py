@@ -1,0 +1,61 @@
+"""Shuffles of queries in a number of partitions that the program names: `repartition(64)`.
+
+Spark keeps such a number, whatever is configured and however small the partitions are. Plans of
+Spark 3 say so in the text of the exchange; before, only rows that are dealt out in turn show it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from engine.sources.logs.plan_events import CountedMetric, SqlPlan
+from engine.sources.logs.plan_trackers import PlanTracker, nodes_of
+
+_EXCHANGE, _RECORDS_READ = "Exchange", "records read"
+
+_REQUESTED = re.compile(
+    rb"(\d{1,9})\), (?:REPARTITION_(?:BY|WITH)_NUM|false)\b"
+    rb'|"Exchange RoundRobinPartitioning\((\d{1,9})\)"\Z'
+)
+"""In the text of an exchange: since Spark 3.1, in 3.0 (whether the number may be changed), and
+before."""
+
+
+class RequestedPartitions(PlanTracker):
+    """Collects the exchanges of all plans whose number of partitions the program named, and the
+    stages that read them.
+
+    Exchanges are keyed by the accumulator of the records that are read of them.
+    """
+
+    def __init__(self) -> None:
+        self._partitions: dict[int, int] = {}
+        self._of_stage: dict[int, set[int]] = {}
+
+    @property
+    def any_planned(self) -> bool:
+        """Whether a plan has such an exchange."""
+        return bool(self._partitions)
+
+    def add_plan(self, event: SqlPlan) -> None:
+        """Records such exchanges of a plan."""
+        for node in nodes_of(event.plan):
+            match = _REQUESTED.search(bytes(node.text)) if node.name == _EXCHANGE else None
+            if match is None:
+                continue
+            number = int(match[1] or match[2])
+            for metric in node.metrics:
+                if metric.name == _RECORDS_READ:
+                    self._partitions.setdefault(metric.accumulator, number)
+
+    def stage_completed(self, stage_id: int, counted: Sequence[CountedMetric]) -> None:
+        """Records which of the exchanges a completed stage read."""
+        read = self._partitions.keys() & {one.accumulator for one in counted}
+        if read:
+            numbers = {self._partitions[one] for one in read}
+            self._of_stage.setdefault(stage_id, set()).update(numbers)
+
+    def has(self, stage_id: int, tasks: int) -> bool:
+        """Whether the program named the number of tasks of a stage."""
+        return tasks in self._of_stage.get(stage_id, ())
