@@ -204,10 +204,10 @@ def escaped(text: str) -> str:
 def table(rows: Sequence[Sequence[str]], *, right: Sequence[int] = ()) -> str:
     """Rows as aligned columns, two spaces apart; the columns with an index in `right` are
     right-aligned."""
-    widths = [max(map(_width, column)) for column in zip(*rows, strict=True)]
+    widths = [max(map(cells_of, column)) for column in zip(*rows, strict=True)]
     lines = []
     for row in rows:
-        gaps = [" " * (width - _width(cell)) for cell, width in zip(row, widths, strict=True)]
+        gaps = [" " * (width - cells_of(cell)) for cell, width in zip(row, widths, strict=True)]
         cells = [
             gap + cell if index in right else cell + gap
             for index, (cell, gap) in enumerate(zip(row, gaps, strict=True))
@@ -216,13 +216,13 @@ def table(rows: Sequence[Sequence[str]], *, right: Sequence[int] = ()) -> str:
     return "\n".join(lines)
 
 
-def _width(cell: str) -> int:
+def cells_of(text: str) -> int:
     """Terminal cells that a text takes: names of jobs may be in any script."""
-    if cell.isascii():  # most are, and loading the table of widths takes longer than printing
-        return len(cell)
+    if text.isascii():  # most are, and loading the table of widths takes longer than printing
+        return len(text)
     from rich.cells import cell_len
 
-    return cell_len(cell)
+    return cell_len(text)
 
 
 def span(low: float | None, high: float | None, *, to: str = " to ") -> str:

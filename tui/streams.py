@@ -5,15 +5,15 @@ from __future__ import annotations
 import codecs
 import errno
 import os
+import re
 import sys
-import textwrap
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TextIO
 
-from tui.format import escaped
+from tui.format import cells_of, escaped
 from tui.read_progress import ReadProgress
 from tui.widgets.glyphs import locale_is_utf8
 
@@ -64,21 +64,42 @@ LEAST_COLUMNS = 30
 
 
 def wrapped(line: str, stream: TextIO) -> str:
-    """A sentence for a stream: in a terminal broken between words, its later lines indented by two
-    further blanks; else unchanged, so that a warning is one line of a log file."""
+    """A line for a stream: in a terminal broken between words, a row of a table between its cells;
+    later lines are indented by two further blanks. Else unchanged, so that a warning is one line of
+    a log file."""
     if not stream.isatty():
         return line
     try:
         columns = os.get_terminal_size(stream.fileno()).columns
     except OSError:  # no terminal after all, or one that is gone
         return line
-    if columns < LEAST_COLUMNS or len(line) <= columns:
+    if columns < LEAST_COLUMNS or cells_of(line) <= columns:
         return line
     indent = " " * (len(line) - len(line.lstrip()))
-    return textwrap.fill(
-        line.lstrip(), columns, initial_indent=indent, subsequent_indent=f"{indent}  ",
-        break_long_words=False, break_on_hyphens=False,
-    )  # fmt: skip
+    return _filled(line.lstrip(), columns, indent)
+
+
+_CELL = re.compile(r"( *)(\S+(?: \S+)*)")
+"""Words with single blanks between them, and the wider gap before them."""
+
+
+def _filled(text: str, columns: int, indent: str) -> str:
+    """Lines of at most `columns` terminal cells, the later ones indented by two more than the
+    first. A longer word has a line of its own."""
+    later = f"{indent}  "
+    units = list[tuple[str, str]]()
+    for gap, cell in _CELL.findall(text):
+        words = [cell] if cells_of(cell) <= columns - len(later) else cell.split()
+        units += [(gap, words[0]), *((" ", word) for word in words[1:])]
+    lines = [indent]
+    for gap, unit in units:
+        if not lines[-1].strip():
+            lines[-1] += unit
+        elif cells_of(lines[-1] + gap + unit) <= columns:
+            lines[-1] += gap + unit
+        else:
+            lines.append(later + unit)
+    return "\n".join(lines)
 
 
 SILENT_SECONDS = 3.0

@@ -263,3 +263,24 @@ def test_a_sentence_is_broken_between_words_in_a_terminal(
     monkeypatch.setattr(Stream, "fileno", lambda self: 2)
     assert streams.wrapped(line, Stream("utf-8", terminal=True)).splitlines() == lines
     assert streams.wrapped(line, Stream("utf-8")) == line
+
+
+@pytest.mark.parametrize(
+    ("line", "lines"),
+    [
+        (
+            "2 × m5.xlarge  100 %   1m 17s    $0.0364  choice of 3",
+            ["2 × m5.xlarge  100 %   1m 17s", "  $0.0364  choice of 3"],
+        ),
+        (
+            "warning: 夜間の特徴量 is planned as 売上の集計",
+            ["warning: 夜間の特徴量 is planned", "  as 売上の集計"],
+        ),
+    ],
+)
+def test_a_row_is_broken_between_cells_and_wide_characters_take_two(
+    monkeypatch: pytest.MonkeyPatch, line: str, lines: list[str]
+) -> None:
+    monkeypatch.setattr(os, "get_terminal_size", lambda _: os.terminal_size((34, 24)))
+    monkeypatch.setattr(Stream, "fileno", lambda self: 2)
+    assert streams.wrapped(line, Stream("utf-8", terminal=True)).splitlines() == lines

@@ -126,10 +126,9 @@ def advice_as_text(advice: engine.Advice, deadline: float | None) -> str:
     lines = [now, advice.reason, ""]
     by_time = any(run.gain_seconds is not None for run in advice.next_runs)
     header = (
-        *("next run", "input", "time", "price", "saves each time"),
+        *("next run", "input", "time", "price", "saves/run"),
         *(() if by_time else ("pays after",)),
-        "changes it",
-        "choice then within",
+        *("changes", "choice then"),
     )
     rows = [
         (

@@ -85,13 +85,13 @@ def _why_none(job: JobPlan) -> list[str]:
 def _format_rows(rows: Sequence[Row | str]) -> list[str]:
     """The rows as lines; a first cell that leaves no room for the others has its own lines."""
     whole = [row for row in rows if not isinstance(row, str)]
-    widths = [max(len(row[index]) for row in whole) for index in range(1, len(HEAD[0]))]
+    widths = [max(text.cells_of(row[index]) for row in whole) for index in range(1, len(HEAD[0]))]
     width_left = WIDTH - sum(widths) - len(GAP) * len(widths)
-    first = max((len(row[0]) for row in whole if len(row[0]) <= width_left), default=0)
+    first = max((n for n in (text.cells_of(row[0]) for row in whole) if n <= width_left), default=0)
     lines = []
     for row in rows:
         name = row if isinstance(row, str) else row[0]
-        if isinstance(row, str) or len(name) > first:
+        if isinstance(row, str) or text.cells_of(name) > first:
             lines += textwrap.wrap(name, WIDTH, subsequent_indent="    ", drop_whitespace=True)
             name = ""
         if not isinstance(row, str):
@@ -99,7 +99,7 @@ def _format_rows(rows: Sequence[Row | str]) -> list[str]:
                 cell.rjust(width) if index in RIGHT else cell.ljust(width)
                 for index, (cell, width) in enumerate(zip(row[1:], widths, strict=True), start=1)
             ]
-            lines.append(GAP.join([name.ljust(first), *cells]).rstrip())
+            lines.append(GAP.join([name + " " * (first - text.cells_of(name)), *cells]).rstrip())
     return lines
 
 
