@@ -71,8 +71,8 @@ def stage_models(run: Run, slots: int) -> list[StageModel]:
 
 
 MOST_WRITERS = 8
-"""Longest chain of writers, each reading files of the one before, that is followed to find the number
-of splits. Each is evaluated again for every cluster, and each iteration of a loop may add one."""
+"""Longest chain of writers, each reading files of the one before, that is followed to find the
+number of splits. Each is evaluated again for every cluster, and each iteration may add one."""
 
 
 def _with_inferred_times(shape: StageModel, lanes: int, before: Sequence[StageModel]) -> StageModel:
