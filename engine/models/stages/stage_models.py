@@ -46,6 +46,7 @@ def stage_models(run: Run, slots: int) -> list[StageModel]:
     planning_cores, slots_of = planned_on(run), slots_of_stages(run)
     same_code: dict[Hashable, list[StageModel]] = {}
     python = next((stage.stage_id for stage in run.stages if computes_in_python(stage)), None)
+    first, small = min((stage.stage_id for stage in run.stages), default=0), small_tables(run)
     shapes = []
     for stage in run.stages:
         before = same_code.setdefault(code_of(stage), [])
@@ -55,21 +56,23 @@ def stage_models(run: Run, slots: int) -> list[StageModel]:
         starts = stage.stage_id == python
         once = without_start(stage) if start_share(run, stage) else stage
         warm_up = warm_up_of(once, ran_on, before=len(before), starts_python=starts)
-        shape = replace(shape, warm_up=warm_up)
+        shape = replace(
+            shape,
+            warm_up=warm_up,
+            small_table=stage.stage_id in small,
+            order_seed=stage.stage_id - first,
+        )
         shape = _with_inferred_times(shape, max(1, ran_on // stage.task_cpus), before)
         shapes.append(shape)
         before.append(shape)
-    small = small_tables(run)
-    shapes = [replace(one, small_table=one.stage.stage_id in small) for one in shapes]
     excess = EXECUTOR_SHARE * _cold_excess(shapes)
     warm = [_with_cold(shape, excess) for shape in shapes]
     return relinked(_with_read_growths(_with_map_outputs(_with_references(run, warm))))
 
 
 MOST_WRITERS = 8
-"""Longest chain of writers, each reading files that the one before wrote, that is followed to find
-the number of splits. Each writer is evaluated again for every cluster, and a loop that writes and
-reads its files adds one in each iteration."""
+"""Longest chain of writers, each reading files of the one before, that is followed to find the
+number of splits. Each is evaluated again for every cluster, and each iteration may add one."""
 
 
 def _with_inferred_times(shape: StageModel, lanes: int, before: Sequence[StageModel]) -> StageModel:
@@ -197,11 +200,8 @@ def _input_stages(
     for place, one in enumerate(shape.stage.inputs):
         if one.origin == "shuffled":
             one_input = _shuffled_input(run, shape, place)
-            before = [
-                by_id[p]
-                for p in shape.stage.parents
-                if p in by_id and _varies_in_partitions(by_id[p])
-            ]
+            parents = (by_id[p] for p in shape.stage.parents if p in by_id)
+            before = [other for other in parents if _varies_in_partitions(other)]
             alike = [other for other in before if other.stage.tasks == one_input.stage.tasks]
             if alike and shape.stage.sql_execution_id is None and not explicit:
                 one_input = replace(one_input, follows=alike[0])

@@ -60,8 +60,8 @@ def test_times_up_to_a_limit_are_summed_by_how_many_lie_below(seed: int) -> None
 @pytest.mark.parametrize("n", [1, 2, 7, 256, 257, 3999, 4001])
 @pytest.mark.parametrize("rotation", [0.0, 0.125, 0.5, 0.875, LONGEST_FIRST])
 def test_the_last_launched_is_found_without_the_order(n: int, rotation: float) -> None:
-    for stage_id in range(5):
-        order = launched(stage_id, n, rotation)
+    for seed in range(5):
+        order = launched(seed, n, rotation)
         assert sorted(order) == list(range(n))
-        assert last_launched(stage_id, n, rotation) == order[-1]
-        assert np.array_equal(rotated(launched(stage_id, n, 0.0), 0.5), launched(stage_id, n, 0.5))
+        assert last_launched(seed, n, rotation) == order[-1]
+        assert np.array_equal(rotated(launched(seed, n, 0.0), 0.5), launched(seed, n, 0.5))

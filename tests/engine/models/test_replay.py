@@ -182,6 +182,26 @@ def test_tasks_of_two_cpus_are_half_as_many_in_the_first_wave_of_a_log() -> None
     assert found == pytest.approx(19_000 * LAUNCH_SECONDS + 2.0, rel=0.001)
 
 
+def test_the_same_job_later_in_an_application_takes_as_long() -> None:
+    """Its stages have later ids: their tasks are launched in the same order, as answers are those
+    of a job and not of when it ran. On 11 slots that order decides when a stage ends."""
+    stages, jobs = etl()
+    run = observed(stages, jobs, slots=8)
+    later = replace(
+        run,
+        stages=tuple(
+            replace(one, stage_id=one.stage_id + 50, parents=tuple(p + 50 for p in one.parents))
+            for one in run.stages
+        ),
+        jobs=tuple(
+            replace(job, stage_ids=tuple(one + 50 for one in job.stage_ids)) for job in run.jobs
+        ),
+    )
+    for slots in (11, 70):
+        own, other = (Replay.of(one).replayed(slots).seconds for one in (run, later))
+        assert own == other
+
+
 @pytest.mark.parametrize("place", [0, 13, 39])
 def test_where_the_longest_task_stood_is_learnt(place: int) -> None:
     times = np.ones(40)

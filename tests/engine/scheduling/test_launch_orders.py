@@ -119,11 +119,11 @@ def test_from_the_longest_to_the_shortest_any_of_a_wave_may_meet_an_unused_slot(
     assert found == pytest.approx(20.0 + 6.0 * unused / 12.0, abs=0.5)
 
 
-@pytest.mark.parametrize("stage_id", range(5))
+@pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("n", [20, 75, 300])
-def test_more_tasks_leave_the_longest_where_they_were(stage_id: int, n: int) -> None:
+def test_more_tasks_leave_the_longest_where_they_were(seed: int, n: int) -> None:
     """Of ten tasks more the order of the others among each other is the same."""
-    few, many = launched(stage_id, n, 0.0), launched(stage_id, n + 10, 0.0)
+    few, many = launched(seed, n, 0.0), launched(seed, n + 10, 0.0)
     from_longest = (n - 1 - few).tolist()
     assert [rank for rank in (n + 9 - many).tolist() if rank < n] == from_longest
 

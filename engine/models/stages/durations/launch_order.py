@@ -22,30 +22,31 @@ FEW_TASKS, MANY_TASKS = 256, 4000
 few and of many tasks."""
 
 
-def launched(stage_id: int, n: int, rotation: float) -> IntArray:
+def launched(seed: int, n: int, rotation: float) -> IntArray:
     """(n,) ranks (0 for the shortest) of a stage's tasks in launch order.
 
     The random numbers are assigned from the longest task down. So the longest tasks keep their
     relative positions whatever the number of tasks: one more does not reorder the whole stage.
 
     Args:
+        seed: of the random numbers; each stage of a run has its own.
         rotation: cyclic shift as a share of the order's length, or `LONGEST_FIRST`.
     """
     if rotation == LONGEST_FIRST:
         return np.arange(n)[::-1]
-    from_longest = np.argsort(np.random.default_rng(stage_id).random(n))
+    from_longest = np.argsort(np.random.default_rng(seed).random(n))
     return rotated(n - 1 - from_longest, rotation)
 
 
-def last_launched(stage_id: int, n: int, rotation: float) -> int:
+def last_launched(seed: int, n: int, rotation: float) -> int:
     """Rank of the task that is launched last, without sorting all."""
     if rotation == LONGEST_FIRST:
         return 0
     place = (n - 1 - round(rotation * n)) % n
     if n > MANY_TASKS:
-        chances = np.random.default_rng(stage_id).random(n)
+        chances = np.random.default_rng(seed).random(n)
     else:
-        chances = _launch_numbers(stage_id, FEW_TASKS if n <= FEW_TASKS else MANY_TASKS)[:n]
+        chances = _launch_numbers(seed, FEW_TASKS if n <= FEW_TASKS else MANY_TASKS)[:n]
     last = chances.argmax() if place == n - 1 else np.argpartition(chances, place)[place]
     return n - 1 - int(last)
 
@@ -58,8 +59,8 @@ def rotated(values: Value, rotation: float) -> Value:
 
 
 @lru_cache(maxsize=CACHED_STAGES)
-def _launch_numbers(stage_id: int, n: int) -> FloatArray:
+def _launch_numbers(seed: int, n: int) -> FloatArray:
     """(n,) the random numbers, fixed for each stage, by which its tasks are ordered."""
-    found = np.random.default_rng(stage_id).random(n)
+    found = np.random.default_rng(seed).random(n)
     found.flags.writeable = False
     return found

@@ -47,6 +47,8 @@ class StageModel(PartitionedStage):
         ran_on: slots that the stage had in the log.
         map_output_bytes: largest shuffle output of one map task before it, if more data makes more
             such tasks, not larger ones; else None.
+        order_seed: of the order in which its tasks are launched: its id, counted from the first of
+            its run, so that the same job later in an application has the same.
     """
 
     warm: FloatArray
@@ -57,6 +59,7 @@ class StageModel(PartitionedStage):
     warm_up: WarmUp | None = None
     late_scale: float = 0.0
     map_output_bytes: float | None = None
+    order_seed: int = 0
 
     def tasks(self, scaled: ScaledStage, *, dispatch_seconds: float, rotation: float) -> Tasks:
         """The stage's tasks in launch order.
@@ -72,7 +75,7 @@ class StageModel(PartitionedStage):
             return RankedTasks(
                 self._stretched(times, work) + dispatch_seconds,
                 lambda: self._cold_by_rank(times, work, dispatch_seconds),
-                lambda: launched(self.stage.stage_id, n, rotation),
+                lambda: launched(self.order_seed, n, rotation),
                 longest_first=longest_first,
             )
         points, counts = drawn_outline(self.warm, n, self.mean_seconds, seen=self.stage.tasks)
@@ -89,7 +92,7 @@ class StageModel(PartitionedStage):
     ) -> tuple[FloatArray, FloatArray | None]:
         """(n,) times of warm tasks and, if any were seen, of first tasks, in launch order."""
         times, work = self._warm_by_rank(scaled, rotation)
-        order = launched(self.stage.stage_id, scaled.tasks, rotation)
+        order = launched(self.order_seed, scaled.tasks, rotation)
         warm = self._stretched(times, work) + dispatch_seconds
         cold = self._cold_by_rank(times, work, dispatch_seconds)
         return np.asarray(warm[order]), None if cold is None else np.asarray(cold[order])
@@ -113,7 +116,7 @@ class StageModel(PartitionedStage):
         if scaled.last == 1.0:
             return times, work
         each = np.full(n, work)
-        each[last_launched(self.stage.stage_id, n, rotation)] *= scaled.last
+        each[last_launched(self.order_seed, n, rotation)] *= scaled.last
         return times, each
 
     @cached_property
