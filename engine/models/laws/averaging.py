@@ -94,6 +94,10 @@ class LawPosterior:
             )
         return means
 
+    def with_larger_effects(self, ratios: FloatArray) -> LawPosterior:
+        """The same for effects whose prior standard deviations are (e,) times as large."""
+        return replace(self, effects=self.effects / ratios[:, None])
+
     def cliff_at(self, log_memory_per_input: float, runs: FloatArray) -> Cliff:
         """Whether data fits at a log memory per input, by the laws whose cliff is identified by the
         runs, at (r,) log memory per input. A cliff that affects all runs alike cannot be told from

@@ -7,7 +7,7 @@ are after pseudo-BMA+ (`pseudo_bma_weights`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -19,6 +19,7 @@ from engine.models.laws.error_distribution import ErrorDistribution, fit_error_d
 from engine.models.laws.gaussian_process import GaussianProcess, linear_process, smooth_process
 from engine.models.laws.outlier_runs import outlier_posterior
 from engine.models.laws.sampling import NOISE_DOF, Observations
+from engine.models.laws.type_spread import posterior_type_sd
 
 MINIMUM_FOR_SMOOTH = 5
 """The fewest configurations with which a smooth remainder is considered."""
@@ -132,6 +133,9 @@ class CandidateModels:
             np.ones(len(rows)) if observations.run_weights is None else observations.run_weights
         )
         law = law_posterior(observations, draws)
+        if encoding.measured_types > 1:
+            encoding, law = _with_learnt_type_sd(encoding, inputs.effects, law, run_weights)
+            inputs = encoding.inputs(rows)
         processes = [linear_process(inputs, law.noise, run_weights)]
         if len(rows) >= MINIMUM_FOR_SMOOTH:
             processes.append(smooth_process(inputs, law.residuals, encoding.lengths, run_weights))
@@ -195,6 +199,18 @@ class CandidateModels:
                 np.stack([part for _, part in parts]), between_laws, np.ones((2, len(between_laws)))
             ),
         )
+
+
+def _with_learnt_type_sd(
+    encoding: Encoding, effects: FloatArray, law: LawPosterior, run_weights: FloatArray
+) -> tuple[Encoding, LawPosterior]:
+    """The encoding with the spread of types that the residuals of the mean law show, given the
+    runs' effects (r, e) by its prior median; and the laws for effects so encoded."""
+    types = encoding.type_columns
+    type_sd = posterior_type_sd(effects, types, law.residuals, law.noise, run_weights)
+    ratios = np.ones(effects.shape[1])
+    ratios[types] = type_sd / encoding.type_sd
+    return replace(encoding, type_sd=type_sd), law.with_larger_effects(ratios)
 
 
 @dataclass(frozen=True, eq=False)

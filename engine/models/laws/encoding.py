@@ -17,13 +17,13 @@ from engine.models.curves.machines import MachineRuns, shape_of, vcpus_of
 from engine.models.curves.parameter_scales import ParameterScales
 from engine.models.laws.gaussian_process import ProcessInputs, SizeIterationGrid
 from engine.models.laws.terms import Points
+from engine.models.laws.type_spread import TYPE_SD
 
 LEVEL_SD = 3.0
 """Prior standard deviation of the level of log time about the runs' mean: nearly uninformative."""
 
-TYPE_SD, MEMORY_SD = 0.2, 0.2
-"""Prior standard deviations of log time: of a machine type at equal cores, and per e-fold of memory
-per core. Measured types of three families differ by that much."""
+MEMORY_SD = 0.2
+"""Prior standard deviation of log time per e-fold of memory per core."""
 
 FAMILY_CORRELATION = 0.5
 """Correlation of the effects of two sizes of one family. They have the same processors, and other
@@ -147,11 +147,13 @@ class Encoding:
         runs: the runs.
         largest: the size of the largest run, the unit of the sizes.
         parameters: how the job parameters are scaled.
+        type_sd: standard deviation of log time among machine types at equal cores.
     """
 
     runs: Rows
     largest: float
     parameters: ParameterScales
+    type_sd: float = TYPE_SD
 
     @classmethod
     def of(cls, runs: Rows) -> Encoding:
@@ -169,8 +171,8 @@ class Encoding:
     def inputs(self, rows: Rows) -> ProcessInputs:
         """Inputs of the process: effects, and the coordinates that vary among the runs."""
         effects = [np.full((len(rows), 1), LEVEL_SD)]
-        if len(np.unique(self.runs.type_index)) > 1:
-            effects.append(TYPE_SD * self._type_effects(rows))
+        if self.measured_types > 1:
+            effects.append(self.type_sd * self._type_effects(rows))
         if np.ptp(_log_memory_per_core(self.runs)) > 0.0:
             centred = _log_memory_per_core(rows) - _log_memory_per_core(self.runs).mean()
             effects.append(MEMORY_SD * centred[:, None])
@@ -185,6 +187,16 @@ class Encoding:
             cores=np.log(rows.machines * rows.cores),
             sizes=np.log(rows.size),
         )
+
+    @cached_property
+    def measured_types(self) -> int:
+        """The number of machine types of the runs."""
+        return len(np.unique(self.runs.type_index))
+
+    @property
+    def type_columns(self) -> slice:
+        """Which of the linear effects are those of types: with a single type there are none."""
+        return slice(1, 1 + self.measured_types if self.measured_types > 1 else 1)
 
     def _type_effects(self, rows: Rows) -> FloatArray:
         """(n, k) weight of each measured type's effect in a row: 1 for its own type; for another
