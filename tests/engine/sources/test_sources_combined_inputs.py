@@ -122,6 +122,8 @@ def test_what_is_not_told_is_none(rdds: tuple[RddInfo, ...]) -> None:
         ),
         ("stage_id: 0, coalesced_most: 0}\n", "must be at least 1, not 0"),
         ("stage_id: 0, merged_bytes: [-1]}\n", "merged_bytes must lie"),
+        ("stage_id: 0, row_shares: [0.5, 2.0]}\n", "row_shares must lie between 0 and 1"),
+        ("stage_id: 0, row_shares: [0.5]}\n", "row_shares needs two numbers"),
     ],
 )
 def test_what_is_wrong_with_inputs_of_a_profile_is_said(stage: str, said: str) -> None:
