@@ -20,7 +20,7 @@ from engine.mixing.mix_law import MixLaw
 from engine.mixing.multipliers import CountLimits, Multipliers
 from engine.mixing.search import Search, _SearchGroup
 
-CASES = cases(30, deep=150)
+CASES = cases(20, deep=150)
 """Random catalogs per number of types in a mix."""
 
 
@@ -164,7 +164,7 @@ def test_nothing_is_better_whatever_binds(q: int) -> None:
 @pytest.mark.parametrize("seed", range(3))
 def test_a_search_that_ends_early_is_not_above_the_best(seed: int) -> None:
     rng = np.random.default_rng([11, seed])
-    for _ in range(cases(15, deep=60)):
+    for _ in range(cases(10, deep=60)):
         law, market, goal, m = a_case(rng)
         rows, counts = every_composition(law, market, m, 3)
         best, known = best_of(law, market, goal, rows, counts)

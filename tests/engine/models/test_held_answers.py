@@ -95,7 +95,7 @@ def test_memory_that_suffices_until_late_is_not_told_of_early() -> None:
     heap=st.sampled_from([0.5, 0.7, 1.0, 2.0, 8.0]),
     exponents=st.lists(st.floats(-6.0, 6.0), min_size=2, max_size=5),
 )
-@settings(max_examples=cases(15, deep=60), deadline=None, derandomize=True)
+@settings(max_examples=cases(8, deep=60), deadline=None, derandomize=True)
 def test_more_input_of_a_bundled_log_is_never_less_time(
     job: str, kind: str, executors: int, cores: int, heap: float, exponents: list[float]
 ) -> None:

@@ -5,6 +5,7 @@ from itertools import permutations
 
 import numpy as np
 import pytest
+from depth import cases
 from made_runs import BLOCK, Job, Stage, observed
 from sparkplan_runs import codes, executors, fit, run_of, width
 
@@ -77,7 +78,7 @@ def test_a_repetition_is_no_further_configuration() -> None:
 def test_the_interval_holds_the_next_run() -> None:
     """Of jobs whose runs vary as the prior expects, between logs, where nothing else is open."""
     random, held = np.random.default_rng(3), []
-    for _ in range(60):
+    for _ in range(cases(30, deep=60)):
         times = np.exp(LOG_NOISE * random.standard_normal(5))
         found = ask(of(*logs(*times[:4])), slots=8, scale=1.0)
         assert found.high is not None

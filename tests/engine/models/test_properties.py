@@ -112,7 +112,7 @@ def fitted(model: Model, seed: int) -> FittedModel:
 
 @every_model
 @given(seed=st.integers(0, 5), count=nodes, size=sizes)
-@settings(max_examples=cases(6, deep=20), deadline=None)
+@settings(max_examples=cases(4, deep=20), deadline=None)
 def test_deterministic_finite_positive_and_inside_its_interval(
     model: Model, seed: int, count: int, size: float
 ) -> None:
@@ -129,7 +129,7 @@ def test_deterministic_finite_positive_and_inside_its_interval(
 
 @every_model
 @given(seed=st.integers(0, 5), count=nodes, size=sizes, more=st.floats(1.0, 20.0))
-@settings(max_examples=cases(10, deep=40), deadline=None)
+@settings(max_examples=cases(6, deep=40), deadline=None)
 def test_more_input_is_never_faster(
     model: Model, seed: int, count: int, size: float, more: float
 ) -> None:
@@ -143,7 +143,7 @@ def test_more_input_is_never_faster(
 
 @every_model
 @given(seed=st.integers(0, 5), count=nodes, size=sizes)
-@settings(max_examples=cases(6, deep=30), deadline=None)
+@settings(max_examples=cases(4, deep=30), deadline=None)
 def test_faster_cores_are_never_slower(model: Model, seed: int, count: int, size: float) -> None:
     """Nor are slower ones faster, whatever time grows with the number of machines."""
     kinds = [

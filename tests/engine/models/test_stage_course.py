@@ -51,7 +51,7 @@ def alone(plan: WorkflowPlan, at: Target) -> float:
     spread=st.sampled_from([0.0, 0.2, 0.6]),
     cores=st.sampled_from([1.0, 2.0]),
 )
-@settings(max_examples=cases(40, deep=100), deadline=None)
+@settings(max_examples=cases(20, deep=100), deadline=None)
 def test_a_stage_alone_takes_what_its_states_take(
     tasks: int,
     slots: int,

@@ -123,7 +123,7 @@ def test_runs_with_the_wanted_parameters_stay_alone_where_they_are_enough() -> N
     count=st.integers(1, 64),
     sizes=st.lists(st.floats(0.05, 20.0), min_size=2, max_size=2),
 )
-@settings(max_examples=cases(12, deep=40), deadline=None)
+@settings(max_examples=cases(6, deep=40), deadline=None)
 def test_more_input_is_never_faster_even_where_runs_say_so(
     seed: int, count: int, sizes: list[float]
 ) -> None:

@@ -36,7 +36,7 @@ from engine.sources.formats.profile_text import format_profile
 
 DATA = Path(__file__).parents[2] / "data"
 SAMPLES = Path(__file__).parents[3] / "sample_logs"
-ASKED = os.environ.get("SPARKPLAN_FUZZ", str(cases(100, deep=500)))
+ASKED = os.environ.get("SPARKPLAN_FUZZ", str(cases(60, deep=500)))
 FIRST, LAST = (int(n) for n in ASKED.split("-")) if "-" in ASKED else (0, int(ASKED) - 1)
 BATCH = 50
 HANG_SECONDS = 120
