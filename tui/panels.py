@@ -26,7 +26,6 @@ from tui.widgets.text import fit, plain
 if TYPE_CHECKING:
     from tui.answers import Answer, BuiltPlan
     from tui.app import PlannerApp
-    from tui.views.goal import Name
 
 NARROW_BELOW, TIGHT_BELOW, SHORT_BELOW, LOW_BELOW, SCANT_BELOW = 100, 34, 30, 22, 18
 """Columns (NARROW) and rows (the others) below which `app.tcss` leaves out panels: the side column,
@@ -325,7 +324,7 @@ class Panels:
         return self.app.screen_stack[0].query_one("#goal", GoalPanel)
 
     def slider(self, name: str) -> Slider:
-        return self._goal.slider(cast("Name", name))
+        return self._goal.slider(name)
 
     def set_title(self, name: str, title: str) -> None:
         """Set the title of a widget's panel; one that is too long is cut with an ellipsis."""

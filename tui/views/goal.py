@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from functools import partial
+from typing import Any, Literal
 
 from textual.app import ComposeResult
 from textual.containers import Container
@@ -21,8 +22,6 @@ from tui.widgets.glyphs import Glyphs
 from tui.widgets.numbers import bytes_text, money_text, number_of, number_text, shortest, time_text
 from tui.widgets.scales import DiscreteScale, LogScale, Scale, Stops, discrete_stops, log_stops
 from tui.widgets.slider import Slider
-
-Name = Literal["deadline", "budget", "size", "nodes", "confidence"]
 
 CONFIDENCES = (0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 0.98, 0.99)
 _DEADLINE_SPAN = 40.0
@@ -111,21 +110,6 @@ def _one_digit(value: float) -> float:
     return float(f"{value:.0e}")
 
 
-def action_of(name: str, value: float | None) -> Action:
-    """The action for a slider at a value."""
-    if name == "deadline":
-        return SetDeadline(value)
-    if name == "budget":
-        return SetBudget(value)
-    if value is None:
-        raise ValueError(f"the {name} cannot be off")
-    if name == "size":
-        return SetScale(value)
-    if name == "nodes":
-        return SetMaxNodes(round(value))
-    return SetConfidence(value)
-
-
 def parse_nodes(typed: str) -> int:
     """A typed number of nodes.
 
@@ -143,46 +127,100 @@ def parse_nodes(typed: str) -> int:
     return nodes
 
 
-def value_of(state: PlanState, name: Name) -> float | None:
-    """The value of a slider in a state."""
-    values: dict[Name, float | None] = {
-        "deadline": state.deadline_seconds,
-        "budget": state.budget_usd,
-        "size": state.scale,
-        "nodes": float(state.max_nodes),
-        "confidence": state.confidence,
-    }
-    return values[name]
+def parse_budget(typed: str) -> float:
+    """A typed amount in US dollars; thousands as the slider shows them ("$12k")."""
+    thousands = number_of(typed.strip().removeprefix("$"))
+    return engine.parse_usd(typed if thousands is None else f"{thousands:.12g}")
 
 
-def scale_of(name: Name, ranges: Ranges) -> tuple[Scale, Stops]:
-    """The track of a slider and its stops."""
-    if name == "confidence":
-        return DiscreteScale(CONFIDENCES), discrete_stops(CONFIDENCES)
-    if name == "nodes":
-        stops = log_stops(1.0, float(MAX_NODES), "count", least=1.0)
-        return LogScale(1.0, float(MAX_NODES)), stops
-    if name == "size":
-        return _log(MIN_SCALE, MAX_SCALE, "number")
-    if name == "budget":
-        return _log(*ranges.budgets, "money")
-    return _log(*ranges.deadlines, "time")
+@dataclass(frozen=True)
+class GoalSlider:
+    """One slider: what it means to the state, and how its values are typed and shown.
+
+    Args:
+        value: of a state. action: sets a value. parse: a typed one. format: as it is shown.
+        track: scale and stops.
+        beyond: the kind of values of a goal that may be off, or beyond its track when typed; None
+            for one that may not.
+    """
+
+    label: str
+    value: Callable[[PlanState], float | None]
+    action: Callable[[Any], Action]
+    parse: Callable[[Ranges, str], float]
+    format: Callable[[Ranges, float], str]
+    track: Callable[[Ranges], tuple[Scale, Stops]]
+    beyond: Literal["time", "money"] | None = None
 
 
 def _log(low: float, high: float, kind: Literal["number", "money", "time"]) -> tuple[Scale, Stops]:
     return LogScale(low, high), log_stops(low, high, kind)
 
 
+GOALS: dict[str, GoalSlider] = {
+    "deadline": GoalSlider(
+        "Deadline",
+        lambda state: state.deadline_seconds,
+        SetDeadline,
+        lambda _, typed: parse_wait(typed),
+        lambda _, seconds: time_text(seconds),
+        lambda ranges: _log(*ranges.deadlines, "time"),
+        beyond="time",
+    ),
+    "budget": GoalSlider(
+        "Budget",
+        lambda state: state.budget_usd,
+        SetBudget,
+        lambda _, typed: parse_budget(typed),
+        lambda _, usd: money_text(usd),
+        lambda ranges: _log(*ranges.budgets, "money"),
+        beyond="money",
+    ),
+    "size": GoalSlider(
+        "Data size",
+        lambda state: state.scale,
+        SetScale,
+        Ranges.parse_size,
+        Ranges.size_text,
+        lambda _: _log(MIN_SCALE, MAX_SCALE, "number"),
+    ),
+    "nodes": GoalSlider(
+        "Max nodes",
+        lambda state: float(state.max_nodes),
+        lambda nodes: SetMaxNodes(round(nodes)),
+        lambda _, typed: float(parse_nodes(typed)),
+        lambda _, nodes: f"{nodes:.0f}",
+        lambda _: (
+            LogScale(1.0, float(MAX_NODES)),
+            log_stops(1.0, float(MAX_NODES), "count", least=1.0),
+        ),
+    ),
+    "confidence": GoalSlider(
+        "Confidence",
+        lambda state: state.confidence,
+        SetConfidence,
+        lambda _, typed: engine.parse_confidence(typed),
+        lambda _, share: f"{shortest(share * 100)} %",
+        lambda _: (DiscreteScale(CONFIDENCES), discrete_stops(CONFIDENCES)),
+    ),
+}
+"""The sliders by name, from top to bottom."""
+
+
+def action_of(name: str, value: float | None) -> Action:
+    """The action for a slider at a value; None is "off"."""
+    if value is None and GOALS[name].beyond is None:
+        raise ValueError(f"the {name} cannot be off")
+    return GOALS[name].action(value)
+
+
+def value_of(state: PlanState, name: str) -> float | None:
+    """The value of a slider in a state."""
+    return GOALS[name].value(state)
+
+
 class GoalPanel(Container):
     """The five sliders; posts `Moved` with the action for the new value."""
-
-    LABELS: dict[Name, str] = {  # noqa: RUF012 - never changed
-        "deadline": "Deadline",
-        "budget": "Budget",
-        "size": "Data size",
-        "nodes": "Max nodes",
-        "confidence": "Confidence",
-    }
 
     @dataclass(eq=False, repr=False)
     class Moved(Message):
@@ -215,17 +253,17 @@ class GoalPanel(Container):
 
     def compose(self) -> ComposeResult:
         """One slider per goal."""
-        for name, label in self.LABELS.items():
-            scale, stops = scale_of(name, self._ranges)
+        for name, goal in GOALS.items():
+            scale, stops = goal.track(self._ranges)
             yield Slider(
-                label,
+                goal.label,
                 scale=scale,
                 stops=stops,
-                value=value_of(self._state, name),
+                value=goal.value(self._state),
                 parse=self._parser(name),
-                format=self._formatter(name),
+                format=partial(self._text, goal),
                 errors=(engine.EngineError,),
-                allow_off=name in ("deadline", "budget"),
+                allow_off=goal.beyond is not None,
                 start_unknown=not self._ranges.known,
                 label_width=10,
                 value_width=8,
@@ -234,18 +272,17 @@ class GoalPanel(Container):
             )
         yield Bar(self._glyphs, id="types")
 
-    def slider(self, name: Name) -> Slider:
+    def slider(self, name: str) -> Slider:
         """One of the sliders."""
         return self.query_one(f"#{name}", Slider)
 
     def show(self, state: PlanState, ranges: Ranges) -> None:
         """Show a state; ranges change only with the evidence, so that knobs keep their places."""
-        for name in self.LABELS:
-            value, slider = value_of(state, name), self.slider(name)
-            if ranges != self._ranges:
-                self._ranges = ranges
-                for other in self.LABELS:
-                    self.slider(other).set_range(*scale_of(other, ranges), value_of(state, other))
+        other_ranges, self._ranges = ranges != self._ranges, ranges
+        for name, goal in GOALS.items():
+            value, slider = goal.value(state), self.slider(name)
+            if other_ranges:
+                slider.set_range(*goal.track(ranges), value)
             elif slider.value != value:
                 slider.set_value(value)
 
@@ -266,24 +303,17 @@ class GoalPanel(Container):
         event.stop()
         self.post_message(self.Typing(event.slider.editing))
 
-    def _formatter(self, name: Name) -> Callable[[float], str]:
-        if name == "size":
-            return lambda scale: self._ranges.size_text(scale)
-        formats: dict[Name, Callable[[float], str]] = {
-            "deadline": time_text,
-            "budget": money_text,
-            "nodes": lambda nodes: f"{nodes:.0f}",
-            "confidence": lambda share: f"{shortest(share * 100)} %",
-        }
-        return formats[name]
+    def _text(self, goal: GoalSlider, value: float) -> str:
+        """A value as its slider shows it."""
+        return goal.format(self._ranges, value)
 
-    def _parser(self, name: Name) -> Callable[[str], float]:
+    def _parser(self, name: str) -> Callable[[str], float]:
         """A parser of typed text whose refusals are also posted, to be shown where there is
         room."""
 
         def parse(typed: str) -> float:
             try:
-                value = self._parse(name, typed)
+                value = GOALS[name].parse(self._ranges, typed)
             except engine.EngineError as error:
                 self.post_message(self.Refused(str(error)))
                 raise
@@ -292,23 +322,10 @@ class GoalPanel(Container):
 
         return parse
 
-    def _parse(self, name: Name, typed: str) -> float:
-        if name == "deadline":
-            return parse_wait(typed)
-        if name == "budget":
-            thousands = number_of(typed.strip().removeprefix("$"))  # as the slider shows them
-            return engine.parse_usd(typed if thousands is None else f"{thousands:.12g}")
-        if name == "size":
-            return self._ranges.parse_size(typed)
-        if name == "confidence":
-            return engine.parse_confidence(typed)
-        return float(parse_nodes(typed))
-
-    def _widen_range(self, name: Name, value: float) -> None:
+    def _widen_range(self, name: str, value: float) -> None:
         """Widen a track to a typed value outside it: the user knows better than a default."""
-        slider = self.slider(name)
-        scale, _ = scale_of(name, self._ranges)
-        if name in ("deadline", "budget") and not scale.low <= value <= scale.high:
+        slider, goal = self.slider(name), GOALS[name]
+        scale, _ = goal.track(self._ranges)
+        if goal.beyond is not None and not scale.low <= value <= scale.high:
             low, high = min(scale.low, value), max(scale.high, value)
-            kind: Literal["time", "money"] = "time" if name == "deadline" else "money"
-            slider.set_range(*_log(low, high, kind), slider.value)
+            slider.set_range(*_log(low, high, goal.beyond), slider.value)
