@@ -117,7 +117,7 @@ profiles = st.builds(
 )
 
 
-@settings(max_examples=cases(12, deep=100), deadline=None)
+@settings(max_examples=cases(25, deep=100), deadline=None)
 @given(profiles)
 def test_what_is_written_reads_back_equal(profile: Profile) -> None:
     text = format_profile(profile)
@@ -125,7 +125,7 @@ def test_what_is_written_reads_back_equal(profile: Profile) -> None:
     assert format_profile(parse(text, "p.yaml")) == text
 
 
-@settings(max_examples=cases(12, deep=100), deadline=None)
+@settings(max_examples=cases(25, deep=100), deadline=None)
 @given(profiles)
 def test_any_yaml_parser_agrees(profile: Profile) -> None:
     found = yaml.safe_load(format_profile(profile))
