@@ -28,6 +28,7 @@ HEAD = "format: sparkplan-profile/1\nname: x\n"
 texts = st.text(max_size=20).filter(lambda text: not any(0xD800 <= ord(c) < 0xE000 for c in text))
 numbers = st.floats(min_value=1e-9, max_value=1e30)
 amounts = st.floats(min_value=1e-9, max_value=MOST_SECONDS)
+shares = st.floats(min_value=1e-9, max_value=1.0)
 measures = st.builds(
     Measure,
     count=st.integers(1, 10**6),
@@ -51,6 +52,7 @@ stages = st.builds(
     fetched_bytes=st.none() | st.just(0.0) | numbers,
     files_bytes=st.none() | st.just(0.0) | numbers,
     files_read=st.none() | st.just(0.0) | numbers,
+    row_shares=st.just(()) | st.tuples(shares, shares),
     files_by=st.none() | st.integers(0, 99),
     ungrouped_rows=st.none() | st.just(0.0) | numbers,
     grouped_rows=st.none() | st.just(0.0) | numbers,
@@ -82,6 +84,7 @@ runs = st.builds(
         Workload,
         input_bytes=st.none() | numbers,
         iterations=st.none() | numbers,
+        scale=st.none() | numbers,
         parameters=st.dictionaries(texts, numbers, max_size=2),
     ),
     source=texts,
