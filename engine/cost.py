@@ -263,10 +263,8 @@ def usd_along(
 ) -> FloatArray:
     """As `usd_at`, for many clusters at once: what those that cost `usd` for `seconds` cost for
     `other_seconds`; NaN where one of them is unknown."""
-    billed = billed_seconds(seconds, billing)
-    share = np.divide(
-        billed_seconds(other_seconds, billing), billed, out=np.ones_like(billed), where=billed > 0.0
-    )
+    billed, other_billed = (billed_seconds(each, billing) for each in (seconds, other_seconds))
+    share = np.divide(other_billed, billed, out=np.ones_like(billed), where=billed != 0.0)
     return usd * share
 
 

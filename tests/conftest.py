@@ -2,6 +2,7 @@
 
 import gc
 import sys
+from contextlib import suppress
 
 import pytest
 from _pytest.assertion import rewrite
@@ -30,8 +31,9 @@ def pytest_sessionstart(session: pytest.Session) -> None:
         folder = rewrite.get_cache_dir(path)
         kept = folder / f"{path.stem}{rewrite.PYC_TAIL}"
         if rewrite.try_makedirs(folder) and rewrite._read_pyc(path, kept) is None:
-            stat, code = rewrite._rewrite_test(path, session.config)
-            rewrite._write_pyc(state, code, stat, kept)
+            with suppress(SyntaxError):  # which is told when that file is collected
+                stat, code = rewrite._rewrite_test(path, session.config)
+                rewrite._write_pyc(state, code, stat, kept)
 
 
 def pytest_collection_finish() -> None:

@@ -75,7 +75,8 @@ def wrapped(line: str, stream: TextIO) -> str:
         return line
     if columns < LEAST_COLUMNS or cells_of(line) <= columns:
         return line
-    indent = " " * (len(line) - len(line.lstrip()))
+    # A row whose first cells are empty begins far to the right.
+    indent = " " * min(len(line) - len(line.lstrip()), columns // 2)
     return _filled(line.lstrip(), columns, indent)
 
 

@@ -22,6 +22,7 @@ from engine.cost import (
     price_of,
     rate_ratio_terms,
     service_rate,
+    usd_along,
     usd_at,
 )
 from engine.errors import UnknownName
@@ -319,6 +320,15 @@ def test_a_longer_run_is_not_cheaper_by_the_last_digit(nodes: int, times: list[f
     longer = itemised(nodes=nodes, seconds=high, offer=WORKER, billing=EMR_LIKE, catalog=CATALOG)
     assert dearest == pytest.approx(longer.total_usd, rel=1e-12)
     assert usd_at(cost, None, EMR_LIKE) is None
+
+
+def test_costs_of_many_clusters_at_other_times_are_unknown_where_a_time_is() -> None:
+    """As of one; free ones stay free, and nothing that is unknown is taken for a cost."""
+    usd, seconds = np.asarray([2.0, 2.0, 2.0, 0.0]), np.asarray([HOUR, np.nan, HOUR, HOUR])
+    others = np.asarray([2.0 * HOUR, HOUR, np.nan, HOUR])
+    found = usd_along(usd, seconds, others, Billing())
+    assert found == pytest.approx([4.0, np.nan, np.nan, 0.0], nan_ok=True)
+    assert usd_along(usd[:1], np.zeros(1), others[:1], Billing()) == usd[:1]
 
 
 def test_nothing_is_rounded_where_only_digits_differ() -> None:

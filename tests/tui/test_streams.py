@@ -276,6 +276,10 @@ def test_a_sentence_is_broken_between_words_in_a_terminal(
             "warning: 夜間の特徴量 is planned as 売上の集計",
             ["warning: 夜間の特徴量 is planned", "  as 売上の集計"],
         ),
+        (
+            " " * 30 + "1m 17s  $0.0364  100 %",
+            [" " * 17 + "1m 17s  $0.0364", " " * 19 + "100 %"],
+        ),
     ],
 )
 def test_a_row_is_broken_between_cells_and_wide_characters_take_two(

@@ -24,6 +24,7 @@ from engine.sources.logs.clients import CLIENT_EVENTS, Clients
 from engine.sources.logs.file_scans import SIZE_METRIC
 from engine.sources.logs.partial_aggregates import GROUPING
 from engine.sources.logs.python_workers import PYTHON_METRIC, has_start_metrics
+from engine.sources.logs.requested_partitions import DEALT_OUT, NAMED_NUMBER
 from engine.sources.logs.running import REMEMBERED_STARTS
 from engine.sources.logs.session_settings import SESSION, JobSettings
 from engine.sources.logs.task_rows import BUFFER_BYTES, row_of
@@ -48,6 +49,9 @@ BAD_EVENT = (
     BadEvent,
 )
 """Exceptions from decoding an event that is damaged or of the wrong shape."""
+
+_PLAN_SIGNS = (SIZE_METRIC, WRITTEN_METRIC, JOIN, MERGE, GROUPING, NAMED_NUMBER, DEALT_OUT)
+"""One of them is in each query plan that is decoded."""
 
 MOST_BAD_EVENTS = 100_000
 """Reading stops with an error after this many undecodable lines, if they are the majority."""
@@ -183,9 +187,9 @@ def _sql_start(application: Application, line: bytes) -> None:
 
 
 def _sql_plan(application: Application, line: bytes) -> None:
-    """Applies a query plan that scans or writes files, joins or aggregates. A plan nested too
-    deeply to decode is skipped and does not count as a bad event."""
-    if not any(sign in line for sign in (SIZE_METRIC, WRITTEN_METRIC, JOIN, MERGE, GROUPING)):
+    """Applies a query plan that scans or writes files, joins, aggregates or names a number of
+    partitions. A plan nested too deeply to decode is skipped and does not count as a bad event."""
+    if not any(sign in line for sign in _PLAN_SIGNS):
         return
     with suppress(RecursionError):
         plan = _decode_plan(line)

@@ -12,6 +12,9 @@ from collections.abc import Sequence
 from engine.sources.logs.plan_events import CountedMetric, SqlPlan
 from engine.sources.logs.plan_trackers import PlanTracker, nodes_of
 
+NAMED_NUMBER, DEALT_OUT = b", REPARTITION_", b" RoundRobinPartitioning("
+"""One of them is in each plan with such an exchange, but for other exchanges of Spark 3.0."""
+
 _EXCHANGE, _RECORDS_READ = "Exchange", "records read"
 
 _REQUESTED = re.compile(

@@ -34,9 +34,11 @@ plan names, count for as much."""
 _LONG_DECIMAL = re.compile(r"decimal\((19|[23]\d),")
 LONG_DECIMAL_BYTES = 16
 
+_decode_text = msgspec.json.Decoder(str).decode
+
 _PROJECT = re.compile(r"Project \[(.*)\]", re.DOTALL)
 _COLUMN = re.compile(r"(.+)#\d+L?")
-_MORE = re.compile(r"\.\.\. (\d{1,9}) more fields")
+_MORE = re.compile(r"\.\.\. (\d{1,5}) more fields")
 """What stands in place of the last entries of a long list (`spark.sql.debug.maxToStringFields`)."""
 
 _ROWS_KEPT = ("WholeStageCodegen", "InputAdapter", "ColumnarToRow", "Filter", "Project")
@@ -173,5 +175,13 @@ def _handed_on(
     if not node.name.startswith(_ROWS_KEPT):
         return None
     if node.name == "Project" and above == _ALL:
-        return projected(msgspec.json.decode(bytes(node.text) or b'""', type=str))
+        return projected(_text_of(node))
     return above
+
+
+def _text_of(node: PlanNode) -> str:
+    """The text of a node; empty where it is missing or damaged."""
+    try:
+        return _decode_text(node.text)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return ""

@@ -1,8 +1,10 @@
 """Numbers of shuffle partitions that a query names, which Spark keeps."""
 
+import json
 from pathlib import Path
 
 import pytest
+import zstandard
 from msgspec import Raw
 
 from engine import read
@@ -66,3 +68,40 @@ def test_another_configured_number_leaves_it_as_it_is() -> None:
     assert named.stage.tasks == 4
     assert named.scaled(1.0, 64).tasks == 4
     assert named.scaled(3.0, 64, 16).tasks == 4
+
+
+@pytest.mark.parametrize(
+    "plan",
+    [
+        "Exchange RoundRobinPartitioning(4), REPARTITION_BY_NUM",
+        "Exchange RoundRobinPartitioning(4)",
+    ],
+)
+def test_a_plan_needs_nothing_else_to_be_read(plan: str, tmp_path: Path) -> None:
+    """As of `spark.range(9).repartition(4)`: no files, no joins, no groups."""
+    text = zstandard.ZstdDecompressor().stream_reader(LOG.read_bytes()).read().decode()
+    exchange = {
+        "nodeName": "Exchange",
+        "simpleString": plan,
+        "metrics": [{"name": "records read", "accumulatorId": 10**6}],
+    }
+    started = {
+        "Event": "org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionStart",
+        "executionId": 99,
+        "time": 0,
+        "sparkPlanInfo": exchange,
+    }
+    lines = []
+    for line in text.splitlines():
+        event = json.loads(line)
+        if event["Event"] == "SparkListenerStageCompleted":
+            counted = event["Stage Info"]["Accumulables"]
+            counted.append({"ID": 10**6, "Name": "records read", "Value": "9"})
+        if "sparkPlanInfo" not in event:
+            lines.append(json.dumps(event, separators=(",", ":")))
+    lines.insert(1, json.dumps(started, separators=(",", ":")))
+    log = tmp_path / "log"
+    log.write_text("\n".join(lines))
+    stages = read(log).runs[0].stages
+    assert any(stage.coalesced for stage in stages)
+    assert all(stage.tasks == 4 for stage in stages if stage.coalesced)

@@ -91,6 +91,12 @@ def test_tables_that_are_not_told_apart_have_the_columns_of_their_own_scan() -> 
     assert tracked(*scans, stages={5: [1]}).shares(5) == (1.0, 1.0)
 
 
+@pytest.mark.parametrize("text", [b"", b"null", b"3", b'"Project [\\ud800#1]"', b'"\xff"'])
+def test_a_projection_of_damaged_text_hands_on_all_that_is_read(text: bytes) -> None:
+    kept = PlanNode("Project", (scan(1, "a:int,b:int"),), text=msgspec.Raw(text))
+    assert tracked(node("Exchange", kept), stages={5: [1]}).shares(5) == (1.0, 1.0)
+
+
 def test_stages_of_no_scan_or_of_several_have_none() -> None:
     scans = [node("Exchange", scan(rows, "a:int")) for rows in (1, 2)]
     widths = tracked(*scans, stages={5: [1, 2], 6: []})
