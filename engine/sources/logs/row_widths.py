@@ -31,8 +31,12 @@ OTHER_BYTES = 8
 """That of all other plain types: numbers, times and short decimals; computed columns, whose type no
 plan names, count for as much."""
 
-_LONG_DECIMAL = re.compile(r"decimal\((19|[23]\d),")
-LONG_DECIMAL_BYTES = 16
+LONG_DECIMAL_BYTES, SHORT_DECIMAL_DIGITS = 16, 18
+"""That of decimals of more digits than the latter."""
+
+_PLAIN_TYPE = re.compile(r"(?<!\w)(\w++)(?:\((\d+),-?\d+\))?(?=[,>]|\Z)")
+"""A type within which there are no others, as it ends in the text of one that is made of several:
+its name, and the digits of a decimal."""
 
 _decode_text = msgspec.json.Decoder(str).decode
 
@@ -51,16 +55,14 @@ _ALL: tuple[str, ...] = ("*",)
 
 
 def type_bytes(name: str) -> int:
-    """Usual size of a value of a type, in bytes."""
-    if name.startswith("array<"):
-        return type_bytes(name[len("array<") : -1])
-    if name.startswith("map<"):
-        return sum(map(type_bytes, _split(name[len("map<") : -1])))
-    if name.startswith("struct<"):
-        return sum(column_bytes(name).values())
-    if _LONG_DECIMAL.match(name):
-        return LONG_DECIMAL_BYTES
-    return TYPE_BYTES.get(name, OTHER_BYTES)
+    """Usual size of a value of a type, in bytes: of one that is made of others (of an array one
+    element, of a map one entry) the sum of theirs."""
+    return sum(
+        LONG_DECIMAL_BYTES
+        if digits and int(digits) > SHORT_DECIMAL_DIGITS
+        else TYPE_BYTES.get(plain, OTHER_BYTES)
+        for plain, digits in _PLAIN_TYPE.findall(name)
+    )
 
 
 def column_bytes(schema: str) -> dict[str, int]:

@@ -45,7 +45,9 @@ def tracked(*plans: PlanNode, stages: dict[int, list[int]]) -> RowWidths:
         ("bigint", 8), ("timestamp", 8), ("int", 4), ("string", 20), ("boolean", 1),
         ("binary", 100), ("decimal(12,2)", 8), ("decimal(18,4)", 8), ("decimal(19,4)", 16),
         ("decimal(38,0)", 16), ("array<string>", 20), ("map<string,int>", 24),
-        ("struct<a:int,b:array<struct<c:bigint,d:string>>>", 32),
+        ("struct<a:int,b:array<struct<c:bigint,d:string>>>", 32), ("struct<>", 0),
+        ("map<decimal(20,2),struct<a_b:decimal(9,-1),c:int>>", 28),
+        pytest.param("struct<a:" * 5_000 + "int" + ">" * 5_000, 4, id="deep"),
     ],
 )  # fmt: skip
 def test_a_value_of_each_type_has_the_size_that_spark_takes_it_for(name: str, size: int) -> None:
