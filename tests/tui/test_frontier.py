@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 from fakes import FakeSession, started
-from screen import at_rest, settled, text_of
+from screen import at_rest, settled, shows, text_of
 
 from tui.reducer import reduce
 from tui.state import Limits
@@ -217,13 +217,10 @@ async def test_at_100_columns_the_names_of_types_keep_their_ends(planner, monkey
     names = ["40 × n2d-standard-2 (38 spot)", "5 × n2d-standard-16 (3 spot)"]
     listed = [("", (name, "plain"), "1 s", "1–2 s", "$1.00", "", ">99 %", "") for name in names]
     monkeypatch.setattr(frontier, "rows", lambda *_: listed)
-    async with at_rest(planner(), (100, 30), "3") as (app, pilot):
-        await settled(pilot)
-        await settled(pilot)  # the list hears of its width once it is drawn
-        assert "40 × n2d-…andard-2 " in text_of(app)
-        assert "5 × n2d-s…ndard-16 " in text_of(app)
+    async with at_rest(planner(), (100, 30), "3") as (_, pilot):
+        # The list hears of its width once it is drawn.
+        assert await shows(pilot, "40 × n2d-…andard-2 ")
+        assert await shows(pilot, "5 × n2d-s…ndard-16 ")
         await pilot.resize_terminal(120, 40)
-        await settled(pilot)
-        await settled(pilot)
         for name in names:
-            assert name in text_of(app)
+            assert await shows(pilot, name)
