@@ -171,15 +171,15 @@ class BesideHeap:
     @property
     def properties(self) -> dict[str, str]:
         """The Spark settings, in whole MiB, rounded down so that the container still fits."""
-        found: dict[str, str] = {}
+        settings: dict[str, str] = {}
         if self.overhead_gib is not None:
-            found["spark.executor.memoryOverhead"] = _mib(self.overhead_gib)
+            settings["spark.executor.memoryOverhead"] = _mib(self.overhead_gib)
         if self.pyspark_gib is not None:
-            found["spark.executor.pyspark.memory"] = _mib(self.pyspark_gib)
+            settings["spark.executor.pyspark.memory"] = _mib(self.pyspark_gib)
         if self.off_heap_gib is not None:
-            found["spark.memory.offHeap.enabled"] = "true"
-            found["spark.memory.offHeap.size"] = _mib(self.off_heap_gib)
-        return found
+            settings["spark.memory.offHeap.enabled"] = "true"
+            settings["spark.memory.offHeap.size"] = _mib(self.off_heap_gib)
+        return settings
 
 
 def _mib(gib: float) -> str:
@@ -366,8 +366,8 @@ def _more_than_zero(
 ) -> None:
     if not (is_finite(value) and value > 0):
         bound, shown = ("", value) if is_number(value) else ("a number ", repr(value))
-        said = f"{name} must be {bound}more than zero, not {shown}"
-        raise BadInput(said, where=where, remedy=remedy)
+        problem = f"{name} must be {bound}more than zero, not {shown}"
+        raise BadInput(problem, where=where, remedy=remedy)
 
 
 def _at_least_one(name: str, value: int) -> None:

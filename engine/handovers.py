@@ -115,13 +115,15 @@ def _yarn_memories(choice: Choice, layout: Layout, catalog: Catalog) -> dict[str
     """Type -> GiB that YARN may allocate on its nodes. In a mix the executors are those of the
     smallest type; without this limit nodes with more memory would hold more of them than they have
     cores for."""
-    found = {}
+    memories_gib = {}
     for name in choice.composition:
         if name in catalog.offers:
             count = choice.executors_per_node.get(name, layout.executors_per_node)
             own = replace(layout, executors_per_node=count)
-            found[name] = yarn_memory_gib(catalog.offers[name].instance, catalog.memory_rule, own)
-    return found
+            memories_gib[name] = yarn_memory_gib(
+                catalog.offers[name].instance, catalog.memory_rule, own
+            )
+    return memories_gib
 
 
 def _task_cpus(settings: Mapping[str, str], executor_cores: int) -> dict[str, str]:

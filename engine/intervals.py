@@ -61,15 +61,15 @@ def gaps(
     union: Sequence[tuple[Moment, Moment]], start: Moment, end: Moment
 ) -> list[tuple[Moment, Moment]]:
     """The complement in [start, end] of disjoint intervals in ascending order."""
-    found: list[tuple[Moment, Moment]] = []
+    complement: list[tuple[Moment, Moment]] = []
     reached = start
     for first, last in clipped(union, start, end):
         if first > reached:
-            found.append((reached, first))
+            complement.append((reached, first))
         reached = last
     if end > reached:
-        found.append((reached, end))
-    return found
+        complement.append((reached, end))
+    return complement
 
 
 def exclusive_seconds(start: FloatArray, end: FloatArray) -> FloatArray:

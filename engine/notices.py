@@ -74,21 +74,21 @@ def in_order(notices: Iterable[Notice | None]) -> tuple[Notice, ...]:
     """The distinct notices in display order: those of `WRONG` in its order, then warnings about
     uncertainty (every other code, those of `USUAL` last), then `NOTES`. Equal ranks keep their
     order. None is dropped, and so is a notice that another one covers (`SAID_BY`)."""
-    found = dict.fromkeys(notice for notice in notices if notice is not None)
-    codes = {notice.code for notice in found}
-    kept = (notice for notice in found if SAID_BY.get(notice.code) not in codes)
+    distinct = dict.fromkeys(notice for notice in notices if notice is not None)
+    codes = {notice.code for notice in distinct}
+    kept = (notice for notice in distinct if SAID_BY.get(notice.code) not in codes)
     return tuple(sorted(kept, key=_rank))
 
 
 def worst_of_each(notices: Iterable[Notice]) -> list[Notice]:
     """The worst notice for each code and subject, of several clusters; notices without a subject
     are distinguished by their text."""
-    found: dict[tuple[str, str], Notice] = {}
+    worst: dict[tuple[str, str], Notice] = {}
     for notice in notices:
         key = notice.code, notice.subject or notice.text
-        if notice.severity > found.setdefault(key, notice).severity:
-            found[key] = notice
-    return list(found.values())
+        if notice.severity > worst.setdefault(key, notice).severity:
+            worst[key] = notice
+    return list(worst.values())
 
 
 def of_one_batch(notices: Iterable[Notice]) -> bool:

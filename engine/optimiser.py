@@ -110,8 +110,8 @@ def recommend(
     answer = recommend_for_goal(surface, goal, billing, mix=mix, today=today)
     if not with_sensitivity:
         return answer
-    found = sensitivity(surface, goal, billing, mix=mix, answer=answer)
-    return replace(answer, sensitivity=found)
+    analysis = sensitivity(surface, goal, billing, mix=mix, answer=answer)
+    return replace(answer, sensitivity=analysis)
 
 
 def _recent_surface(

@@ -82,8 +82,8 @@ class SensitivityAnalysis:
             proven.append(answer.optimal)
             return answer
 
-        found = replace(self, ask=ask)._answers()
-        return replace(found, optimal=all(proven))
+        answers = replace(self, ask=ask)._answers()
+        return replace(answers, optimal=all(proven))
 
     def _answers(self) -> Sensitivity:
         promised, cost = self._promised(self.best), self.best.cost_usd or 0.0
@@ -114,22 +114,22 @@ class SensitivityAnalysis:
         allowed = None if self.goal.by_time else self.goal.deadline_seconds
         deadline = (allowed or promised) + SECONDS_PER_HOUR
         objective = "cost" if self.goal.by_time else self.goal.objective
-        found = self._change(replace(self.goal, deadline_seconds=deadline, objective=objective))
-        if found is None:
+        change = self._change(replace(self.goal, deadline_seconds=deadline, objective=objective))
+        if change is None:
             return None
         if self.goal.by_resource:
             least = (self.best.vcore_seconds or 0.0) * TIE
-            return found if found.saved_vcore_seconds > least else None
-        return found if found.saved_usd > (self.best.cost_usd or 0.0) * TIE else None
+            return change if change.saved_vcore_seconds > least else None
+        return change if change.saved_usd > (self.best.cost_usd or 0.0) * TIE else None
 
     def _one_more_dollar(self, cost: float) -> Change | None:
         """The fastest with a dollar more than the budget; more than the cost of the answer where
         there is no budget or the time is not minimised."""
         budget = (self.goal.budget_usd or cost) if self.goal.by_time else cost
-        found = self._change(
+        change = self._change(
             replace(self.goal, deadline_seconds=None, budget_usd=budget + 1.0, objective="time")
         )
-        return found if found and found.saved_seconds > self.best.seconds * TIE else None
+        return change if change and change.saved_seconds > self.best.seconds * TIE else None
 
     def _hardly_slower(self) -> Change | None:
         """The cheapest within a negligible difference in time (`HARDLY_SLOWER`): the fastest may be
@@ -138,10 +138,10 @@ class SensitivityAnalysis:
             return None
         latest = self.best.seconds * (1.0 + HARDLY_SLOWER)
         asked = replace(self.goal, deadline_seconds=latest, confidence=0.5, objective="cost")
-        found = self._change(asked)
-        if found is None or found.promised > (self.goal.deadline_seconds or math.inf):
+        change = self._change(asked)
+        if change is None or change.promised > (self.goal.deadline_seconds or math.inf):
             return None
-        return found if found.saved_usd > (self.best.cost_usd or 0.0) * HARDLY_SLOWER else None
+        return change if change.saved_usd > (self.best.cost_usd or 0.0) * HARDLY_SLOWER else None
 
     def _below_budget(self, cost: float) -> Change | None:
         """The answer to a budget just below the present cost. None without a budget, or where
@@ -158,22 +158,22 @@ class SensitivityAnalysis:
         last_value, shown = self._value(self.best), 0
         for limit in self._looser_limits():
             by_time, slightly_more = self.goal.by_time, limit * (1.0 + 1e-9)
-            found = self._change(
+            change = self._change(
                 replace(self.goal, budget_usd=slightly_more)
                 if by_time
                 else replace(self.goal, deadline_seconds=slightly_more)
             )
-            if found is None:
+            if change is None:
                 continue
-            value = self._value(found)
+            value = self._value(change)
             if value >= last_value * (1.0 - (NOTABLE_SAVING if shown else TIE)):
                 continue
             last_value, shown = value, shown + 1
             # The optimiser evaluates exactly: the limit may be a little less than on the surface.
             if by_time:
-                yield replace(found, budget_usd=found.cost_usd)
+                yield replace(change, budget_usd=change.cost_usd)
             else:
-                yield replace(found, deadline_seconds=found.promised)
+                yield replace(change, deadline_seconds=change.promised)
             if shown == MOST_STEPS:
                 return
 
@@ -185,13 +185,13 @@ class SensitivityAnalysis:
         for _ in range(MOST_STEPS):
             if last_value <= 0.0:  # it cannot improve on 0
                 return
-            found = self._step_to(last_value * (1.0 - NOTABLE_SAVING))
-            if found is None or self._value(found) >= last_value * (1.0 - NOTABLE_SAVING) * (
+            change = self._step_to(last_value * (1.0 - NOTABLE_SAVING))
+            if change is None or self._value(change) >= last_value * (1.0 - NOTABLE_SAVING) * (
                 1.0 + TIE
             ):
                 return
-            last_value = self._value(found)
-            yield found
+            last_value = self._value(change)
+            yield change
 
     def _step_to(self, value: float) -> Change | None:
         """The answer to the least loosening with which the objective is at most `value`."""
@@ -209,21 +209,21 @@ class SensitivityAnalysis:
         if goal.deadline_seconds is None:
             return None
         for deadline in self._deadlines(value):
-            found = self._change(replace(goal, deadline_seconds=deadline * (1.0 + 1e-9)))
-            if found is not None and self._value(found) <= value * (1.0 + TIE):
-                return self._with_least_deadline(found, value)
+            change = self._change(replace(goal, deadline_seconds=deadline * (1.0 + 1e-9)))
+            if change is not None and self._value(change) <= value * (1.0 + TIE):
+                return self._with_least_deadline(change, value)
         return None
 
-    def _with_least_deadline(self, found: Change, value: float) -> Change:
+    def _with_least_deadline(self, change: Change, value: float) -> Change:
         """The answer with the least deadline at which the objective is at most `value`: a cluster
         that is slower on average may have a narrower interval, and so a shorter promised time."""
         for _ in range(_MAX_EARLIER_DEADLINES):
-            just_earlier = found.promised * (1.0 - 1e-6)
+            just_earlier = change.promised * (1.0 - 1e-6)
             earlier = self._change(replace(self.goal, deadline_seconds=just_earlier))
             if earlier is None or self._value(earlier) > value * (1.0 + TIE):
                 break
-            found = earlier
-        return replace(found, deadline_seconds=found.promised)
+            change = earlier
+        return replace(change, deadline_seconds=change.promised)
 
     def _deadlines(self, value: float) -> Iterator[float]:
         """Candidate deadlines beyond the present one, one of which may suffice for `value`."""
@@ -274,20 +274,20 @@ class SensitivityAnalysis:
 
     def _change(self, goal: Goal) -> Change | None:
         """The answer to a changed goal, compared with the present one."""
-        found = self.ask(goal).recommended
-        if found is None or found.cost_usd is None:
+        choice = self.ask(goal).recommended
+        if choice is None or choice.cost_usd is None:
             return None
         return Change(
             deadline_seconds=goal.deadline_seconds,
             budget_usd=goal.budget_usd,
-            composition=dict(found.composition),
-            seconds=found.seconds,
-            promised=self._promised(found),
-            cost_usd=found.cost_usd,
-            saved_usd=(self.best.cost_usd or 0.0) - found.cost_usd,
-            saved_seconds=self.best.seconds - found.seconds,
-            saved_vcore_seconds=(self.best.vcore_seconds or 0.0) - (found.vcore_seconds or 0.0),
-            spot=dict(found.spot),
+            composition=dict(choice.composition),
+            seconds=choice.seconds,
+            promised=self._promised(choice),
+            cost_usd=choice.cost_usd,
+            saved_usd=(self.best.cost_usd or 0.0) - choice.cost_usd,
+            saved_seconds=self.best.seconds - choice.seconds,
+            saved_vcore_seconds=(self.best.vcore_seconds or 0.0) - (choice.vcore_seconds or 0.0),
+            spot=dict(choice.spot),
         )
 
     def _promised(self, choice: Choice) -> float:

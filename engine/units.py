@@ -64,10 +64,10 @@ def _positive(value: float, text: str, what: str, *, where: str | None) -> float
 
 def with_point(text: str) -> str | None:
     """Text with a decimal comma ("312,4", "1.312,4 s") with a point instead; None for any other."""
-    found = _COMMA_DECIMAL.match(text.strip())
-    if not found:
+    match = _COMMA_DECIMAL.match(text.strip())
+    if not match:
         return None
-    before, whole, fraction, after = found.groups()
+    before, whole, fraction, after = match.groups()
     return f"{before}{whole.replace('.', '')}.{fraction}{after}"
 
 
@@ -156,10 +156,10 @@ def check_times(
         BadInput: for a factor above `MOST_TIMES` or below its inverse.
     """
     if not 1.0 / MOST_TIMES <= times <= MOST_TIMES:
-        said = f"{times:.3g}x" if text is None else text
+        shown = f"{times:.3g}x" if text is None else text
         bound = "less than 1/" if times < 1.0 else "more than "
         raise BadInput(
-            f"{said!r} is {bound}{MOST_TIMES:,.0f} times the largest run",
+            f"{shown!r} is {bound}{MOST_TIMES:,.0f} times the largest run",
             where=where,
             remedy=remedy,
         )
@@ -331,14 +331,14 @@ def format_interval(low: float, high: float, *, to: str = " to ") -> str:
         low, high: seconds, `low` <= `high`.
         to: what stands between the ends.
     """
-    place = next((at for at, (_, _, most) in enumerate(_SPANS) if high < most), len(_SPANS) - 1)
-    factor, unit, _ = _SPANS[place]
-    if place > 0 and low < LEAST_IN_SECONDS:
+    index = next((at for at, (_, _, most) in enumerate(_SPANS) if high < most), len(_SPANS) - 1)
+    factor, unit, _ = _SPANS[index]
+    if index > 0 and low < LEAST_IN_SECONDS:
         return f"{low * 1000.0:.0f} ms{to}{_end(high)}"
-    if place > 1 and (low < LEAST_MINUTES or high < TEN_MINUTES):
+    if index > 1 and (low < LEAST_MINUTES or high < TEN_MINUTES):
         return f"{_end(low)}{to}{_end(high)}"
-    if place > 1 and round(low / factor, 1) < 1.0:
-        smaller, its_unit, _ = _SPANS[place - 1]
+    if index > 1 and round(low / factor, 1) < 1.0:
+        smaller, its_unit, _ = _SPANS[index - 1]
         if low / smaller >= 9.95 and high / smaller < LARGE_COUNT:
             return f"{low / smaller:.0f}{to}{high / smaller:.0f} {its_unit}"
         own, own_unit = max((f, name) for f, name, _ in _SPANS[1:] if f <= low)

@@ -43,7 +43,7 @@ def read_price_list(paths: Sequence[Path], *, provider: str) -> PriceList:
     if not paths:
         raise BadInput("no price list is given", remedy="name its files")
     lists = [_read(path, provider) for path in paths]
-    pages = [found for found, _ in lists]
+    pages = [page for page, _ in lists]
     if all(more for _, more in lists):
         raise BadInput(
             "the list goes on on a further page (NextPageLink)",
@@ -347,8 +347,8 @@ def _row_quotes(cells: Mapping[str, str], where: str) -> list[Quote]:
     if not cells["name"] or usd is None:
         what = "usd_per_hour" if cells["name"] else "name"
         raise BadInput(f"{what} is missing", where=where)
-    found = [Quote(cells["name"], usd, **shape)]
-    return found if spot is None else [*found, Quote(cells["name"], spot, spot=True, **shape)]
+    quotes = [Quote(cells["name"], usd, **shape)]
+    return quotes if spot is None else [*quotes, Quote(cells["name"], spot, spot=True, **shape)]
 
 
 def _number(cells: Mapping[str, str], key: str, where: str) -> float | None:

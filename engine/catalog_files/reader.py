@@ -373,17 +373,17 @@ def _history(
 ) -> Mapping[str, tuple[Price, ...]]:
     """Earlier prices per type, oldest first."""
     table = typed_table(top, "history", _HISTORY_COLUMNS, problems)
-    found: dict[str, dict[date, Price]] = {}
+    prices_of_type: dict[str, dict[date, Price]] = {}
     cells = zip(
         _prices_usd(top, table, defaults, "history"), table.rows(("date", "source")), strict=True
     )
     for line, name, (usd, (day, source)) in zip(table.lines, table.names, cells, strict=True):
         with collecting_errors(top, line, problems):
             price = _price(usd[0], day, source or defaults.source, defaults, estimated=False)
-            _add(found.setdefault(name, {}), price.date, price)
+            _add(prices_of_type.setdefault(name, {}), price.date, price)
     return {
         name: tuple(sorted(prices.values(), key=attrgetter("date")))
-        for name, prices in found.items()
+        for name, prices in prices_of_type.items()
     }
 
 

@@ -32,10 +32,10 @@ def with_better_on_demand(
         return answer
     if answer.goal.by_resource:
         return answer  # vcore-seconds know no price
-    found = _first_better(ask(replace(billing, spot=False)), answer, out)
-    if found is None:
+    better = _first_better(ask(replace(billing, spot=False)), answer, out)
+    if better is None:
         return answer
-    other, why = found
+    other, why = better
     notice = Notice(
         "better-on-demand",
         f"{other.nodes} × {other.instance} on demand {why}: types that have no spot price in "

@@ -200,10 +200,10 @@ def with_interruption_delays(
 def with_interruptions(phases: Mapping[str, float], added_seconds: float) -> dict[str, float]:
     """The phases of a run (name -> seconds), with the time that interruptions add if
     `NOTABLE_SHARE`."""
-    found = dict(phases)
-    if added_seconds >= NOTABLE_SHARE * (sum(found.values()) + added_seconds):
-        found["interruptions"] = added_seconds
-    return found
+    extended = dict(phases)
+    if added_seconds >= NOTABLE_SHARE * (sum(extended.values()) + added_seconds):
+        extended["interruptions"] = added_seconds
+    return extended
 
 
 def interruption_notice(

@@ -46,8 +46,8 @@ def current_choice(
         None if recommendation is None else recommendation.recommended or recommendation.nearest
     )
     if recommendation is not None and choice is not None and choice.cost_usd is not None:
-        said = (*recommendation.warnings, *choice.warnings)
-        notices = _with_assumed_spread(said, choice.low, fitted.model)
+        warnings = (*recommendation.warnings, *choice.warnings)
+        notices = _with_assumed_spread(warnings, choice.low, fitted.model)
         for index, cluster in enumerate(priced.clusters):
             if (choice.instance, choice.nodes) == (cluster.instance_name, cluster.nodes):
                 return CurrentChoice(
@@ -100,8 +100,8 @@ def _with_assumed_spread(
     others = [notice for notice in notices if notice.code != lacking.code]
     if low is not None:
         return in_order(others)
-    said = [notice for notice in notices if notice.code == lacking.code] or [lacking]
-    return in_order([*others, *said, _assumed_spread_notice(model)])
+    of_interval = [notice for notice in notices if notice.code == lacking.code] or [lacking]
+    return in_order([*others, *of_interval, _assumed_spread_notice(model)])
 
 
 def _assumed_spread_notice(model: str) -> Notice:

@@ -50,10 +50,12 @@ def _nodes(handover: Handover) -> str:
     if not handover.composition:
         return ""
     count = format_count(handover.nodes, "node")
-    said = f"# needs a node pool of {count} of this type; the driver finds its place elsewhere\n"
+    comment = f"# needs a node pool of {count} of this type; the driver finds its place elsewhere\n"
     if 0 < handover.spot_nodes < handover.nodes:
-        said += f"# of these at most {handover.spot_nodes} spot nodes: an application cannot say\n"
-    return said
+        comment += (
+            f"# of these at most {handover.spot_nodes} spot nodes: an application cannot say\n"
+        )
+    return comment
 
 
 def _request(handover: Handover) -> str | None:

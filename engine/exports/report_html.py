@@ -77,12 +77,14 @@ def _charts(handover: Handover) -> list[str]:
     ]  # fmt: skip
 
 
-def _meaning(found: Recommendation | None, frontier: Sequence[Choice], *, dotted: bool) -> str:
+def _meaning(
+    recommendation: Recommendation | None, frontier: Sequence[Choice], *, dotted: bool
+) -> str:
     """The legend of a chart's band and dot, where drawn."""
-    said = ["dot: this plan"] if dotted else []
-    if found is not None and sum(choice.low is not None for choice in frontier) > 1:
-        said.insert(0, f"shaded: {100.0 * found.goal.confidence:.8g} % of runs")
-    return f" ({'; '.join(said)})" if said else ""
+    legend = ["dot: this plan"] if dotted else []
+    if recommendation is not None and sum(choice.low is not None for choice in frontier) > 1:
+        legend.insert(0, f"shaded: {100.0 * recommendation.goal.confidence:.8g} % of runs")
+    return f" ({'; '.join(legend)})" if legend else ""
 
 
 def _time(choice: Choice) -> svg.Point:

@@ -121,12 +121,12 @@ def _emr(handover: Handover) -> list[Resource]:
         "configurations_json": json.dumps(emr.configurations(handover)),
         "auto_termination_policy": {"idle_timeout": 60 * IDLE_MINUTES},
     }
-    found = [Resource("aws_emr_cluster", name, cluster)]
+    resources = [Resource("aws_emr_cluster", name, cluster)]
     if len(workers) == 1 and not handover.spot_nodes:
         (core, count) = workers[0]
         cluster["master_instance_group"] = master
         cluster["core_instance_group"] = {"instance_type": core, "instance_count": count}
-        return found
+        return resources
     cluster["master_instance_fleet"] = {
         "target_on_demand_capacity": 1,
         "instance_type_configs": master,
@@ -136,8 +136,10 @@ def _emr(handover: Handover) -> list[Resource]:
     for other, count in workers[1:]:
         task = _fleet(handover, other, count)
         cluster_id = Reference(f"aws_emr_cluster.{name}.id")
-        found.append(Resource("aws_emr_instance_fleet", name, {"cluster_id": cluster_id, **task}))
-    return found
+        resources.append(
+            Resource("aws_emr_instance_fleet", name, {"cluster_id": cluster_id, **task})
+        )
+    return resources
 
 
 def _fleet(handover: Handover, instance: str, count: int) -> dict[str, Any]:

@@ -23,8 +23,8 @@ _NAMES = (
 def family_of(name: str) -> str | None:
     """The family part of a type's name; None where the name follows no provider's rule."""
     for pattern in _NAMES:
-        if found := pattern.fullmatch(name):
-            return "".join(found.groupdict().values())
+        if match := pattern.fullmatch(name):
+            return "".join(match.groupdict().values())
     return None
 
 

@@ -143,8 +143,8 @@ def _notice(text: str) -> Notice:
 
 
 def _tasks(count: float) -> str:
-    said = f"{count:.3g}"
-    return f"{said} task{'' if said == '1' else 's'}"
+    number = f"{count:.3g}"
+    return f"{number} task{'' if number == '1' else 's'}"
 
 
 def _vcpus(instance: InstanceType) -> str:

@@ -200,12 +200,12 @@ def require_free_space(folder: Path, size_bytes: int) -> None:
         BadInput: with the free and the needed space.
     """
     try:
-        found = os.statvfs(folder)
+        file_system = os.statvfs(folder)
     except OSError as error:
         raise BadInput(
             f"cannot be used: {error.strerror}", where=str(folder), remedy=ANOTHER_FOLDER
         ) from None
-    free, needed = found.f_bavail * found.f_frsize, int(size_bytes * FREE_SPACE_FACTOR)
+    free, needed = file_system.f_bavail * file_system.f_frsize, int(size_bytes * FREE_SPACE_FACTOR)
     if free < needed:
         raise BadInput(
             f"{free / 1e6:,.0f} MB free, {needed / 1e6:,.0f} MB are needed",

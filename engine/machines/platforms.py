@@ -137,12 +137,12 @@ def nearest_supported(catalog: Catalog, name: str) -> tuple[str, ...]:
         return min(doublings) < 1.0, sum(abs(log2(x)) for x in doublings), price, other.name
 
     shapes = (offer.instance for offer in catalog.offers.values())
-    found = sorted(
+    nearest = sorted(
         (x for x in shapes if x.emr_supported is not False and x.arch in (None, shape.arch)),
         key=key,
     )
-    own = [x.name for x in found if _series(x.name) == _series(name)]
-    return tuple(dict.fromkeys([*own[:1], *(x.name for x in found)]))[:3]
+    own = [x.name for x in nearest if _series(x.name) == _series(name)]
+    return tuple(dict.fromkeys([*own[:1], *(x.name for x in nearest)]))[:3]
 
 
 def diskless(catalog: Catalog, names: Iterable[str]) -> tuple[str, ...]:

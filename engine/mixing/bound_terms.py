@@ -198,12 +198,12 @@ def owned_node_ranges(owned: IntArray, most_types: int) -> list[OwnedNodes]:
 
 def _doubling_ranges(most: int) -> list[tuple[int, int]]:
     """(first, spare) of the ranges 1, 2-3, 4-7, ... and `most`."""
-    first, found = 1, []
+    first, ranges = 1, []
     while first < most:
         last = min(2 * first, most) - 1
-        found.append((first, last - first))
+        ranges.append((first, last - first))
         first = last + 1
-    return [*found, (most, 0)]
+    return [*ranges, (most, 0)]
 
 
 @dataclass(frozen=True, eq=False)

@@ -53,14 +53,17 @@ def member_notices(
         points: of the surface, clusters of one type each.
         members: (row of the surface, nodes).
     """
-    found = worst_of_each(notice for point in points for notice in surface.notices(point))
-    sized = [notice for notice in found if notice.code == _CLUSTER_SIZE_CODE]
+    warnings = worst_of_each(notice for point in points for notice in surface.notices(point))
+    sized = [notice for notice in warnings if notice.code == _CLUSTER_SIZE_CODE]
     if not sized:
-        return found
+        return warnings
     rows = [row for row, _ in members]
     slots = sum(surface.slots[row] * nodes for row, nodes in members)
     smallest = rows[int(np.argmin(surface.slots[rows]))]
     nodes = round(float(slots / surface.slots[smallest]))
     whole = smallest * surface.max_nodes + min(max(nodes, 1), surface.max_nodes) - 1
     own = [notice for notice in surface.notices(whole) if notice.code == _CLUSTER_SIZE_CODE]
-    return [*(notice for notice in found if notice.code != _CLUSTER_SIZE_CODE), *(own or sized)[:1]]
+    return [
+        *(notice for notice in warnings if notice.code != _CLUSTER_SIZE_CODE),
+        *(own or sized)[:1],
+    ]

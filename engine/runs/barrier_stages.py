@@ -65,11 +65,11 @@ def barrier_stages(profile: Profile) -> tuple[BarrierStage, ...]:
 def decisive(stages: Iterable[BarrierStage]) -> tuple[BarrierStage, ...]:
     """The stages that no other one covers, the most demanding first. With different `task_cpus`
     several may remain: which of them is binding depends on the cores of an executor."""
-    found: list[BarrierStage] = []
+    largest: list[BarrierStage] = []
     for stage in sorted(stages, key=lambda stage: (stage.slots, stage.task_cpus), reverse=True):
-        if not any(other.covers(stage) for other in found):
-            found.append(stage)
-    return tuple(found)
+        if not any(other.covers(stage) for other in largest):
+            largest.append(stage)
+    return tuple(largest)
 
 
 def not_started(

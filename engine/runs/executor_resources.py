@@ -65,7 +65,7 @@ def scaled_resources(
     log_cores = distinct.pop() if len(distinct) == 1 else None
     if not log_cores:
         return []
-    found = []
+    resources = []
     for key, text in carried.items():
         match, amount = _OF_EXECUTOR.match(key), _amount(text)
         if match is None or amount <= 0.0:
@@ -74,8 +74,8 @@ def scaled_resources(
         wanted = amount * cores / log_cores
         here = max(1, math.ceil(of_task), math.ceil(wanted - ROUNDING))
         if here != amount:
-            found.append(ScaledResource(key, match[1], amount, log_cores, here, cores))
-    return found
+            resources.append(ScaledResource(key, match[1], amount, log_cores, here, cores))
+    return resources
 
 
 def _amount(text: str) -> float:

@@ -66,7 +66,7 @@ def excluded_runs(runs: Sequence[Run]) -> list[ExcludedRun]:
     """The outliers among repeated runs: at most a third of each configuration."""
     groups = [sorted(same, key=lambda run: run.seconds) for same in repetitions(runs)]
     noise, dof = _noise(groups)
-    found = []
+    excluded = []
     for same in groups:
         fast = math.ceil(2 * len(same) / FEWEST_RUNS)
         usual = float(np.log([run.seconds for run in same[:fast]]).mean())
@@ -74,8 +74,8 @@ def excluded_runs(runs: Sequence[Run]) -> list[ExcludedRun]:
         for run in same[fast:]:
             longer = math.log(run.seconds) - usual
             if _is_outlier(longer, scale, dof):
-                found.append(ExcludedRun(run, math.exp(longer)))
-    return found
+                excluded.append(ExcludedRun(run, math.exp(longer)))
+    return excluded
 
 
 def without(

@@ -80,13 +80,13 @@ class Residuals:
     def exceeded_by(self, share: float) -> float:
         """The residual time in seconds that this share of the running tasks exceeds: the upper
         quantile."""
-        place = bisect_left(self.beyond, share)
-        if place == 0:
+        index = bisect_left(self.beyond, share)
+        if index == 0:
             return self.points[0]
-        if place == len(self.beyond):
+        if index == len(self.beyond):
             return self.points[-1] * (1.0 - share) / (1.0 - self.beyond[-1])
-        part = (share - self.beyond[place - 1]) / (self.beyond[place] - self.beyond[place - 1])
-        return self.points[place - 1] + part * (self.points[place] - self.points[place - 1])
+        part = (share - self.beyond[index - 1]) / (self.beyond[index] - self.beyond[index - 1])
+        return self.points[index - 1] + part * (self.points[index] - self.points[index - 1])
 
 
 def outline(ordered: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -386,5 +386,5 @@ class _Slowed(Tasks):
         """A long task takes a constant excess longer, whatever is left of it; the share of long
         tasks among the running ones changes as the total does."""
         share = self.total * self._speed / self._origin.total * EXPECTED_MAXIMUM / slots
-        found = self._origin.residuals.exceeded_by(min(1.0, share))
-        return (found + (self._contention - 1.0) * min(found, self._typical)) / self._speed
+        residual = self._origin.residuals.exceeded_by(min(1.0, share))
+        return (residual + (self._contention - 1.0) * min(residual, self._typical)) / self._speed

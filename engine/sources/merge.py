@@ -187,7 +187,9 @@ def _attempt_notices(runs: Sequence[Run]) -> list[Notice]:
     for run, attempt in zip(runs, _attempts(runs), strict=True):
         if run.app_id is not None and attempt is not None and run.batch_id is None:
             attempts.setdefault(run.app_id, set()).add(attempt)
-    repeated = {name: len(found) for name, found in attempts.items() if len(found) > 1}
+    repeated = {
+        name: len(same_start) for name, same_start in attempts.items() if len(same_start) > 1
+    }
     if not repeated:
         return []
     name, number = next(iter(repeated.items()))

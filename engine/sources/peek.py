@@ -116,11 +116,11 @@ def _peek_zip(path: Path) -> Peek:
 
 
 def _peek_remote(source: str) -> Peek:
-    place = RemotePlace(source)
-    logs = place.logs() if place.is_folder else [LogFiles(source, (place.path,))]
+    remote = RemotePlace(source)
+    logs = remote.logs() if remote.is_folder else [LogFiles(source, (remote.path,))]
 
     def open_part(path: Path) -> codecs.Stream:
-        return codecs.Stream(cast(BinaryIO, place.open(path)), str(path))
+        return codecs.Stream(cast(BinaryIO, remote.open(path)), str(path))
 
     return _peek_files(logs[0], open_part, remote=True) if len(logs) == 1 else NOTHING
 
@@ -168,10 +168,10 @@ def _tail(path: Path) -> bytes | None:
             end = file.read(TAIL_BYTES)
         else:
             with codecs.open_path(path) as stream:
-                found = _last_bytes(stream.chunks())
-            if found is None:
+                last = _last_bytes(stream.chunks())
+            if last is None:
                 return None
-            end = found
+            end = last
     return end[end.find(b"\n") + 1 :]
 
 

@@ -152,16 +152,16 @@ class Reader:
         return contents
 
     def _remote(self, source: str) -> list[SourceContents]:
-        place = RemotePlace(source)
+        remote = RemotePlace(source)
 
         def open_part(path: Path) -> codecs.Stream:
-            return self._stream_of(place.open(path), str(path))
+            return self._stream_of(remote.open(path), str(path))
 
-        if place.is_folder:
-            return self._logs(place.logs(), source.rstrip("/"), open_part)
-        if _part_of_rolling(place.path):
-            return [self._log(LogFiles(source, (place.path,), (ONE_PART,)), open_part)]
-        with self._stream_of(place.open(place.path), source) as stream:
+        if remote.is_folder:
+            return self._logs(remote.logs(), source.rstrip("/"), open_part)
+        if _part_of_rolling(remote.path):
+            return [self._log(LogFiles(source, (remote.path,), (ONE_PART,)), open_part)]
+        with self._stream_of(remote.open(remote.path), source) as stream:
             return [self._dispatch(stream)]
 
     def _history(self, source: str) -> list[SourceContents]:

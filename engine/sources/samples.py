@@ -67,15 +67,15 @@ def sample_files(sample: Sample) -> list[Traversable]:
     Raises:
         BadInput: when the installation lacks one of them.
     """
-    found = [_folder() / name for name in sample.files]
-    for entry in found:
+    paths = [_folder() / name for name in sample.files]
+    for entry in paths:
         if not entry.is_file() and not entry.is_dir():
             raise BadInput(
                 f"the sample's file {entry.name} is not installed",
                 where=sample.name,
                 remedy="install sparkplan again",
             )
-    return found
+    return paths
 
 
 def _folder() -> Traversable:

@@ -68,10 +68,10 @@ def unrecognised_error(start: bytes, where: str, *, kind: str | None) -> BadInpu
 
 def _unlike_yaml(start: bytes, where: str) -> BadInput | None:
     """The error for YAML of another or of no format; None for what is not known to be YAML."""
-    found, named_yaml = _FORMAT.search(start), where.lower().endswith((".yaml", ".yml"))
-    if found and (named_yaml or found[1].startswith(b"sparkplan")):
-        line = start.count(b"\n", 0, found.start()) + 1
-        name = found[1].decode("utf-8", "replace")
+    match, named_yaml = _FORMAT.search(start), where.lower().endswith((".yaml", ".yml"))
+    if match and (named_yaml or match[1].startswith(b"sparkplan")):
+        line = start.count(b"\n", 0, match.start()) + 1
+        name = match[1].decode("utf-8", "replace")
         return UnknownName("format", name, FORMATS.values(), where=f"{where}:{line}")
     if not named_yaml:
         return None

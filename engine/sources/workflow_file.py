@@ -205,7 +205,7 @@ def _evidence(
         reader = Reader(ran_on=ran_on)
         try:
             cache[key] = merged_profile(
-                [found for source in named for found in reader.read(source)]
+                [contents for source in named for contents in reader.read(source)]
             )
         except BadInput as error:
             raise BadInput(
@@ -233,10 +233,10 @@ def _beside(source: str, folder: Path | None, where: str) -> str:
 
 def _stages(entries: list[Section], memory_gib: float) -> tuple[Activity, ...]:
     """The stages in order; each depends on the previous one unless it names its dependencies."""
-    found: list[Activity] = []
+    activities: list[Activity] = []
     for index, entry in enumerate(entries):
         name = entry.get("name", str) or f"stage {index + 1}"
-        known = [stage.name for stage in found]
+        known = [stage.name for stage in activities]
         if name in known:
             raise BadInput(f"two stages are named {name!r}", where=entry.where_of("name"))
         after: tuple[int, ...] = (index - 1,) if index else ()
@@ -248,7 +248,7 @@ def _stages(entries: list[Section], memory_gib: float) -> tuple[Activity, ...]:
                         remedy="a stage waits for stages that stand before it",
                     )  # fmt: skip
             after = tuple(known.index(other) for other in entry.names("after"))
-        found.append(
+        activities.append(
             Activity(
                 job=0,
                 name=name,
@@ -261,7 +261,7 @@ def _stages(entries: list[Section], memory_gib: float) -> tuple[Activity, ...]:
                 output_spread=entry.get("output_spread", coefficient_of_variation) or 0.0,
             )
         )
-    return tuple(found)
+    return tuple(activities)
 
 
 def _work(entry: Section) -> TaskWork:

@@ -21,10 +21,10 @@ def format_time_difference(seconds: float, *, of_seconds: float, figures: int = 
             third.
     """
     step = _step(of_seconds)
-    told = round(float(f"{seconds:.{figures}g}") / step) * step
-    if told < step / 2.0:
+    rounded = round(float(f"{seconds:.{figures}g}") / step) * step
+    if rounded < step / 2.0:
         return f"less than {_in_steps(step, step, figures)}"
-    return _in_steps(told, step, figures)
+    return _in_steps(rounded, step, figures)
 
 
 def _step(of_seconds: float) -> float:

@@ -226,18 +226,18 @@ def warnings_of(
     for notice in first:
         if notice.code in codes:
             continue
-        where = place_of(over, points[0], unit)
+        where = point_text(over, points[0], unit)
         if over == "nodes" and notice.code == TOO_FEW_SLOTS:
             until = bisect_left(
                 range(len(points) - 1), True,
                 key=lambda index: all(n.code != TOO_FEW_SLOTS for n in warnings_at(index)),
             ) - 1  # fmt: skip
-            where += f", and so up to {place_of(over, points[until], unit)}" if until > 0 else ""
+            where += f", and so up to {point_text(over, points[until], unit)}" if until > 0 else ""
         notices.append(replace(notice, text=f"at {where}: {notice.text}"))
     return notices
 
 
-def place_of(over: str, point: Point, unit: str) -> str:
+def point_text(over: str, point: Point, unit: str) -> str:
     """A point in words: "1 node", "48 GB"."""
     if over == "input-size":
         return curve_table.size_of(point, unit)

@@ -143,11 +143,11 @@ class Listing:
         ]
         head = typed[: len(typed) - len(prefix)] if prefix else typed
         shown = names[:MAX_MATCHES]
-        found = [
+        matching = [
             _entry(self._here / folder / name, name, head, is_folder=is_folder)
             for name, is_folder in shown
         ]
-        return found, len(names) - len(shown)
+        return matching, len(names) - len(shown)
 
     def _in(self, folder: Path) -> list[tuple[str, bool]]:
         """(name, is a folder), folders first, by name."""

@@ -144,12 +144,12 @@ def band_title(state: PlanState, curves: DrawnCurves, chart: str, *, band: str =
         return ""
     first, of_cost = curves[0][1], chart == "cost"
     values, lows = (first.cost_usd, first.cost_low_usd) if of_cost else (first.seconds, first.low)
-    said = ""
+    title = ""
     if _any_known(lows):
-        said = f", {band}: {odds(state.confidence)} runs"
+        title = f", {band}: {odds(state.confidence)} runs"
     elif _any_known(values):
-        said = ", no interval"
-    return said + (unpriced_title(curves) if of_cost else "")
+        title = ", no interval"
+    return title + (unpriced_title(curves) if of_cost else "")
 
 
 def _any_known(values: Iterable[float]) -> bool:

@@ -364,8 +364,8 @@ def _in_other_views(run: NextRun, answer: Answer, odds: str) -> list[Line]:
     if math.isnan(seconds) or text.seconds(seconds) == text.seconds(run.seconds):
         return []
     interval = "" if math.isnan(low) else f" ({odds} runs: {text.span(low, high)})"
-    said = f"Other views: {text.seconds(seconds)}{interval}, by the model alone. "
-    return [[(said + training_text.ALSO, "base")]]
+    other_views = f"Other views: {text.seconds(seconds)}{interval}, by the model alone. "
+    return [[(other_views + training_text.ALSO, "base")]]
 
 
 def _run_line(run: Experiment | NextRun, interval: str, what: str) -> Line:

@@ -243,11 +243,11 @@ class FittedStates(FittedModel):
             return ()
         plan, target = best
         scale = self._scale(plan, wanted)
-        found = [*rate_notices(plan, target), *speed_notices(plan, target)]
+        of_nodes = [*rate_notices(plan, target), *speed_notices(plan, target)]
         runs = self.answering(wanted)._runs
         alone = one_machine_notice(runs, batch, law=NAME) if self.is_job else None
         unused = partitions_notice(runs, wanted)
-        return in_order([*found, *far_notices(plan, target, scale), alone, unused])
+        return in_order([*of_nodes, *far_notices(plan, target, scale), alone, unused])
 
     def transferred(
         self, instance: InstanceType, catalog: Catalog

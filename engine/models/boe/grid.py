@@ -96,8 +96,8 @@ class Grid:
             known = np.isfinite(per_slot)
             bins = np.round(np.log(np.where(known, per_slot, 1.0)) / math.log(SAME_MAKE))
             keys.append(np.where(known, bins, np.inf))
-        found, which = np.unique(np.stack(keys), axis=1, return_inverse=True)
-        return found.shape[1], np.asarray(which, dtype=np.int64).reshape(-1)
+        distinct, index = np.unique(np.stack(keys), axis=1, return_inverse=True)
+        return distinct.shape[1], np.asarray(index, dtype=np.int64).reshape(-1)
 
     def take(self, rows: slice | BoolArray) -> Grid:
         return Grid(*(getattr(self, entry.name)[rows] for entry in fields(self)))
@@ -118,13 +118,13 @@ class Grid:
     def fitting(self, activities: Sequence[Activity]) -> BoolArray:
         """(n,) whether a container of every activity's tasks fits: a node, or all together where
         these are not known to be alike."""
-        found = np.ones(len(self.slots), dtype=bool)
+        fits = np.ones(len(self.slots), dtype=bool)
         nodes = np.where(self.alike > 0.0, self.nodes, 1.0)
         kinds = {(entry.cores, entry.memory_gib): entry for entry in activities if entry.tasks}
         for entry in kinds.values():
             held = containers_on(entry, nodes=nodes, slots=self.slots, memory_gib=self.memory_gib)
-            found &= np.asarray(held) >= 1.0
-        return found
+            fits &= np.asarray(held) >= 1.0
+        return fits
 
     def middle(
         self, slots: float, instance: InstanceType | None, catalog: Catalog | None

@@ -125,7 +125,7 @@ class ObservedJob:
             after: activities of other jobs that must have ended.
             memory_gib: what the container of a task holds.
         """
-        found = [
+        activities = [
             Activity(
                 job,
                 "",
@@ -140,8 +140,8 @@ class ObservedJob:
             self.graph.stage_nodes, self.shapes, self.works, self.spreads, strict=True
         ):
             scaled = shape.scaled(ratio, shuffle_partitions)
-            found[index] = replace(
-                found[index],
+            activities[index] = replace(
+                activities[index],
                 name=stage_label(shape.stage),
                 tasks=scaled.tasks,
                 work=work.times(scaled.work),
@@ -149,7 +149,7 @@ class ObservedJob:
                 memory_gib=memory_gib,
                 spread=spread,
             )
-        return found
+        return activities
 
     def job_labels(self) -> list[str]:
         """The Spark job of each activity ("job 3"); "" for moments."""

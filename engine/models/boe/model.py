@@ -98,8 +98,8 @@ def _fit_parameters(
     few = own if len(own) <= MOST_LOGS else spread_runs(own, MOST_LOGS)
     fitted = fit_runs(profile, few, noise=repetition_spread(own))
     chosen = chosen_notice(logs, wanted, len(sharing))
-    said = in_order([chosen, *unused_logs_notices(sharing), *fitted.fit_notices])
-    return replace(fitted, fit_notices=said)
+    notices = in_order([chosen, *unused_logs_notices(sharing), *fitted.fit_notices])
+    return replace(fitted, fit_notices=notices)
 
 
 def fit_runs(profile: Profile, runs: Sequence[Run], *, noise: float) -> FittedStates:
@@ -168,10 +168,12 @@ def left_out(fitted: FittedStates, groups: IntArray) -> tuple[LeaveOneOut, float
             run.workload.input_bytes, None, run.workload.parameters, run.workload.scale
         )
         batch = ClusterBatch.of([run.cluster], fitted.profile)
-        found = without.forecast(batch, wanted)
-        predicted.append(float(found.seconds[0]))
+        forecast = without.forecast(batch, wanted)
+        predicted.append(float(forecast.seconds[0]))
         actual.append(run.seconds)
-        squares.append(float(math.log(run.seconds / found.seconds[0]) / found.log_scale[0]) ** 2)
+        squares.append(
+            float(math.log(run.seconds / forecast.seconds[0]) / forecast.log_scale[0]) ** 2
+        )
     each = np.bincount(groups, squares) / np.bincount(groups)
     dof = PRIOR_DOF + len(each)
     learnt = math.sqrt((PRIOR_DOF + float(each.sum())) / dof)
@@ -202,7 +204,7 @@ def fit_workflow(
     ]
     explicit = any(part.observed is None for part in parts)
     runs = [part.observed.run for part in parts if part.observed is not None]
-    said = (*held_up_notices(runs), pause_notice(runs) if runs else None)
+    of_runs = (*held_up_notices(runs), pause_notice(runs) if runs else None)
     return FittedStates(
         NAME,
         Profile(workflow.name, notices=in_order(notices)),
@@ -210,7 +212,7 @@ def fit_workflow(
         (plan,),
         np.zeros(1),
         with_disturbance(SPREAD_EXPLICIT if explicit else SPREAD, runs, tested=False),
-        fit_notices=(PRIOR_INTERVAL, *in_order(said)),
+        fit_notices=(PRIOR_INTERVAL, *in_order(of_runs)),
     )
 
 

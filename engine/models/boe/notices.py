@@ -20,7 +20,7 @@ PRIOR_INTERVAL = Notice(
 
 def rate_notices(plan: WorkflowPlan, target: Target) -> list[Notice]:
     """Where the disk and network rates of the nodes come from, when no catalog says."""
-    found = []
+    notices = []
     needs = [entry.work for entry in plan.activities()]
     uses = {
         "disk": any(step.disk_bytes > 0.0 for work in needs for step in work.steps),
@@ -31,7 +31,7 @@ def rate_notices(plan: WorkflowPlan, target: Target) -> list[Notice]:
         if not uses[name]:
             continue
         if source == "learnt":
-            found.append(
+            notices.append(
                 Notice(
                     "rates-learnt",
                     f"the {name} rate of the nodes is not known: the fastest that a stage of the "
@@ -40,7 +40,7 @@ def rate_notices(plan: WorkflowPlan, target: Target) -> list[Notice]:
                 )
             )
         elif source == "kind of disk":
-            found.append(
+            notices.append(
                 Notice(
                     "rates-assumed",
                     f"the throughput of local disks is assumed by their kind "
@@ -51,26 +51,26 @@ def rate_notices(plan: WorkflowPlan, target: Target) -> list[Notice]:
                 )
             )
         elif source is None:
-            found.append(
+            notices.append(
                 Notice(
                     "rates-unknown",
                     f"the {name} rate of the nodes is not known: it never bounds a task here",
                     "give it in the workflow file under cluster, or name a type of a catalog",
                 )
             )
-    return found
+    return notices
 
 
 def speed_notices(plan: WorkflowPlan, target: Target) -> list[Notice]:
     """The speed of cores that were not measured."""
-    found = [
+    notices = [
         transfer_notice(part.speed_on(target), target.instance)
         for part in plan.parts
         if part.observed is not None or part.job.ran_on is not None
     ]
     explicit = [p.job.name for p in plan.parts if p.observed is None and p.job.ran_on is None]
     if explicit and target.instance is not None:
-        found.append(
+        notices.append(
             Notice(
                 "speed-as-given",
                 f"job {explicit[0]} gives seconds of a core without a type: every core is taken "
@@ -78,7 +78,7 @@ def speed_notices(plan: WorkflowPlan, target: Target) -> list[Notice]:
                 "add ran_on: TYPE to its stages",
             )
         )
-    return [notice for notice in found if notice is not None]
+    return [notice for notice in notices if notice is not None]
 
 
 def far_notices(plan: WorkflowPlan, target: Target, scale: float) -> list[Notice | None]:

@@ -91,13 +91,13 @@ class Part:
                 after=after,
                 memory_gib=self.job.memory_gib,
             )
-        found = []
+        activities = []
         for stage in self.job.stages:
             before = tuple(index + offset for index in stage.after) or tuple(after)
-            found.append(replace(stage, job=job, work=stage.work.times(scale), after=before))
-        ends = set(range(len(found))) - {p for stage in self.job.stages for p in stage.after}
-        found.append(Activity(job, "", 0, TaskWork(), tuple(index + offset for index in ends)))
-        return found
+            activities.append(replace(stage, job=job, work=stage.work.times(scale), after=before))
+        ends = set(range(len(activities))) - {p for stage in self.job.stages for p in stage.after}
+        activities.append(Activity(job, "", 0, TaskWork(), tuple(index + offset for index in ends)))
+        return activities
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,15 +130,15 @@ class WorkflowPlan:
         )
 
     def _activities(self, scale: float, shuffle_partitions: int | None) -> list[Activity]:
-        found: list[Activity] = []
+        activities: list[Activity] = []
         last: dict[str, int] = {}
         for number, part in enumerate(self.parts):
             after = tuple(last[name] for name in part.job.after)
-            found += part.activities(
-                scale, shuffle_partitions, job=number, offset=len(found), after=after
+            activities += part.activities(
+                scale, shuffle_partitions, job=number, offset=len(activities), after=after
             )
-            last[part.job.name] = len(found) - 1
-        return found
+            last[part.job.name] = len(activities) - 1
+        return activities
 
     def course(
         self,
@@ -204,10 +204,10 @@ class WorkflowPlan:
             for part in self.parts
             if part.observed is not None
         ]
-        disks = sorted(observed, key=lambda found: -(found.disk or 0.0))
-        networks = sorted(observed, key=lambda found: -(found.network or 0.0))
-        for found in (*disks[:1], *networks[:1]):
-            rates = rates.filled(found)
+        disks = sorted(observed, key=lambda known: -(known.disk or 0.0))
+        networks = sorted(observed, key=lambda known: -(known.network or 0.0))
+        for known in (*disks[:1], *networks[:1]):
+            rates = rates.filled(known)
         return rates
 
     def target(self, batch: ClusterBatch, index: int) -> Target | None:

@@ -82,9 +82,9 @@ def _levels(
         moved = 0.0
         for resource in full:
             before = math.log(levels[resource])
-            found = _root(partial(excess, resource), before)
-            levels[resource] = math.exp(found)
-            moved = max(moved, abs(found - before))
+            log_level = _root(partial(excess, resource), before)
+            levels[resource] = math.exp(log_level)
+            moved = max(moved, abs(log_level - before))
         if moved <= _LEVEL_MOVED or len(full) == 1:
             break
     return levels

@@ -133,9 +133,9 @@ def scores(n: int) -> FloatArray:
     places: list[float] = []
     size = 1
     while len(places) < n:
-        inner = [place for place in _bit_reversed(size) if 0 < place < size - 1]
+        inner = [index for index in _bit_reversed(size) if 0 < index < size - 1]
         order = [0] if size == 1 else [size - 1, 0, *inner]
-        places += [(2 * place + 1) / (2 * size) for place in order]
+        places += [(2 * index + 1) / (2 * size) for index in order]
         size *= 2
     return np.asarray(STRETCH * ndtri(np.asarray(places[:n])))
 
@@ -144,5 +144,5 @@ def _bit_reversed(size: int) -> list[int]:
     """0 ... size - 1 (a power of two) with their bits in reverse: neighbours come far apart."""
     order = [0]
     while len(order) < size:
-        order = [2 * place for place in order] + [2 * place + 1 for place in order]
+        order = [2 * index for index in order] + [2 * index + 1 for index in order]
     return order

@@ -132,15 +132,15 @@ class StageCourses:
                 clocks[:, column], running[:, column] = course.at(lanes_of(entry, few))
         first = task_seconds(self.activities, grid, running[:, :, 0][index])
         last = task_seconds(self.activities, grid, running[:, :, -1][index])
-        found = clocks.sum(axis=2)[index] * first
+        seconds = clocks.sum(axis=2)[index] * first
         slowed = np.flatnonzero((last < first).any(axis=0))  # others: as fast with many as with few
         if slowed.size:
             some = [self.activities[column] for column in slowed]
-            found[:, slowed] = 0.0
+            seconds[:, slowed] = 0.0
             for phase in range(PHASES):
                 took = task_seconds(some, grid, running[:, slowed, phase][index])
-                found[:, slowed] += clocks[:, slowed, phase][index] * took
-        return np.asarray(found)
+                seconds[:, slowed] += clocks[:, slowed, phase][index] * took
+        return np.asarray(seconds)
 
 
 def lanes_of(entry: Activity, slots: FloatArray) -> FloatArray:

@@ -76,13 +76,13 @@ def seconds_on(
         return _interpolated(scaled, batch)
     activities = scaled.activities
     targets = [plan.target(batch, index) for index in indices]
-    found = [
+    seconds = [
         plan.seconds(target, scale, shuffle_partitions)
         if target is not None and fits(target, activities)
         else math.nan
         for target in targets
     ]
-    return _timed(np.asarray(found)[inverse])
+    return _timed(np.asarray(seconds)[inverse])
 
 
 def fits(target: Target, activities: Sequence[Activity]) -> bool:
@@ -161,11 +161,11 @@ def _log_of_make(scaled: ScaledPlan, batch: ClusterBatch, grid: Grid, count: int
         for end in ends
     ]  # fmt: skip
     logs = [np.log(_timed(curve.at(grid))) for curve in curves]
-    found = logs[0]
+    log_seconds = logs[0]
     if len(ends) > 1:
         share = (pace - pace[ends[0]]) / (pace[ends[1]] - pace[ends[0]])
-        found = (1.0 - share) * logs[0] + share * logs[1]
-    return np.asarray(found + curves[0].coarse(grid))
+        log_seconds = (1.0 - share) * logs[0] + share * logs[1]
+    return np.asarray(log_seconds + curves[0].coarse(grid))
 
 
 SAME_PACE = 0.05
@@ -212,9 +212,9 @@ class _Curve:
         ran = np.asarray([entry.tasks > 0 for entry in activities])
         waits, idle = np.zeros((len(points), len(activities))), np.empty(len(points))
         for index, target in enumerate(middle):
-            found = scaled.course(target, tracks=tracks)
-            waits[index, ran] = exclusive_seconds(found.start[ran], found.end[ran])
-            idle[index] = found.seconds - waits[index].sum()
+            course = scaled.course(target, tracks=tracks)
+            waits[index, ran] = exclusive_seconds(course.start[ran], course.end[ran])
+            idle[index] = course.seconds - waits[index].sum()
         at = Grid.of_targets(plan, middle)
         laws = [law_of(plan, entry, middle[0]) for entry in activities]
         courses = StageCourses.of(activities, laws, np.concatenate((usable, points)))
@@ -238,11 +238,11 @@ class _Curve:
 
     def at(self, grid: Grid) -> FloatArray:
         """(n,) seconds on other machines."""
-        found = np.empty(len(grid.slots))
-        for start in range(0, len(found), _BLOCK):
+        seconds = np.empty(len(grid.slots))
+        for start in range(0, len(seconds), _BLOCK):
             rows = slice(start, start + _BLOCK)
-            found[rows] = self._at(grid.take(rows))
-        return found
+            seconds[rows] = self._at(grid.take(rows))
+        return seconds
 
     def _at(self, grid: Grid) -> FloatArray:
         slots = grid.usable(self.activities)

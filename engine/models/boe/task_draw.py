@@ -56,13 +56,13 @@ def task_law(needs: Needs, *, spread: float, output_spread: float) -> TaskLaw:
     alpha = Normal(1.0, output_spread**2)
     if computing > 0.0:
         last = reduce_time(a=0.0, b=computing, c=output, map_out=Normal(1.0, 0.0), reduce_out=alpha)
-        found = Normal(rest + last.mean, last.variance)
+        law = Normal(rest + last.mean, last.variance)
     else:
-        found = linear_time(fixed=rest, per_selectivity=output, selectivity=alpha)
+        law = linear_time(fixed=rest, per_selectivity=output, selectivity=alpha)
     plain = rest + max(computing, output)
     if plain <= 0.0:
         return TaskLaw(1.0, 0.0)
-    return TaskLaw(found.mean / plain, math.hypot(spread, found.deviation / found.mean))
+    return TaskLaw(law.mean / plain, math.hypot(spread, law.deviation / law.mean))
 
 
 def task_factors(spread: float, tasks: int) -> FloatArray:

@@ -125,8 +125,8 @@ class Needs:
     @cached_property
     def rows(self) -> list[list[float]]:
         """The steps as numbers."""
-        found: list[list[float]] = self.steps.tolist()
-        return found
+        steps: list[list[float]] = self.steps.tolist()
+        return steps
 
 
 # Section 4.1: one step

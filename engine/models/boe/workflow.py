@@ -140,7 +140,7 @@ def topological_order(
     Raises:
         BadInput: for a cycle, with its jobs in their order.
     """
-    found: list[str] = []
+    ordered: list[str] = []
     done: set[str] = set()
     for name in after:
         path: list[str] = []
@@ -154,7 +154,7 @@ def topological_order(
                 stack.pop()
                 path.pop()
                 done.add(current)
-                found.append(current)
+                ordered.append(current)
             elif other in path:
                 cycle = [*path[path.index(other) :], other]
                 raise BadInput(
@@ -164,7 +164,7 @@ def topological_order(
                 )
             else:
                 stack.append((other, iter(after[other])))
-    return found
+    return ordered
 
 
 def with_scheduler(workflow: Workflow, name: str) -> Workflow:

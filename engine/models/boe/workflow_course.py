@@ -70,10 +70,10 @@ class Machines:
         one by one."""
         if not self.alike:
             return np.inf
-        found = containers_on(
+        containers = containers_on(
             entry, nodes=self.nodes, slots=self.pool.cores, memory_gib=self.pool.memory_gib
         )
-        return float(found)
+        return float(containers)
 
     def holds(self, entry: Activity) -> bool:
         """Whether a container of an activity's tasks fits a node, or where those are not known one

@@ -93,24 +93,24 @@ class WorkflowReport:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON: the object of `workflow --json`."""
-        found = self.prediction
+        prediction = self.prediction
         return {
-            "model": found.model,
+            "model": prediction.model,
             "workflow": self.name,
             "scheduler": self.scheduler,
             "task_profile": self.task_profile,
-            "seconds": found.seconds,
-            "low": found.low,
-            "high": found.high,
-            "confidence": found.confidence,
+            "seconds": prediction.seconds,
+            "low": prediction.low,
+            "high": prediction.high,
+            "confidence": prediction.confidence,
             "skew_seconds": self.skew_seconds,
-            "phases": dict(found.phases) if found.phases is not None else None,
-            "bottleneck": found.bottleneck,
+            "phases": dict(prediction.phases) if prediction.phases is not None else None,
+            "bottleneck": prediction.bottleneck,
             "jobs": [asdict(job) for job in self.jobs],
             "states": [
                 {"state": number, **asdict(state)} for number, state in enumerate(self.states, 1)
             ],
-            "warnings": [notice.to_dict() for notice in found.warnings],
+            "warnings": [notice.to_dict() for notice in prediction.warnings],
         }
 
 
@@ -174,28 +174,28 @@ def _spans(
     for index, label in enumerate(labels):
         if label:
             indices.setdefault(label, []).append(index)
-    found = []
+    spans = []
     for name, own in indices.items():
         starts = [float(course.start[p]) for p in own if course.activities[p].tasks]
         ends = [float(course.end[p]) for p in own]
         tasks = sum(course.activities[p].tasks for p in own)
         start = min(starts, default=min(ends))
-        found.append(JobSpan(name, start * factor, max(ends) * factor, after.get(name, ()), tasks))
-    return found
+        spans.append(JobSpan(name, start * factor, max(ends) * factor, after.get(name, ()), tasks))
+    return spans
 
 
 def merged(course: Course) -> list[State]:
     """The states without those that skew alone divides: the same stages run, bound by the same,
     and only tasks of different length end one by one. Where a stage has come to run twice as many
     tasks as at the beginning (containers change hands), another state begins."""
-    found: list[State] = []
+    merged: list[State] = []
     for state in course.states:
-        if found and _alike(found[-1], state, course.activities):
-            before = found[-1]
-            found[-1] = State(before.start_seconds, state.end_seconds, before.running)
+        if merged and _alike(merged[-1], state, course.activities):
+            before = merged[-1]
+            merged[-1] = State(before.start_seconds, state.end_seconds, before.running)
         else:
-            found.append(state)
-    return found
+            merged.append(state)
+    return merged
 
 
 def _alike(first: State, second: State, activities: Sequence[Activity]) -> bool:

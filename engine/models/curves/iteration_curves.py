@@ -166,13 +166,13 @@ class PiecewiseLinearCurve(TypeCurve):
         if self.own is not None:
             return self.own.notices(workload)
         low, high = self._bracket
-        found = (*self.fits[low].fit_notices, *self.fits[high].fit_notices)
+        notices = (*self.fits[low].fit_notices, *self.fits[high].fit_notices)
         if self.counts[low] <= self.wanted <= self.counts[high]:
-            return found
+            return notices
         beyond = Notice(
             "extrapolating-iterations",
             f"no run has {self.wanted:g} iterations: the time follows the straight line through "
             f"those of {self.counts[low]:g} and {self.counts[high]:g}",
             f"add runs of {self.wanted:g} iterations",
         )
-        return (*found, beyond)
+        return (*notices, beyond)

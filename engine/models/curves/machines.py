@@ -188,10 +188,10 @@ def fittable_tables(runs: Sequence[Run]) -> list[MachineRuns]:
         return enough
     catalogs = [run.cluster.catalog for run in runs if run.cluster.catalog is not None]
     pool = _pool(tables, catalogs[0] if catalogs else None)
-    found = distinct_configurations(pool)
-    if found < MINIMUM_CONFIGURATIONS:
+    configurations = distinct_configurations(pool)
+    if configurations < MINIMUM_CONFIGURATIONS:
         raise ModelDoesNotFit(
-            f"{format_count(found, 'configuration')} of machines and size among "
+            f"{format_count(configurations, 'configuration')} of machines and size among "
             f"{format_count(len(runs), 'fitting run')}, where at least "
             f"{MINIMUM_CONFIGURATIONS} are needed",
             remedy="add runs with other numbers of nodes or other sizes, or use --model sparkplan",

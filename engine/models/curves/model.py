@@ -193,8 +193,8 @@ class CurvesModel(FittedModel):
             instance = run.cluster.instance
             if instance is not None and instance.name not in covered:
                 by_type.setdefault(instance.name, []).append(run)
-        found = {name: self._type_effect(group, curves) for name, group in by_type.items()}
-        return {name: effect for name, effect in found.items() if effect is not None}
+        effects = {name: self._type_effect(group, curves) for name, group in by_type.items()}
+        return {name: effect for name, effect in effects.items() if effect is not None}
 
     def _type_effect(self, runs: Sequence[Run], curves: Sequence[TypeCurve]) -> TypeEffect | None:
         """None where the type cannot be compared with any curve."""
@@ -329,21 +329,21 @@ class CurvesModel(FittedModel):
 
     def notices(self, batch: ClusterBatch, workload: Workload) -> tuple[Notice, ...]:
         question = self._asked(batch, workload)
-        found = list(question.notices)
+        notices = list(question.notices)
         for index in np.unique(question.at.family):
             curve, machines = (
                 question.curves[index],
                 question.at.machines[question.at.family == index],
             )
-            found += curve.notices(question.workload)
+            notices += curve.notices(question.workload)
             if self._uses_prior(curve):
-                found.append(PRIOR_INTERVAL_NOTICE)
+                notices.append(PRIOR_INTERVAL_NOTICE)
             size = 1.0 if question.size is None else question.size
             instance = curve.runs.instance if len(question.curves) > 1 else None
             on = f" on {instance.name}" if instance else ""
-            found += range_notices(machines, size, curve.runs, on=on)
+            notices += range_notices(machines, size, curve.runs, on=on)
         if workload.shuffle_partitions is not None:
-            found.append(
+            notices.append(
                 Notice(
                     "not-modelled",
                     f"{self.model} does not model shuffle partitions: they change nothing here",
@@ -352,7 +352,7 @@ class CurvesModel(FittedModel):
                     else "use --model sparkplan with an event log",
                 )
             )
-        return in_order(found)
+        return in_order(notices)
 
 
 def _extrapolation_scale(

@@ -121,8 +121,10 @@ def with_job_profiles(
 
 def _incomplete_log_notices(runs: Sequence[Run]) -> list[Notice]:
     """Notices about runs whose end was not seen, where a job profile is measured on them."""
-    found = [notice for run in runs for notice in run.notices if notice.code == "incomplete-log"]
-    return [*found, *filter(None, [partial_stages_notice(runs)])]
+    incomplete = [
+        notice for run in runs for notice in run.notices if notice.code == "incomplete-log"
+    ]
+    return [*incomplete, *filter(None, [partial_stages_notice(runs)])]
 
 
 def _kept_profile_notice(name: str | None) -> Notice:
@@ -291,9 +293,9 @@ def input_partitions(run: Run) -> int:
 
 def _assumption_notices(measured: MeasuredRuns, *, coeff_fitted: bool) -> tuple[Notice, ...]:
     """Notices about the coefficients that the runs do not identify."""
-    found = []
+    notices = []
     if not coeff_fitted and measured.column("sharing").any():
-        found.append(
+        notices.append(
             Notice(
                 "default-coefficients",
                 f"how variable sharing grows with nodes and iterations is not measured: coeff is "
@@ -302,7 +304,7 @@ def _assumption_notices(measured: MeasuredRuns, *, coeff_fitted: bool) -> tuple[
             )
         )
     if np.ptp(measured.size) == 0.0:
-        found.append(
+        notices.append(
             Notice(
                 "default-coefficients",
                 "how execution and communication grow with the input is not measured: they follow "
@@ -311,7 +313,7 @@ def _assumption_notices(measured: MeasuredRuns, *, coeff_fitted: bool) -> tuple[
             )
         )
     if measured.nodes.min() > 1.0:
-        found.append(
+        notices.append(
             Notice(
                 "not-single-node",
                 f"OptEx measures a job profile on one node; these runs had "
@@ -319,4 +321,4 @@ def _assumption_notices(measured: MeasuredRuns, *, coeff_fitted: bool) -> tuple[
                 "add the log of a run on a single node",
             )
         )
-    return tuple(found)
+    return tuple(notices)

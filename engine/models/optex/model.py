@@ -334,17 +334,17 @@ class OptexFitted(CurvesModel):
         return replace(rest, iterations=workload.iterations)
 
     def notices(self, batch: ClusterBatch, workload: Workload) -> tuple[Notice, ...]:
-        found = super().notices(batch, workload)
+        notices = super().notices(batch, workload)
         if len(batch) != 1:
-            return found
+            return notices
         question = self._asked(batch, workload)
         curve = question.curves[int(question.at.family[0])]
         if not isinstance(curve, JobProfileCurve) or len(curve.jobs) < 2:
-            return found
+            return notices
         seconds = curve.seconds_by_job(
             question.at.machines[:1], size=question.size, iterations=question.workload.iterations
         )
-        return (*found, several_representatives_notice(seconds[:, 0]))
+        return (*notices, several_representatives_notice(seconds[:, 0]))
 
 
 def eq8_terms(machines: FloatArray, size: FloatArray, iterations: FloatArray) -> FloatArray:

@@ -129,12 +129,12 @@ class Parameters:
         together = np.zeros(len(partitions))
         np.add.at(together, group.reshape(-1), self.mean_wave_seconds)
         cores = np.floor(cores)
-        distinct_cores, place = np.unique(cores, return_inverse=True)
+        distinct_cores, index = np.unique(cores, return_inverse=True)
         busy = np.empty_like(distinct_cores)
         for start in range(0, len(busy), CHUNK):
             some = distinct_cores[start : start + CHUNK, None]
             busy[start : start + CHUNK] = execution_seconds(
                 group_waves=waves(partitions, some), mean_wave_seconds=together, fixed_seconds=0.0
             )
-        seconds = busy[place.reshape(-1)] / speed + self.fixed_seconds
+        seconds = busy[index.reshape(-1)] / speed + self.fixed_seconds
         return np.maximum(seconds, SMALLEST_SECONDS)

@@ -134,7 +134,7 @@ class PeridotFitted(FittedModel):
         """
         references = self.references
         sizes = size_levels(references.sizes)
-        found: list[tuple[float, float, float]] = []
+        tried: list[tuple[float, float, float]] = []
         for index in range(len(references)):
             others = sizes != sizes[index]
             size, cores = references.sizes[index], np.asarray([float(references.cores)])
@@ -148,17 +148,17 @@ class PeridotFitted(FittedModel):
                 doublings_size=away,
                 parallel_share=share,
             )
-            found.append((float(seconds[0]), float(references.seconds[index]), float(expected[0])))
+            tried.append((float(seconds[0]), float(references.seconds[index]), float(expected[0])))
         for run in references.elsewhere:
             size, cores = (
                 run.workload.input_bytes or 0.0,
                 np.asarray([float(run.cluster.slots or 0)]),
             )
             seconds = self.parameters.seconds(size, cores, np.ones(1))
-            found.append(
+            tried.append(
                 (float(seconds[0]), run.seconds, float(self._prior(size, cores, seconds)[0]))
             )
-        predicted, actual, expected_errors = np.asarray(found).T
+        predicted, actual, expected_errors = np.asarray(tried).T
         return predicted, actual, expected_errors
 
     def _size(self, workload: Workload) -> float:
@@ -212,7 +212,7 @@ class PeridotFitted(FittedModel):
         self, partitions: FloatArray, group_waves: FloatArray, own: FloatArray
     ) -> tuple[StageForecast, ...]:
         """The groups one after the other, with the mean time before each as in the references."""
-        references, found = self.references, []
+        references, forecasts = self.references, []
         seconds = references.group_seconds.mean(axis=0)
         tasks = references.partitions.mean(axis=0)
         turns = np.ceil(tasks / references.cores)
@@ -231,19 +231,19 @@ class PeridotFitted(FittedModel):
                 waves=float(turns[index]),
                 bottleneck="waves" if variable[index] else "fixed",
             )
-            found.append(forecast)
-        return tuple(found)
+            forecasts.append(forecast)
+        return tuple(forecasts)
 
     def notices(self, batch: ClusterBatch, workload: Workload) -> tuple[Notice, ...]:
         references, size = self.references, self._size(workload)
-        found = [
+        notices = [
             transfer_notice(speed_of(target, references.instance, batch.catalog), target)
             for target in batch.types
         ]
         known = batch.slots[batch.slots >= 1.0]
         away = np.abs(np.log2(known / references.cores)).max(initial=0.0)
         if away >= np.log2(FAR):
-            found.append(
+            notices.append(
                 Notice(
                     "extrapolating-nodes",
                     f"the references ran on {references.cores} slots, asked for {span_of(known)}",
@@ -251,10 +251,10 @@ class PeridotFitted(FittedModel):
                 )
             )
         crowded = one_machine_notice(references.every_run, batch, law=Peridot.name)
-        found.append(crowded)
+        notices.append(crowded)
         ratio = size / references.sizes[np.abs(np.log2(size / references.sizes)).argmin()]
         if abs(np.log2(ratio)) >= np.log2(FAR):
-            found.append(
+            notices.append(
                 Notice(
                     "extrapolating-size",
                     f"the input is {format_number(ratio)} times that of the nearest reference",
@@ -262,16 +262,16 @@ class PeridotFitted(FittedModel):
                 )
             )
         if not 1.0 / SAME_SIZE <= ratio <= SAME_SIZE:
-            found.append(_SAME_STRUCTURE)
+            notices.append(_SAME_STRUCTURE)
         if workload.shuffle_partitions is not None:
-            found.append(
+            notices.append(
                 Notice(
                     "not-modelled",
                     "peridot does not model shuffle partitions: they change nothing here",
                     "use --model sparkplan",
                 )
             )
-        return in_order(found)
+        return in_order(notices)
 
 
 def _near(references: References, parameters: Parameters) -> float:
@@ -296,17 +296,19 @@ def _fit_notices(
     """Notices about the references, which are taken from `logs`; `left_out`: (k,) configurations
     that tested them."""
     chosen = chosen_notice(logs, references.workload.parameters, len(references))
-    found = [*(notice for run in references.runs for notice in run.notices), chosen]
+    of_references = [*(notice for run in references.runs for notice in run.notices), chosen]
     if len(completed_runs(references.runs)) == len(references):
-        found += unused_logs_notices(sharing_parameters(logs, references.workload.parameters))
-    found += references.notices
-    said = (
+        of_references += unused_logs_notices(
+            sharing_parameters(logs, references.workload.parameters)
+        )
+    of_references += references.notices
+    about_fit = (
         *held_up_notices(references.runs),
         pause_notice(references.runs),
         _few_tests(left_out),
         _misfit(references, parameters),
     )
-    return in_order([*found, *said])
+    return in_order([*of_references, *about_fit])
 
 
 def _few_tests(left_out: IntArray) -> Notice | None:

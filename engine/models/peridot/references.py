@@ -182,11 +182,11 @@ def _no_pair(
 
 
 def _side_by_side(runs: tuple[Run, ...], elsewhere: tuple[Run, ...]) -> References:
-    found = [stage_groups(run) for run in runs]
-    indices = matched_groups(found)
-    _check_matching(runs, found, indices)
+    groups = [stage_groups(run) for run in runs]
+    indices = matched_groups(groups)
+    _check_matching(runs, groups, indices)
     columns = [
-        [found[row][index] for index in chosen]
+        [groups[row][index] for index in chosen]
         for row, chosen in enumerate(zip(*indices, strict=True))
     ]
     ends = np.asarray([[group.end_seconds for group in row] for row in columns])
@@ -199,16 +199,16 @@ def _side_by_side(runs: tuple[Run, ...], elsewhere: tuple[Run, ...]) -> Referenc
         partitions=np.asarray([[float(group.partitions) for group in row] for row in columns]),
         group_seconds=ends - starts,
         gap_seconds=starts - before,
-        notices=_unmatched(runs, found, indices),
+        notices=_unmatched(runs, groups, indices),
     )
 
 
 def _check_matching(
-    runs: Sequence[Run], found: Sequence[Sequence[StageGroup]], indices: Sequence[tuple[int, ...]]
+    runs: Sequence[Run], groups: Sequence[Sequence[StageGroup]], indices: Sequence[tuple[int, ...]]
 ) -> None:
     for row, run in enumerate(runs):
-        total = sum(group.seconds for group in found[row])
-        same = sum(found[row][chosen[row]].seconds for chosen in indices)
+        total = sum(group.seconds for group in groups[row])
+        same = sum(groups[row][chosen[row]].seconds for chosen in indices)
         if not indices or same < MATCHING_SHARE * total:
             other = runs[0] if row else runs[-1]
             raise ModelDoesNotFit(
@@ -220,17 +220,17 @@ def _check_matching(
 
 
 def _unmatched(
-    runs: Sequence[Run], found: Sequence[Sequence[StageGroup]], indices: Sequence[tuple[int, ...]]
+    runs: Sequence[Run], groups: Sequence[Sequence[StageGroup]], indices: Sequence[tuple[int, ...]]
 ) -> tuple[Notice, ...]:
     """What to say of groups that not all references have."""
     unmatched = []
     for row, run in enumerate(runs):
         known = {chosen[row] for chosen in indices}
-        left = [group for index, group in enumerate(found[row]) if index not in known]
+        left = [group for index, group in enumerate(groups[row]) if index not in known]
         if left:
             seconds = sum(group.seconds for group in left)
             unmatched.append(
-                f"{len(left)} of {len(found[row])} in {run.source or 'a run'} "
+                f"{len(left)} of {len(groups[row])} in {run.source or 'a run'} "
                 f"({format_number(seconds)} s, first {left[0].name})"
             )
     if not unmatched:

@@ -48,9 +48,9 @@ class SimcostCurves(CurvesModel):
         """Phases, and what Lemmas 1 and 3 say of any number of machines."""
         asked = self._asked(batch, workload)
         curve = asked.curves[int(asked.at.family[0])].fitted
-        found = super().explain(batch, workload)
+        explanation = super().explain(batch, workload)
         if curve is None:
-            return found
+            return explanation
         law = coefficients(curve, size=asked.size, iterations=asked.workload.iterations)
         figures = {"fastest_possible_seconds": least_seconds(law)}
         if (best := fastest_vcores(law)) < math.inf:
@@ -59,7 +59,7 @@ class SimcostCurves(CurvesModel):
             figures["most_throughput_bytes_per_second"] = most_throughput(
                 law, data_bytes=asked.size
             )
-        return replace(found, job_profile=figures)
+        return replace(explanation, job_profile=figures)
 
     def assured_memory(self, workload: Workload) -> AssuredMemory | None:
         """4.2.1 by elbows, which run times tell as well as logs do; None where no input was run
@@ -70,15 +70,15 @@ class SimcostCurves(CurvesModel):
 
     def notices(self, batch: ClusterBatch, workload: Workload) -> tuple[Notice, ...]:
         asked = self._asked(batch, workload)
-        found = list(super().notices(batch, workload))
-        for place in np.unique(asked.at.family):
-            curve = asked.curves[place].fitted
-            machines = asked.at.machines[asked.at.family == place]
+        notices = list(super().notices(batch, workload))
+        for family in np.unique(asked.at.family):
+            curve = asked.curves[family].fitted
+            machines = asked.at.machines[asked.at.family == family]
             if curve is not None:
-                found += _beyond_fastest(curve, machines, asked)
+                notices += _beyond_fastest(curve, machines, asked)
             elif asked.workload.iterations is not None:
-                found.append(_no_law(asked.workload.iterations))
-        return in_order(found)
+                notices.append(_no_law(asked.workload.iterations))
+        return in_order(notices)
 
 
 def _no_law(iterations: float) -> Notice:

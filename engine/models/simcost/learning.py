@@ -181,14 +181,14 @@ class RunCosts:
     def sizes(self, ratio: float) -> dict[str, float]:
         """Table 3: bytes of intermediate input (all that the stages read as input, from outside or
         from the cache), shuffle and output, with `ratio` times the input."""
-        found = dict.fromkeys(("intermediate_bytes", "shuffle_bytes", "output_bytes"), 0.0)
+        sizes = dict.fromkeys(("intermediate_bytes", "shuffle_bytes", "output_bytes"), 0.0)
         for pool in self.pools:
             for shape in pool:
                 stage, (_, times) = shape.stage, grown(shape, ratio, None)
-                found["intermediate_bytes"] += times * total_of(stage.input_bytes)
-                found["shuffle_bytes"] += times * total_of(stage.shuffle_write_bytes)
-                found["output_bytes"] += times * total_of(stage.output_bytes)
-        return found
+                sizes["intermediate_bytes"] += times * total_of(stage.input_bytes)
+                sizes["shuffle_bytes"] += times * total_of(stage.shuffle_write_bytes)
+                sizes["output_bytes"] += times * total_of(stage.output_bytes)
+        return sizes
 
 
 def grown(shape: StageModel, ratio: float, shuffle_partitions: int | None) -> tuple[float, float]:
@@ -236,7 +236,7 @@ class _Learner:
             moving_seconds=moving * fits,
             data_bytes=data / tasks,
         )
-        found = Stages(
+        learnt = Stages(
             partitions=np.asarray([float(tasks)]),
             data_bytes=np.asarray([data]),
             observed_waves=np.asarray([float(waves)]),
@@ -251,7 +251,7 @@ class _Learner:
             write_ratio=ratios[3],
             times=np.ones(1),
         )
-        return found, fits < FASTER
+        return learnt, fits < FASTER
 
     def _sharing(self, tasks: float) -> float:
         """Tasks that share the throughput of a node; 1 where the rates are those of a task."""
@@ -281,15 +281,15 @@ FASTER = 0.9
 def pooled(stages: Sequence[StageRun]) -> list[list[int]]:
     """Places of the stages by pool, in the order of their start."""
     spans = [(s.submitted_seconds, s.completed_seconds) for s in stages]
-    found: list[list[int]] = []
+    pools: list[list[int]] = []
     first, last = 0.0, 0.0
-    for place in sorted(range(len(spans)), key=lambda p: spans[p]):
-        start, end = spans[place]
+    for index in sorted(range(len(spans)), key=lambda p: spans[p]):
+        start, end = spans[index]
         shorter = min(end - start, last - first)
-        if found and min(end, last) - start > OVERLAP * shorter:
-            found[-1].append(place)
+        if pools and min(end, last) - start > OVERLAP * shorter:
+            pools[-1].append(index)
             last = max(last, end)
         else:
-            found.append([place])
+            pools.append([index])
             first, last = start, end
-    return found
+    return pools

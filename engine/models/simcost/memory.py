@@ -128,9 +128,9 @@ def assured_by_runs(runs: Sequence[Run], *, input_bytes: float | None) -> Assure
     for (size, _), curve in tried.items():
         if len(curve) >= FEWEST_FOR_ELBOW:
             memory = sorted(curve)
-            found = elbow(memory, [float(np.mean(curve[gib])) for gib in memory])
-            elbows[size] = max(elbows.get(size, 0.0), found)
-            if found == memory[0]:
+            elbow_gib = elbow(memory, [float(np.mean(curve[gib])) for gib in memory])
+            elbows[size] = max(elbows.get(size, 0.0), elbow_gib)
+            if elbow_gib == memory[0]:
                 starts = refined_grid(memory)
     if not elbows:
         return None

@@ -93,13 +93,13 @@ def _fit_parameters(
     tested = not math.isnan(log_scale)
     if not tested:
         drawn = [simulated(run) for run in learnt]
-        sampling = max(found.deviation / found.mean for found in drawn)
+        sampling = max(estimate.deviation / estimate.mean for estimate in drawn)
         log_scale, dof = math.hypot(LOG_NOISE, sampling), PRIOR_DOF
     disturbed = with_disturbance(log_scale, [run.run for run in learnt], tested=tested)
     log_scale, dof = with_least_scale(max(disturbed, repetition_spread(runs)), log_scale, dof)
     log_scale = math.hypot(log_scale, max(map(unseen_log_scale, chosen_runs)))
     chosen = chosen_notice(logs, wanted, len(sharing))
-    said = [chosen, partial_stages_notice(chosen_runs), *unused_logs_notices(sharing)]
+    notices = [chosen, partial_stages_notice(chosen_runs), *unused_logs_notices(sharing)]
     return SimcostModel(
         Simcost.name,
         profile,
@@ -107,7 +107,7 @@ def _fit_parameters(
         pairs.corrections(np.ones(len(learnt), dtype=bool)),
         log_scale,
         dof,
-        fit_notices=in_order([*said, *report.fit_notices(learnt)]),
+        fit_notices=in_order([*notices, *report.fit_notices(learnt)]),
         validation=validation,
     )
 
@@ -183,10 +183,10 @@ class SimcostModel(FittedModel):
         stages, overhead = _stages_of(run, wanted)
         at = clusters_of(run, batch)
         rows = np.column_stack((at.vcores, at.vcores_per_node, batch.type_index))
-        _, distinct_rows, place = np.unique(rows, axis=0, return_index=True, return_inverse=True)
+        _, distinct_rows, index = np.unique(rows, axis=0, return_index=True, return_inverse=True)
         few = at.take(distinct_rows)
         seconds = predicted_seconds(stages, few, overhead_seconds=overhead)
-        return seconds[place.reshape(-1)]
+        return seconds[index.reshape(-1)]
 
     def _heaviest(self, batch: ClusterBatch, wanted: Workload) -> RunCosts:
         """The run of the configuration that weighs most in the answer for the first cluster."""
@@ -211,25 +211,25 @@ class SimcostModel(FittedModel):
         self, run: RunCosts, batch: ClusterBatch, wanted: Workload, seconds: float
     ) -> dict[str, float]:
         """A row of Table 3, and what the samples cost and tell."""
-        found: dict[str, float] = {}
+        figures: dict[str, float] = {}
         if wanted.input_bytes is not None and self.profile.input_unit == "bytes":
-            found["input_bytes"] = wanted.input_bytes
-            found["throughput_bytes_per_second"] = float(
+            figures["input_bytes"] = wanted.input_bytes
+            figures["throughput_bytes_per_second"] = float(
                 costs.throughput(data_bytes=wanted.input_bytes, seconds=seconds)
             )
-        found |= run.sizes(size_ratio(wanted, run.run))
+        figures |= run.sizes(size_ratio(wanted, run.run))
         vcores = float(batch.vcores[0])
         memory = self._memory_gib(batch, wanted)
         own = costs.resource_time(seconds=seconds, vcores=vcores, memory_gib=memory)
-        found["resource_time_vcore_seconds"] = float(own)
-        found |= self._optima(run, batch, wanted, memory)
+        figures["resource_time_vcore_seconds"] = float(own)
+        figures |= self._optima(run, batch, wanted, memory)
         samples = self._samples(batch, wanted)
-        found["simulations"] = float(samples.count)
-        found["mean_half_width_seconds"] = samples.half_width
-        found["training_cost_ratio"] = training_cost_ratio(
+        figures["simulations"] = float(samples.count)
+        figures["mean_half_width_seconds"] = samples.half_width
+        figures["training_cost_ratio"] = training_cost_ratio(
             sample_resource_times=self._training_resource_times(), resource_time=float(own)
         )
-        return found
+        return figures
 
     def _optima(
         self, run: RunCosts, batch: ClusterBatch, wanted: Workload, memory_gib: float
@@ -296,23 +296,23 @@ class SimcostModel(FittedModel):
     def notices(self, batch: ClusterBatch, workload: Workload) -> tuple[Notice, ...]:
         wanted = with_defaults(workload, self.profile)
         places = range(len(batch.types))
-        found: list[Notice | None] = [self._speed_notice(batch, place) for place in places]
+        notices: list[Notice | None] = [self._speed_notice(batch, index) for index in places]
         ratios = np.asarray([size_ratio(wanted, run.run) for run in self.learnt])
         slots = np.asarray([float(run.slots) for run in self.learnt])
-        found += range_notices(batch.slots, slots, ratios)
-        found.append(one_machine_notice(self._runs, batch, law=Simcost.name))
-        found.append(partitions_notice(self._runs, wanted))
+        notices += range_notices(batch.slots, slots, ratios)
+        notices.append(one_machine_notice(self._runs, batch, law=Simcost.name))
+        notices.append(partitions_notice(self._runs, wanted))
         if len(batch) == 1 and batch.slots[0] >= 1.0:
             run = self._heaviest(batch, wanted)
-            found.append(
+            notices.append(
                 report.idle_notice(run, float(batch.slots[0]), size_ratio(wanted, run.run))
             )
             if len(self.learnt) > 1:
-                found.append(report.samples_notice(self._samples(batch, wanted)))
-        return in_order(found)
+                notices.append(report.samples_notice(self._samples(batch, wanted)))
+        return in_order(notices)
 
-    def _speed_notice(self, batch: ClusterBatch, place: int) -> Notice | None:
-        target = batch.types[place]
+    def _speed_notice(self, batch: ClusterBatch, index: int) -> Notice | None:
+        target = batch.types[index]
         speeds = [speed_of(target, r.run.cluster.instance, batch.catalog) for r in self.learnt]
         return transfer_notice(min(speeds, key=lambda speed: speed.log_scale), target)
 
@@ -333,10 +333,10 @@ def clusters_of(run: RunCosts, batch: ClusterBatch) -> Clusters:
     speed, _ = batch.speeds(run.run.cluster.instance)
     rates = np.tile(own, (len(batch.types), 1))
     if run.rates_from_shape:
-        for place, kind in enumerate(batch.types):
+        for index, kind in enumerate(batch.types):
             shape = None if kind is None else resources_of_shape(kind)
             if shape is not None:
-                rates[place] = seconds_per_byte(costs.Rates.of(shape))
+                rates[index] = seconds_per_byte(costs.Rates.of(shape))
     with np.errstate(invalid="ignore"):
         per_node = np.where(np.isnan(batch.nodes), batch.cores_held, batch.slots / batch.nodes)
     return Clusters(
@@ -367,8 +367,8 @@ def _pairs(learnt: Sequence[RunCosts]) -> RunPairs:
                 seconds_per_byte(target.rates if from_shapes else source.rates)[None],
                 source.rates.shared,
             )
-            found = predicted_seconds(stages, at, overhead_seconds=overhead)
-            predicted[i, j] = math.log(float(found[0]))
+            seconds = predicted_seconds(stages, at, overhead_seconds=overhead)
+            predicted[i, j] = math.log(float(seconds[0]))
             away[i, j] = math.log2(target.slots / source.slots), math.log2(ratio)
     runs = [run.run for run in learnt]
     seconds = np.asarray([run.seconds for run in runs])

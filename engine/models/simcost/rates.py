@@ -78,8 +78,8 @@ def observed_rates(run: Run) -> Rates:
         max(0.0, total_of(s.run_seconds) - total_of(s.cpu_seconds) - total_of(s.gc_seconds))
         for s in stages
     ]
-    found = nnls(bytes_moved.T @ bytes_moved, bytes_moved.T @ np.asarray(waited))
-    read, write, read_shuffle, write_shuffle = (float(x) for x in found)
+    per_byte = nnls(bytes_moved.T @ bytes_moved, bytes_moved.T @ np.asarray(waited))
+    read, write, read_shuffle, write_shuffle = (float(x) for x in per_byte)
     return Rates(read, write, read_shuffle, write_shuffle, shared=False, origin=FROM_LOG)
 
 

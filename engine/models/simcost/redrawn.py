@@ -19,8 +19,8 @@ MOST_DRAWN = 201
 def simulated(run: RunCosts) -> Estimate:
     """4.1: a run's time when its tasks are drawn again from those observed, with replacement, until
     the stopping rule holds."""
-    found = simulate(partial(_redrawn, run), epsilon=EPSILON, confidence=CONFIDENCE)
-    return replace(found, mean=max(found.mean, 1e-9))
+    estimate = simulate(partial(_redrawn, run), epsilon=EPSILON, confidence=CONFIDENCE)
+    return replace(estimate, mean=max(estimate.mean, 1e-9))
 
 
 def _redrawn(run: RunCosts, rounds: int, seed: int) -> FloatArray:

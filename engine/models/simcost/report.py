@@ -42,46 +42,46 @@ def phases(
     none = np.zeros_like(at.rates)
 
     def total(left: Stages, rates: FloatArray) -> float:
-        found = predicted_seconds(left, replace(at, rates=rates), overhead_seconds=overhead_seconds)
-        return float(found[0])
+        at_rates = replace(at, rates=rates)
+        return float(predicted_seconds(left, at_rates, overhead_seconds=overhead_seconds)[0])
 
     zero = np.zeros_like(stages.partitions)
     alike = replace(stages, straggler_seconds=zero, longest_seconds=zero)
     still = replace(alike, compute_seconds_per_byte=zero)
     bare = total(still, none)
-    found = {OVERHEAD: bare, STRAGGLERS: total(stages, at.rates) - total(alike, at.rates)}
-    found[COMPUTE] = total(alike, none) - bare
+    phase_seconds = {OVERHEAD: bare, STRAGGLERS: total(stages, at.rates) - total(alike, at.rates)}
+    phase_seconds[COMPUTE] = total(alike, none) - bare
     for name, columns in ((READ, [0]), (WRITE, [1]), (SHUFFLE, [2, 3])):
         rates = none.copy()
         rates[:, columns] = at.rates[:, columns]
-        found[name] = total(still, rates) - bare
-    factor = seconds / sum(found.values())
-    return {name: value * factor for name, value in found.items()}
+        phase_seconds[name] = total(still, rates) - bare
+    factor = seconds / sum(phase_seconds.values())
+    return {name: value * factor for name, value in phase_seconds.items()}
 
 
-def bottleneck(found: Mapping[str, float]) -> str | None:
+def bottleneck(phases: Mapping[str, float]) -> str | None:
     """7: what takes more than half of the time; None where nothing does."""
-    whole = sum(found.values())
-    name = max(found, key=found.__getitem__)
-    return BOUNDS[name] if found[name] > INTENSIVE * whole else None
+    whole = sum(phases.values())
+    name = max(phases, key=phases.__getitem__)
+    return BOUNDS[name] if phases[name] > INTENSIVE * whole else None
 
 
 def fit_notices(learnt: Sequence[RunCosts]) -> tuple[Notice, ...]:
     """What is to be said of the evidence itself."""
     runs = [run.run for run in learnt]
-    found = [*(notice for run in runs for notice in run.notices), single_run_notice(runs)]
+    notices = [*(notice for run in runs for notice in run.notices), single_run_notice(runs)]
     for run in learnt:
-        found += rate_notices(run)
-    return in_order([*found, *held_up_notices(runs), pause_notice(runs)])
+        notices += rate_notices(run)
+    return in_order([*notices, *held_up_notices(runs), pause_notice(runs)])
 
 
 def rate_notices(run: RunCosts) -> list[Notice]:
     """Where the rates of network and disks come from, unless they were measured."""
     origin = run.rates.origin
     measure = "measure them on a node (sparkplan measure-host --resources FILE) and add --resources"
-    found = []
+    notices = []
     if origin in (FROM_LOG, NOTHING_SEEN):
-        found.append(
+        notices.append(
             Notice(
                 "rates-from-log",
                 f"the rates of network and disks are taken from {origin}; a small run may not "
@@ -90,7 +90,7 @@ def rate_notices(run: RunCosts) -> list[Notice]:
             )
         )
     elif run.rates_from_shape:
-        found.append(
+        notices.append(
             Notice(
                 "rates-from-catalog",
                 f"the rates of network and disks are the nominal ones of {origin}",
@@ -98,7 +98,7 @@ def rate_notices(run: RunCosts) -> list[Notice]:
             )
         )
     if run.rates.shared and run.faster > FASTER_NOTICE:
-        found.append(
+        notices.append(
             Notice(
                 "rates-too-low",
                 f"stages that take {format_share(run.faster)} of the time moved their data faster "
@@ -106,7 +106,7 @@ def rate_notices(run: RunCosts) -> list[Notice]:
                 "measure the rates again, on the nodes that ran the job",
             )
         )
-    return found
+    return notices
 
 
 FASTER_NOTICE = 0.1
@@ -127,16 +127,17 @@ def idle_notice(run: RunCosts, slots: float, ratio: float) -> Notice | None:
     )
 
 
-def samples_notice(found: Estimate) -> Notice | None:
+def samples_notice(samples: Estimate) -> Notice | None:
     """Eq. 6: whether more sample runs are needed before the mean can be trusted."""
-    if is_enough(found, epsilon=EPSILON * found.mean):
+    if is_enough(samples, epsilon=EPSILON * samples.mean):
         return None
-    needed = rounds_needed(found, epsilon=EPSILON * found.mean, confidence=CONFIDENCE)
+    severity = samples.half_width / samples.mean
+    needed = rounds_needed(samples, epsilon=EPSILON * samples.mean, confidence=CONFIDENCE)
     return Notice(
         "more-samples",
-        f"{found.count} runs agree on the mean only within "
-        f"{format_share(found.half_width / found.mean)} ({format_share(CONFIDENCE)} confidence)",
+        f"{samples.count} runs agree on the mean only within "
+        f"{format_share(severity)} ({format_share(CONFIDENCE)} confidence)",
         f"SimCost's stopping rule asks for {format_share(EPSILON)}: about {needed} runs like these",
         subject="the mean",
-        severity=found.half_width / found.mean,
+        severity=severity,
     )

@@ -95,15 +95,15 @@ def estimate(values: FloatArray | Sequence[float], *, confidence: float) -> Esti
     return Estimate(float(np.mean(known)), deviation, half_width, len(known))
 
 
-def is_enough(found: Estimate, *, epsilon: float) -> bool:
+def is_enough(samples: Estimate, *, epsilon: float) -> bool:
     """4.1 Eq. 6: t* sigma / sqrt(n) < epsilon, in the unit of the values."""
-    return found.half_width < epsilon
+    return samples.half_width < epsilon
 
 
-def rounds_needed(found: Estimate, *, epsilon: float, confidence: float) -> int:
+def rounds_needed(samples: Estimate, *, epsilon: float, confidence: float) -> int:
     """The least n at which Eq. 6 would hold with the deviation seen so far."""
     count = 2
-    while critical_value(confidence=confidence, count=count) * found.deviation >= (
+    while critical_value(confidence=confidence, count=count) * samples.deviation >= (
         epsilon * math.sqrt(count)
     ):
         count = max(count + 1, math.floor(count * 1.05))
@@ -126,11 +126,11 @@ def simulate(
         epsilon: as a share of the mean: the paper does not say in what unit its 0.1 is.
     """
     values = rounds(FEWEST_ROUNDS, 0)
-    found = estimate(values, confidence=confidence)
-    while not is_enough(found, epsilon=epsilon * found.mean) and len(values) < MOST_ROUNDS:
+    samples = estimate(values, confidence=confidence)
+    while not is_enough(samples, epsilon=epsilon * samples.mean) and len(values) < MOST_ROUNDS:
         values = np.concatenate((values, rounds(len(values), len(values))))
-        found = estimate(values, confidence=confidence)
-    return found
+        samples = estimate(values, confidence=confidence)
+    return samples
 
 
 def training_cost_ratio(

@@ -88,13 +88,13 @@ def optima(law: Coefficients, *, gamma_3: float) -> dict[str, float]:
     """Figures of 4.3 on any number of vcores: the time that none goes below (Eq. 13 without the
     part of the nodes) and, where T_R has its least inside, its place (Lemma 2, in whole vcores) and
     value (Eq. 15, vcore-seconds)."""
-    found = {"fastest_possible_seconds": least_seconds_of_nodes(0.0, law)}
+    figures = {"fastest_possible_seconds": least_seconds_of_nodes(0.0, law)}
     best = thriftiest_vcores(law, gamma_3=gamma_3)
     if 0.0 < best < math.inf:
-        found["thriftiest_vcores"] = max(1.0, round(best))
+        figures["thriftiest_vcores"] = max(1.0, round(best))
         least = least_resource_time(law, gamma_3=gamma_3)
-        found["least_resource_time_vcore_seconds"] = least
-    return found
+        figures["least_resource_time_vcore_seconds"] = least
+    return figures
 
 
 def most_throughput(law: Coefficients, *, data_bytes: float) -> float:
@@ -117,11 +117,11 @@ class Round:
     chosen: int
 
 
-def subrange(candidates: tuple[int, ...], place: int, *, low: int) -> tuple[int, int]:
-    """Lemma 4, Eq. 17: where the optimum of a unimodal function lies when candidate `place` is the
+def subrange(candidates: tuple[int, ...], index: int, *, low: int) -> tuple[int, int]:
+    """Lemma 4, Eq. 17: where the optimum of a unimodal function lies when candidate `index` is the
     best: between its neighbours. The lower end of the whole range stands before the first."""
-    before = candidates[place - 1] if place else low
-    after = candidates[place + 1] if place + 1 < len(candidates) else candidates[place]
+    before = candidates[index - 1] if index else low
+    after = candidates[index + 1] if index + 1 < len(candidates) else candidates[index]
     return before, after
 
 
@@ -153,16 +153,16 @@ def range_search(
             remedy="give at least 1 vcore, 4 steps and epsilon 1",
         )
     low, high = 0, domain
-    found: list[Round] = []
+    rounds: list[Round] = []
     while True:
         step = math.ceil((high - low) / grading_degree)
-        tried = (min(low + step * place, domain) for place in range(1, grading_degree + 1))
+        tried = (min(low + step * index, domain) for index in range(1, grading_degree + 1))
         candidates = tuple(dict.fromkeys(tried))
-        place = min(range(len(candidates)), key=lambda i: cost(candidates[i]))
-        found.append(Round(low, high, candidates, candidates[place]))
+        index = min(range(len(candidates)), key=lambda i: cost(candidates[i]))
+        rounds.append(Round(low, high, candidates, candidates[index]))
         if step <= epsilon:
-            return tuple(found)
-        low, high = subrange(candidates, place, low=low)
+            return tuple(rounds)
+        low, high = subrange(candidates, index, low=low)
 
 
 def most_rounds(*, domain: float, grading_degree: float = GRADING_DEGREE, epsilon: float) -> float:

@@ -59,11 +59,11 @@ class Stages:
         late = (self.longest_seconds - self.straggler_seconds) / np.maximum(task_seconds, _TINY)
         spare = np.ceil(late / np.maximum(1.0 - 1.0 / self.observed_waves, 0.5))
         rows = np.column_stack((self.partitions, self.observed_waves, np.maximum(spare, 2.0)))
-        alike, place = np.unique(rows, axis=0, return_inverse=True)
+        alike, index = np.unique(rows, axis=0, return_inverse=True)
 
         def added(values: FloatArray) -> FloatArray:
             weights = values * self.times
-            return np.bincount(place.reshape(-1), weights, len(alike)).astype(float)
+            return np.bincount(index.reshape(-1), weights, len(alike)).astype(float)
 
         data = added(self.data_bytes)
         per_byte = {name: added(getattr(self, name) * self.data_bytes) / data for name in _PER_BYTE}
@@ -151,12 +151,12 @@ def mean_task_seconds(stages: Stages, at: Clusters) -> FloatArray:
         read_seconds_per_byte=read_shuffle,
         write_seconds_per_byte=write_shuffle,
     )
-    found = costs.task_seconds(
+    seconds = costs.task_seconds(
         overhead_seconds=stages.task_overhead_seconds,
         computing_seconds=computing,
         shuffling_seconds=shuffling,
     )
-    return np.asarray(found)
+    return np.asarray(seconds)
 
 
 def predicted_seconds(stages: Stages, at: Clusters, *, overhead_seconds: float) -> FloatArray:

@@ -161,8 +161,8 @@ class Client:
             ) from None
 
     def _body(self, response: http.client.HTTPResponse) -> Iterator[bytes]:
-        told = response.headers.get("Content-Length", "")
-        expected = int(told) if told.isdecimal() and told.isascii() else None
+        length = response.headers.get("Content-Length", "")
+        expected = int(length) if length.isdecimal() and length.isascii() else None
         size = window = 0
         timeout = self._access.timeout_seconds
         since = time.monotonic()
@@ -253,9 +253,9 @@ class Client:
             )
         if isinstance(reason, http.client.HTTPException | ConnectionError):
             return TransientError("the connection broke off", where=where, remedy=_LATER)
-        said = reason.strerror if isinstance(reason, OSError) else None
+        cause = reason.strerror if isinstance(reason, OSError) else None
         return ServiceUnavailable(
-            f"cannot be reached ({said or type(reason).__name__})", where=where,
+            f"cannot be reached ({cause or type(reason).__name__})", where=where,
             remedy="check the address",
         )  # fmt: skip
 

@@ -38,8 +38,8 @@ _REFUSED = re.compile(r"credential|forbidden|unauthori|permission|accessdenied|a
 
 def scheme_of(source: str) -> str | None:
     """The scheme of a SOURCE, in lower case; None where it has none."""
-    found = _SCHEME.match(source)
-    return found[1].lower() if found else None
+    match = _SCHEME.match(source)
+    return match[1].lower() if match else None
 
 
 def local_path(source: str) -> Path | None:
@@ -83,10 +83,10 @@ def list_remote(source: str, *, limit: int = 1000) -> tuple[RemoteEntry, ...]:
         BadInput: when it is no folder, or cannot be read by this user.
         ServiceUnavailable: when the store does not answer.
     """
-    place = RemotePlace(source)
-    if not place.is_folder:
+    remote = RemotePlace(source)
+    if not remote.is_folder:
         raise BadInput("is not a folder", where=_named(source), remedy="leave out the last /")
-    return tuple(place.entries())[:limit]
+    return tuple(remote.entries())[:limit]
 
 
 @dataclass(slots=True)
@@ -129,11 +129,11 @@ class RemotePlace:
             ServiceUnavailable: when the store does not answer.
         """
         try:
-            found = self._files.ls(self._path, detail=True)
+            listed = self._files.ls(self._path, detail=True)
         except Exception as error:
             raise _explained(error, self.source) from None
         entries = []
-        for info in found:
+        for info in listed:
             name = str(info["name"]).rstrip("/").rpartition("/")[2]
             folder = info["type"] == "directory"
             source = f"{self.source.rstrip('/')}/{name}"
@@ -261,9 +261,9 @@ def _explained(error: Exception, source: str) -> EngineError:
             remedy="check its credentials, as its own command-line tool finds them",
         )  # fmt: skip
     number = error.errno if isinstance(error, OSError) else None
-    said = f": {os.strerror(number)}" if number is not None and number > 0 else ""
+    reason = f": {os.strerror(number)}" if number is not None and number > 0 else ""
     return ServiceUnavailable(
-        f"the store does not answer ({kind}{said})", where=where,
+        f"the store does not answer ({kind}{reason})", where=where,
         remedy="try again, or copy the log and give the file",
     )  # fmt: skip
 

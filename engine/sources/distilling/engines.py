@@ -126,8 +126,8 @@ def mixed_engines(runs: Sequence[Run]) -> list[Notice]:
     """The notice that the runs are of several engines: a fit cannot separate the speed of an engine
     from the effect of more cores or a smaller input."""
     of_logs = [run for run in runs if run.stages]
-    said = (tuple(n.text for n in run.notices if n.code == DIFFERENT) for run in of_logs)
-    engines = Counter(said)
+    texts = (tuple(n.text for n in run.notices if n.code == DIFFERENT) for run in of_logs)
+    engines = Counter(texts)
     if len(engines) < 2:
         return []
     _, most = engines.most_common(1)[0]

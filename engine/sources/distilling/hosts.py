@@ -71,18 +71,18 @@ def slow_hosts(log: Path) -> tuple[SlowHost, ...]:
             if len(others) >= LEAST_TASKS:
                 usual = median(others)
                 ratios[host] += [value / usual for value in host_times]
-    found = [
+    slow = [
         SlowHost(host, median(host_times), len(host_times))
         for host, host_times in ratios.items()
         if len(host_times) >= LEAST_TASKS and median(host_times) >= SLOW_RATIO
     ]
-    return tuple(sorted(found, key=lambda slow: -slow.ratio))
+    return tuple(sorted(slow, key=lambda host: -host.ratio))
 
 
 def _times(log: Path) -> dict[int, dict[str, list[float]]]:
     """Run times [ms] of successful tasks by stage and host."""
     decode = msgspec.json.Decoder(_TaskEnd).decode
-    found: dict[int, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    run_times: dict[int, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     shortened = AccumulableStripper().strip
     with open_path(log) as stream:
         lines = (line for batch in Lines(stream.chunks(), str(log)).batches() for line in batch)
@@ -95,5 +95,5 @@ def _times(log: Path) -> dict[int, dict[str, list[float]]]:
                 continue
             ended = task.metrics is not None and not (task.info.failed or task.info.killed)
             if ended and task.info.host and task.metrics and task.metrics.run_ms > 0:
-                found[task.stage][task.info.host].append(float(task.metrics.run_ms))
-    return found
+                run_times[task.stage][task.info.host].append(float(task.metrics.run_ms))
+    return run_times

@@ -89,8 +89,8 @@ def _task_amounts(application: Application, profile: int) -> dict[str, float]:
             name: request.amount for name, request in requests.task.items() if name != _CORES
         }
     else:
-        found = ((_SETTING.match(key), text) for key, text in application.properties.items())
-        amounts = {match[1]: _amount(text) for match, text in found if match}
+        matches = ((_SETTING.match(key), text) for key, text in application.properties.items())
+        amounts = {match[1]: _amount(text) for match, text in matches if match}
     return _plausible(amounts)
 
 

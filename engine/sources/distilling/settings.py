@@ -28,10 +28,10 @@ def is_local(application: Application) -> bool:
 
 def local_cores(application: Application) -> int | None:
     """N for `local[N]`, 1 for `local`; None for `local[*]` and for other masters."""
-    found = _local_master(application)
-    if found is None or found[1] == "*":
+    master = _local_master(application)
+    if master is None or master[1] == "*":
         return None
-    return int(found[1] or 1)
+    return int(master[1] or 1)
 
 
 def _local_master(application: Application) -> re.Match[str] | None:

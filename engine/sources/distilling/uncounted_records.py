@@ -19,16 +19,17 @@ def uncounted_notices(stages: Sequence[StageRun], read: float | None) -> list[No
     Args:
         read: input bytes of the run; if None or 0 nobody mistakes them for all of it.
     """
-    found = [stage for stage in stages if _is_uncounted(stage)]
-    if not found or not read:
+    uncounted = [stage for stage in stages if _is_uncounted(stage)]
+    if not uncounted or not read:
         return []
-    most = max(found, key=lambda stage: stage.input_records or 0.0)
-    more = f" and {len(found) - 1} more" if len(found) > 1 else ""
+    records = sum(stage.input_records or 0.0 for stage in uncounted)
+    most = max(uncounted, key=lambda stage: stage.input_records or 0.0)
+    more = f" and {len(uncounted) - 1} more" if len(uncounted) > 1 else ""
     return [
         Notice(
             "input-not-counted",
             f"{numbered_label(most)}{more} read records "
-            f"({sum(stage.input_records or 0.0 for stage in found):,.0f}) of which Spark counts no "
+            f"({records:,.0f}) of which Spark counts no "
             f"bytes: the input of {format_bytes(read)} is that of other sources alone, and may be "
             "what the run itself had written",
             "ask for another input by a factor, such as 3x",

@@ -63,7 +63,7 @@ def renames(columns: Sequence[str], missing: Sequence[str], written: Sequence[st
     """The suggested rename for each missing column that has a synonym; `written` are the columns as
     written in the file."""
     as_written = dict(zip(columns, written, strict=True))
-    found = []
+    renames = []
     for required in missing:
         name = column_or_synonym(columns, required)
         if name is None or name == required:
@@ -72,8 +72,8 @@ def renames(columns: Sequence[str], missing: Sequence[str], written: Sequence[st
         given = "" if unit in EXPECTED.get(required, ("",)) else f", which counts {unit},"
         counted = "bytes" if required == "input_size" else required
         convert = f" and write it as {counted}, or each with its unit" if given else ""
-        found.append(f"rename column {as_written[name]!r}{given} to {required}{convert}")
-    return found
+        renames.append(f"rename column {as_written[name]!r}{given} to {required}{convert}")
+    return renames
 
 
 def _unit(name: str, required: str) -> str | None:

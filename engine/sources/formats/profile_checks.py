@@ -73,11 +73,11 @@ def checked(
         enough = value >= 0.0 if above is None else value > above
         if not (isfinite(value) and enough and value <= most):
             least = "at least 0" if above is None else f"more than {above or 'zero'}"
-            said = (
+            bounds = (
                 f"at most {most:{',.0f' if most < 1e15 else 'g'}}" if most < value < inf else least
             )
             raise BadInput(
-                f"{name} must be {said}, not {value:.10g}",
+                f"{name} must be {bounds}, not {value:.10g}",
                 where=located.where(f"{path}.{name}" if path else name),
                 remedy=_UNKNOWN,
             )

@@ -166,11 +166,11 @@ def _instance_type(name: str, located: Located) -> InstanceType:
             raise UnknownName("key", key, known, where=located.where(f"{path}.{key}"))
     try:
         shape = {"vcpus": nan, "memory_gib": nan, **entry, "name": name}
-        found = msgspec.convert(shape, InstanceType, strict=False)
+        instance = msgspec.convert(shape, InstanceType, strict=False)
     except msgspec.ValidationError as error:
         raise _validation_error(str(error), located, below=path) from None
-    check_shape(found, located, path)
-    return found
+    check_shape(instance, located, path)
+    return instance
 
 
 def _run(entry: RunEntry, types: Mapping[str, InstanceType], located: Located, path: str) -> Run:

@@ -55,14 +55,14 @@ def whole(text: str) -> int:
 
 
 def _within(
-    parse: Callable[[str], Number], low: float, high: float, said: str, remedy: str | None = None
+    parse: Callable[[str], Number], low: float, high: float, problem: str, remedy: str | None = None
 ) -> Callable[[str], Number]:
     """A converter that parses with `parse` and checks the range."""
 
     def convert(text: str) -> Number:
         value = parse(text)
         if not low <= value <= high:
-            raise BadInput(f"{said}, not {text!r}", remedy=remedy)
+            raise BadInput(f"{problem}, not {text!r}", remedy=remedy)
         return value
 
     return convert

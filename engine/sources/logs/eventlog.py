@@ -101,13 +101,13 @@ def _events_before(batch: list[bytes]) -> int:
 
 def _starts_in(batch: list[bytes]) -> list[tuple[str | None, int]]:
     """The (id, time) of each application start in a batch of lines."""
-    found = []
+    starts = []
     for line in batch:
         if line.startswith(_APPLICATION):
             with suppress(*BAD_EVENT):
                 start = _decode_start(line)
-                found.append((start.app_id, start.time_ms))
-    return found
+                starts.append((start.app_id, start.time_ms))
+    return starts
 
 
 def _rewritten(line: bytes) -> bytes:

@@ -246,22 +246,22 @@ class FileScans(PlanTracker):
         """
         if any(map(_unsized, entry.file_scans)):
             return None
-        found = [self._scans[rows] for rows in self._ran.of(stage.stage_id)]
+        scans = [self._scans[rows] for rows in self._ran.of(stage.stage_id)]
         files = [name for name in entry.file_scans if name.startswith("Scan ")]
-        missing = len(files) - len(found)
+        missing = len(files) - len(scans)
         if missing < 1 or not any(name.startswith(_PARQUET) for name in files):
-            return found
+            return scans
         query = stage.sql_execution_id
         succeeded = any(attempt.succeeded for attempt in entry.attempts.values())
         if any(one.execution == query for one in self._scans.values()) and succeeded:
-            return found  # the other scans returned no row: only their footers were read
+            return scans  # the other scans returned no row: only their footers were read
         of_other_stages = self._ran.of_all()
         remaining = {
             one.size: one
             for rows, one in self._scans.items()
             if one.execution == query and rows not in of_other_stages and one.size in self._values
         }
-        return [*found, *remaining.values()] if len(remaining) == missing else None
+        return [*scans, *remaining.values()] if len(remaining) == missing else None
 
     def _sizes_known(self, scans: Sequence[FileScan] | None) -> TypeGuard[Sequence[FileScan]]:
         """Whether the scans are known, and their sizes where all may be uncounted."""

@@ -162,8 +162,8 @@ class Lineage:
     @staticmethod
     def library_of(line: bytes) -> str | None:
         """The library in the call stack of a stage event, None for plain RDD and SQL work."""
-        found = set(_PACKAGE.findall(line))
-        return next((name for package, name in _LIBRARIES.items() if package in found), None)
+        packages = set(_PACKAGE.findall(line))
+        return next((name for package, name in _LIBRARIES.items() if package in packages), None)
 
     @staticmethod
     def operations_of(rdds: Sequence[RddInfo]) -> tuple[str, ...]:

@@ -54,7 +54,7 @@ class RanNodes:
 
 def nodes_of(plan: PlanNode | None) -> Iterator[PlanNode]:
     """The nodes of a plan: each before those below it, the last child first."""
-    return (node for node, _ in nodes_with(plan, None, lambda node, told, child: None))
+    return (node for node, _ in nodes_with(plan, None, lambda node, value, child: None))
 
 
 def nodes_with(
@@ -72,7 +72,7 @@ def nodes_with(
     """
     pending = [] if plan is None else [(plan, top)]
     while pending:
-        node, told = pending.pop()
-        yield node, told
+        node, value = pending.pop()
+        yield node, value
         children = reversed(node.children) if first_child_first else node.children
-        pending.extend((child, below(node, told, child)) for child in children)
+        pending.extend((child, below(node, value, child)) for child in children)

@@ -67,7 +67,7 @@ def has_start_metrics(metrics: Iterable[NamedAccumulable]) -> bool:
 def _milliseconds(value: object) -> float:
     """A SQL metric as milliseconds; Spark writes it as text. An invalid value counts as 0."""
     try:
-        found = float(str(value))
+        start_ms = float(str(value))
     except ValueError:
         return 0.0
-    return found if 0.0 <= found < LATEST_MS else 0.0
+    return start_ms if 0.0 <= start_ms < LATEST_MS else 0.0

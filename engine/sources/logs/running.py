@@ -58,6 +58,6 @@ def _last_attempt_completed(stage: Stage) -> bool:
 
 def _measure(ages_ms: list[int]) -> Measure:
     points = (measures.PRIMARY_VALUES,)
-    (found,) = measures.of_columns(np.asarray([ages_ms]), units=(MS,), points=points)
-    assert found is not None
-    return found
+    (measure,) = measures.of_columns(np.asarray([ages_ms]), units=(MS,), points=points)
+    assert measure is not None
+    return measure

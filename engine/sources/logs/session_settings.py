@@ -93,18 +93,18 @@ class SessionSettings:
         return EffectiveSettings(effective, (_changed(changed, effective),) if changed else ())
 
 
-def _changed(others: Mapping[str, float], found: Mapping[str, str]) -> Notice:
+def _changed(others: Mapping[str, float], settings: Mapping[str, str]) -> Notice:
     """The notice about changed settings.
 
     Args:
         others: setting -> share of task time with other values.
     """
     first = sorted(others, key=lambda key: -others[key])
-    told = [f"{key} = {found.get(key, 'default')}" for key in first[:MOST_NAMED]]
+    texts = [f"{key} = {settings.get(key, 'default')}" for key in first[:MOST_NAMED]]
     more = f" and {len(first) - MOST_NAMED} more" if len(first) > MOST_NAMED else ""
     return Notice(
         "settings-changed",
-        f"the program changed settings while it ran: {', '.join(told)}{more} is taken for all of "
+        f"the program changed settings while it ran: {', '.join(texts)}{more} is taken for all of "
         f"it, and queries of {format_share(others[first[0]])} of the task time had other values",
         "for sharper answers give logs of the queries by themselves",
     )

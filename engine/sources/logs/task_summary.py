@@ -90,8 +90,8 @@ def of_rows(rows: Rows) -> list[tuple[Measures, tuple[float, ...]]]:
     stages, tasks, _ = rows.shape
     columns = columns_of(rows.reshape(-1, WIDTH)).reshape(-1, stages, tasks)
     values = columns.transpose(1, 0, 2).reshape(-1, tasks)
-    found = iter(measures.of_columns(values, units=_UNITS * stages, points=_POINTS * stages))
-    return [(_named(islice(found, len(SPECS))), warm_up) for warm_up in _warm_ups(rows)]
+    measured = iter(measures.of_columns(values, units=_UNITS * stages, points=_POINTS * stages))
+    return [(_named(islice(measured, len(SPECS))), warm_up) for warm_up in _warm_ups(rows)]
 
 
 def of_sketches(sketches: dict[str, QuantileSketch]) -> Measures:
@@ -103,8 +103,8 @@ def of_sketches(sketches: dict[str, QuantileSketch]) -> Measures:
     )
 
 
-def _named(found: Iterable[Measure | None]) -> Measures:
-    named = dict(zip(SPECS, found, strict=True))
+def _named(values: Iterable[Measure | None]) -> Measures:
+    named = dict(zip(SPECS, values, strict=True))
     for name in _NONE_WHEN_ZERO:
         measure = named[name]
         if measure is not None and measure.total == 0.0:

@@ -308,8 +308,8 @@ def summarise(stages: Sequence[StageTasks]) -> None:
         if rows is not None:
             by_count.setdefault(len(rows), []).append((tasks, rows))
     for group in by_count.values():
-        found = of_rows(np.stack([rows for _, rows in group]))
-        for (tasks, _), (named, warm_up) in zip(group, found, strict=True):
+        summaries = of_rows(np.stack([rows for _, rows in group]))
+        for (tasks, _), (named, warm_up) in zip(group, summaries, strict=True):
             tasks.set_summary(named, warm_up)
 
 

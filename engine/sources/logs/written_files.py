@@ -239,5 +239,5 @@ def _stages_of_external_rows(stages: Sequence[StageRun]) -> set[int]:
     return external
 
 
-def _number(told: int | None) -> float | None:
-    return None if told is None else float(told)
+def _number(number: int | None) -> float | None:
+    return None if number is None else float(number)
