@@ -84,8 +84,9 @@ def repetitions(runs: Sequence[Run]) -> list[list[Run]]:
 def scatter(runs: Sequence[Run]) -> tuple[float, int]:
     """Within-group sum of squares of log time over configurations, and its degrees of freedom: the
     number of runs less that of configurations."""
-    logs = [np.log([run.seconds for run in same]) for same in repetitions(runs)]
-    return float(sum(group.var() * len(group) for group in logs)), len(runs) - len(logs)
+    groups = repetitions(runs)
+    logs = [np.log([run.seconds for run in same]) for same in groups if len(same) > 1]
+    return float(sum(group.var() * len(group) for group in logs)), len(runs) - len(groups)
 
 
 def repetition_spread(runs: Sequence[Run]) -> float:

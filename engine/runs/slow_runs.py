@@ -64,7 +64,8 @@ LEAST_REPORTED_WEIGHT = 0.01
 
 def excluded_runs(runs: Sequence[Run]) -> list[ExcludedRun]:
     """The outliers among repeated runs: at most a third of each configuration."""
-    groups = [sorted(same, key=lambda run: run.seconds) for same in repetitions(runs)]
+    repeated = [same for same in repetitions(runs) if len(same) > 1]
+    groups = [sorted(same, key=lambda run: run.seconds) for same in repeated]
     noise, dof = _noise(groups)
     excluded = []
     for same in groups:

@@ -40,11 +40,16 @@ LOG_SCALE_DIFFERENCES = (
 """Grid of the difference of the log scales, within less between laws: to 3 prior standard
 deviations."""
 
-GRID_STEP, GRID_REACH = 0.05, 40
+STEPS_PER_DOF = 3
+"""Steps of the mean log scale that divide a square by as much as one step of the degrees of
+freedom."""
+
+GRID_STEP, GRID_REACH = math.log(2.0) / (4.0 * STEPS_PER_DOF), 36
 """Step of the grid of the mean log scale, and the number of steps to either side."""
 
 RELATIVE_DOF = 2.0 ** np.linspace(-0.5, 4.0, 10)
-"""Grid of the degrees of freedom, relative to their prior median."""
+"""Grid of the degrees of freedom, relative to their prior median: each is sqrt(2) times the one
+before."""
 
 WITHIN_SHARES = np.linspace(0.0, 1.0, 9)
 """Shares of the variance within laws in the predicted variance for which the distribution is
@@ -145,12 +150,15 @@ def _log_posterior(
     mean = GRID_STEP * np.arange(-GRID_REACH, GRID_REACH + 1)
     ratio = np.exp(LOG_SCALE_DIFFERENCES)[:, None]
     variance = ratio * within_laws + between_laws / ratio
-    squares = (errors**2 / variance)[:, None] * np.exp(-2.0 * mean)[:, None]
-    parts, beyond = [], np.empty_like(squares)
-    for k in freedom:  # in one array: a new one for each takes as long as the logarithms
-        np.log1p(np.divide(squares, k, out=beyond), out=beyond)
-        parts.append(beyond @ weights * -0.5 * (k + 1.0))
-    log_posterior = np.stack(parts, axis=-1) + weights.sum() * _student_constant(freedom)
+    # Squares over squared scale and degrees of freedom: a larger scale divides them as more degrees
+    # of freedom do, so that few logarithms serve all pairs of the two.
+    steps = np.arange(len(mean) + STEPS_PER_DOF * (len(freedom) - 1))
+    divisors = freedom[0] * np.exp(2.0 * (mean[0] + GRID_STEP * steps))
+    beyond = (errors**2 / variance)[:, None] / divisors[:, None]
+    sums = np.log1p(beyond, out=beyond) @ weights
+    pairs = np.arange(len(mean))[:, None] + STEPS_PER_DOF * np.arange(len(freedom))
+    log_posterior = -0.5 * (freedom + 1.0) * sums[:, pairs]
+    log_posterior += weights.sum() * _student_constant(freedom)
     scale = (
         0.5 * np.log(variance) @ weights
         + 0.5 * (LOG_SCALE_DIFFERENCES / LOG_SCALE_DIFFERENCES[-1] * 3.0) ** 2

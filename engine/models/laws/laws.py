@@ -78,6 +78,11 @@ class Laws:
         return Laws(self.frame, self.parameters.take(indices, axis=1))
 
     @property
+    def in_double_precision(self) -> Laws:
+        """The same as 64-bit numbers."""
+        return Laws(self.frame, self.parameters.astype(np.float64))
+
+    @property
     def log_shares(self) -> FloatArray:
         """(d, 11) log shares of the terms on the fewest machines, those of remote data as if all of
         it were remote there; up to a common factor."""
@@ -137,7 +142,7 @@ class Laws:
         cores, squared, machines = (self.shares[:, index][laws] for index in DONE_AGAIN)
         height = np.exp(self.log_height[laws])
         moved = (cores + machines) * height
-        extra_work = np.empty((len(DONE_AGAIN), len(height)))
+        extra_work = np.empty((len(DONE_AGAIN), len(height)), dtype=height.dtype)
         extra_work[2] = moved / (1.0 + np.exp(-self.logit_reading[laws]))
         extra_work[0] = moved - extra_work[2]
         extra_work[1] = squared * height
@@ -170,7 +175,8 @@ class Laws:
     def threshold(self) -> FloatArray:
         """(d,) log memory per input below which data does not fit; -inf for none."""
         edges, start, slope = self.frame.thresholds
-        threshold, with_cliff = np.full(len(self), -np.inf), (self.cliff >= edges[1]).nonzero()[0]
+        threshold = np.full(len(self), -np.inf, dtype=self.parameters.dtype)
+        with_cliff = (self.cliff >= edges[1]).nonzero()[0]
         cliff = self.cliff.take(with_cliff)
         piece = edges.searchsorted(cliff, side="right") - 1
         threshold[with_cliff] = start.take(piece) + slope.take(piece) * (cliff - edges.take(piece))
@@ -293,7 +299,9 @@ class Laws:
         does not converge before that run ends."""
         beyond = self.stop + CONVERGENCE_QUANTILE
         until_convergence = np.exp(self.frame.iteration_range * np.minimum(beyond, 0.0))
-        return until_convergence, np.where(beyond < 0.0, 1.0, np.inf)
+        most = np.ones_like(beyond)
+        most[beyond >= 0.0] = np.inf
+        return until_convergence, most
 
     def phases(self, at: Points) -> FloatArray:
         """(d, 12) shares of each term in the time at one point, then of the extra work beyond the
@@ -312,8 +320,13 @@ class Laws:
     @property
     def log_prior(self) -> FloatArray:
         """(d,) log density of the prior; that of `cliff` is uniform."""
-        standard = (self.parameters[CLIFF + 1 :] - MEDIANS[:, None]) / SPREADS[:, None]
-        gamma = self.log_shares @ SHARES - self.shares @ (1.0 / self.frame.scales)
+        dtype = self.parameters.dtype
+        medians, spreads, concentrations, rates = (
+            np.asarray(of, dtype=dtype)
+            for of in (MEDIANS, SPREADS, SHARES, 1.0 / self.frame.scales)
+        )
+        standard = (self.parameters[CLIFF + 1 :] - medians[:, None]) / spreads[:, None]
+        gamma = self.log_shares @ concentrations - self.shares @ rates
         return np.asarray(gamma - 0.5 * np.einsum("kd,kd->d", standard, standard))
 
 

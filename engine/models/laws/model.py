@@ -143,10 +143,8 @@ class TableModel(FittedModel):
             _type_fits(rows, seconds, joint, with_parameters & (rows.type_index == index))
             for index in range(len(tables))
         )
-        fitted_rows = joint.rows
-        scales = np.sqrt(
-            np.mean(mixed_log_times(fits, fitted_rows, fitted_rows.type_index).scale ** 2, axis=0)
-        )
+        at_runs = mixed_log_times(fits, joint.rows, joint.rows.type_index, monotone=False)
+        scales = np.sqrt(np.mean(at_runs.scale**2, axis=0))
         constant = {name: v for name, v in wanted.parameters.items() if name not in names}
         nearest_values, doublings = nearest_parameters(runs, constant)
         notices = (transferred_notice(runs, constant, nearest_values, doublings, what="runs"),)

@@ -9,7 +9,7 @@ import numpy as np
 
 from engine.forecast import FloatArray, IntArray
 from engine.models.laws.laws import CLIFF, MEDIANS, SHARES, SPARSEST, SPREADS, Laws
-from engine.models.laws.reference_frame import ReferenceFrame
+from engine.models.laws.reference_frame import ReferenceFrame, as_single
 
 MOST_PRIOR_DRAWS = 50_000
 """Laws that are drawn from the prior."""
@@ -28,7 +28,8 @@ class PriorLaws(Laws):
 
     @cached_property
     def shares(self) -> FloatArray:
-        return self.unit_shares * self.frame.scales
+        scales = np.asarray(self.frame.scales, dtype=self.unit_shares.dtype)
+        return self.unit_shares * scales
 
     def take(self, indices: IntArray | slice) -> Laws:
         if isinstance(indices, slice):
@@ -39,9 +40,12 @@ class PriorLaws(Laws):
         return Laws(self.frame, parameters)
 
 
-def first_prior_laws(frame: ReferenceFrame, count: int, *, seed: int) -> PriorLaws:
-    """The first `count` laws, at most `MOST_PRIOR_DRAWS`, drawn from the prior."""
-    parameters, unit_shares = _prior_parameters(seed)
+def first_prior_laws(
+    frame: ReferenceFrame, count: int, *, seed: int, single: bool = False
+) -> PriorLaws:
+    """The first `count` laws, at most `MOST_PRIOR_DRAWS`, drawn from the prior; as 32-bit numbers
+    if `single`."""
+    parameters, unit_shares = _prior_parameters(seed, single)
     return PriorLaws(frame, parameters[:, :count], unit_shares[:count])
 
 
@@ -52,9 +56,10 @@ def prior_laws(frame: ReferenceFrame, count: int, *, seed: int) -> Laws:
 
 
 @lru_cache(maxsize=2)
-def _prior_parameters(seed: int) -> tuple[FloatArray, FloatArray]:
+def _prior_parameters(seed: int, single: bool) -> tuple[FloatArray, FloatArray]:
     """(18, `MOST_PRIOR_DRAWS`) parameters of laws with shares of scale 1, and (`MOST_PRIOR_DRAWS`,
-    11) these shares. Drawn once: it takes longer than fitting them."""
+    11) these shares; the same laws in either precision. Drawn once: it takes longer than fitting
+    them."""
     random = np.random.default_rng(seed)
     with np.errstate(divide="ignore"):
         log_shares = np.log(random.gamma(np.broadcast_to(SHARES, (MOST_PRIOR_DRAWS, len(SHARES)))))
@@ -63,5 +68,6 @@ def _prior_parameters(seed: int) -> tuple[FloatArray, FloatArray]:
         random.normal(median, spread, MOST_PRIOR_DRAWS)
         for median, spread in zip(MEDIANS, SPREADS, strict=True)
     )
-    parameters = np.stack((*np.maximum(log_shares, SPARSEST).T, cliff, *others))
+    drawn = as_single(np.stack((*np.maximum(log_shares, SPARSEST).T, cliff, *others)))
+    parameters = drawn if single else drawn.astype(np.float64)
     return parameters, np.exp(parameters[:CLIFF]).T

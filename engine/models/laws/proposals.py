@@ -10,6 +10,7 @@ import numpy as np
 
 from engine.forecast import BoolArray, FloatArray, IntArray
 from engine.models.laws.laws import CLIFF, ONCE_FIXED
+from engine.models.laws.reference_frame import as_single
 
 CACHED_STEPS = 180
 """Metropolis steps whose random numbers are cached, 0.13 or 0.27 MB each: more than a fit of 100
@@ -69,10 +70,10 @@ class Proposals:
             first=first,
             second=second,
             redraws_cliff=redraws,
-            step=step,
-            step_by_parameter=step_by_parameter,
-            jitter=jitter,
-            redrawn_cliff=random.random(count),
+            step=as_single(step),
+            step_by_parameter=as_single(step_by_parameter),
+            jitter=as_single(jitter),
+            redrawn_cliff=as_single(random.random(count)),
             log_uniform=np.log(random.random(count)),
         )
 

@@ -191,8 +191,10 @@ def posterior(
     share = observations.draw_share
     size = int(max(share * np.clip(KEPT // runs, FEWEST_KEPT, MOST_KEPT), FEWEST_KEPT))
     frame = ReferenceFrame.of(observations.points)
-    likelihood = Likelihood(observations, frame.features(observations.at_distinct_points.points))
-    first = first_prior_laws(frame, max(int(share * FIRST_DRAWS) // runs, size), seed=seed)
+    features = frame.features(observations.at_distinct_points.points)
+    likelihood = Likelihood(observations, features.in_single_precision)
+    draws = max(int(share * FIRST_DRAWS) // runs, size)
+    first = first_prior_laws(frame, draws, seed=seed, single=True)
     times = before.prior_log_times if before else likelihood.log_times(first)
     power = max(0.5, 1.0 - 3.0 / runs)
     path = likelihood.continued(before.path) if before and before.may_continue else []
@@ -201,9 +203,9 @@ def posterior(
     path = [*path[:-1], *likelihood.temper(path[-1], power)]
     return PosteriorDraws(
         observations,
-        path[-1].scored.laws,
+        path[-1].scored.laws.in_double_precision,
         power,
-        lambda: likelihood.temper(path[-1], 1.0)[-1].scored.laws,
+        lambda: likelihood.temper(path[-1], 1.0)[-1].scored.laws.in_double_precision,
         times,
         path,
     )
@@ -219,7 +221,8 @@ class ScoredLaws:
 
     def take(self, indices: IntArray) -> ScoredLaws:
         laws = self.laws.take(indices)
-        return ScoredLaws(laws, self.log_likelihood[indices], laws.log_prior)
+        log_prior = self.log_prior[indices] if len(self.log_prior) else laws.log_prior
+        return ScoredLaws(laws, self.log_likelihood[indices], log_prior)
 
 
 @dataclass(frozen=True, eq=False)

@@ -30,16 +30,16 @@ def heaviest_fit(fits: Sequence[WeightedFit]) -> RunTimeFit:
 
 
 def mixed_log_times(
-    fits: Sequence[Sequence[WeightedFit]], rows: Rows, sources: IntArray
+    fits: Sequence[Sequence[WeightedFit]], rows: Rows, sources: IntArray, *, monotone: bool = True
 ) -> LogTimes:
     """Log times of rows by the mixture of the fits for each row's measured type, `sources` (n,).
     The fit of all runs, common to all types, is evaluated once for the rows where its weight
-    counts."""
+    counts. `monotone`: see `RunTimeFit.moments`."""
     significant = [_significant(type_fits) for type_fits in fits]
     joint = fits[0][0].fit
     uses_joint = np.asarray([type_fits[0].fit is joint for type_fits in significant])[sources]
     joint_index = np.cumsum(uses_joint) - 1
-    by_joint = joint.moments(rows.take(uses_joint))
+    by_joint = joint.moments(rows.take(uses_joint), monotone=monotone)
     result = LogTimes(np.empty(len(rows)), np.empty((2, len(rows))), np.empty(len(rows)))
     for source in np.unique(sources):
         at = np.flatnonzero(sources == source)
@@ -48,7 +48,7 @@ def mixed_log_times(
             [
                 by_joint.take(joint_index[at])
                 if weighted.fit is joint
-                else weighted.fit.moments(rows.take(at).in_own_cores)
+                else weighted.fit.moments(rows.take(at).in_own_cores, monotone=monotone)
                 for weighted in significant[source]
             ],
         )
