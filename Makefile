@@ -23,10 +23,14 @@ test: style
 	@$(MAKE) --no-print-directory -j2 types tests
 
 # Linear algebra in one thread, as the command has it; files in their order, in which those of a few
-# long tests do not come last. What pytest makes of their sources is kept from one run to the next:
-# each worker would spend half of its time to collect them on that.
+# long tests do not come last. What pytest makes of the sources of the tests is kept from one run to
+# the next. In a fresh tree it is made once, before the workers begin: each of them would make all of
+# it, at the same time.
+tests: export PYTHONDONTWRITEBYTECODE :=
+tests: export OPENBLAS_NUM_THREADS := 1
 tests: $(DEV_STAMP)
-	PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder
+	@ls tests/tui/__pycache__/*-pytest-*.pyc >/dev/null 2>&1 || $(BIN)/pytest --collect-only >/dev/null || true
+	$(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder
 
 # The same tests with many more random cases (tests/depth.py): before a release.
 test-deep:
