@@ -362,5 +362,5 @@ def test_what_runs_do_not_tell_is_said_in_words():
     """A size that no log told was a dash at the end of the line."""
     silent = engine.KnownType(None, 1, (), (), 1, None)
     assert known_line([silent], "bytes")[1][0] == (
-        "unnamed nodes, 1 run on nodes not told, input not told"
+        "unnamed nodes, 1 run on nodes unknown, input unknown"
     )

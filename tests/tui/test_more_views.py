@@ -4,9 +4,11 @@ How many views come with the planner is nobody's business here: these stand behi
 """
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
+from textwrap import dedent
 
 import pytest
 
@@ -32,16 +34,19 @@ EIGHT = (
 )
 TITLES = ("Schedule", "Storage", "History", "Tenants")
 
+ADDING = Path(__file__).parents[2] / "docs" / "adding_a_model.md"
+PYTHON = re.compile(r"^ *```python\n(.*?)^ *```", re.MULTILINE | re.DOTALL)
+
 
 @pytest.fixture
 def screens(tmp_path):
     """Takes down a planner with so many views more than eight, after each key."""
 
-    def take(more, size, *keys):
+    def take(more, size, *keys, view=None):
         lines = ""
         for title in TITLES[:more]:
             name = title.lower()
-            (tmp_path / f"{name}.py").write_text(VIEW.format(name=name, title=title))
+            (tmp_path / f"{name}.py").write_text(view or VIEW.format(name=name, title=title))
             lines += (
                 f'    Page("{name}", "{title}", "Show what {name} is", "{name}-list", '
                 f'filtered="{name}-list"),\n'
@@ -77,6 +82,18 @@ def test_a_ninth_view_is_one_file_and_one_line(screens, size):
     assert " / filter " in shown[-1]
     assert "hour 0" in "\n".join(asked)
     assert "Schedule: show what schedule is" in "\n".join(helped)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+def test_the_view_that_the_page_shows_is_one(screens, size):
+    blocks = PYTHON.findall(ADDING.read_text(encoding="utf-8"))
+    (block,) = [block for block in blocks if "def fill" in block]
+    view = dedent(block).replace("yours", TITLES[0].lower())
+    (shown,) = screens(1, size, "9", view=view)
+    text = "\n".join(shown)
+    assert f"[9 {TITLES[0]}]" in shown[1]
+    assert "Turned down" in text
+    assert re.search(r"\d+ types lost", text)
 
 
 def test_views_beyond_the_number_keys_are_reached_one_by_one(screens):

@@ -17,6 +17,7 @@ from tui.arguments import sections
 from tui.input_text.term_text import parse_dbu, parse_discount
 
 DEFAULT_CATALOG = "aws"
+CATALOG_HELP = "price catalog (default: that of the machines it ran on, else aws)"
 DEFAULT_MAX_NODES = 64
 
 USE_RESOURCES = ("simcost",)
@@ -157,7 +158,7 @@ def add_confidence(parser: argparse.ArgumentParser) -> None:
 def add_cluster(parser: argparse.ArgumentParser) -> None:
     group = sections.section(parser, sections.CLUSTER)
     group.add_argument("--instance", metavar="TYPE", help="instance type of the nodes")
-    group.add_argument("--catalog", metavar="NAME|FILE", help="where the type is looked up")
+    group.add_argument("--catalog", metavar="NAME|FILE", help=CATALOG_HELP)
     group.add_argument(
         "--executors",
         type=whole(),
@@ -188,7 +189,7 @@ def add_catalog(parser: argparse.ArgumentParser) -> None:
     sections.section(parser, sections.PRICES).add_argument(
         "--catalog",
         metavar="NAME|FILE",
-        help="price catalog (default: that of the machines it ran on, else aws)",
+        help=CATALOG_HELP,
     )
 
 

@@ -113,7 +113,7 @@ def plan_job(
             profile = replace(profile, resources=resources)
         if seconds is None and args.budget is None and args.objective is None:
             raise engine.BadInput(
-                "no run of it came to its end" if profile.runs else "its runs tell no time",
+                "no run of it came to its end" if profile.runs else "its runs have no time",
                 remedy="add --deadline D",
             )
         workload = workloads.workload_of(args, profile)

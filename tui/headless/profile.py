@@ -31,7 +31,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="add a job profile of OptEx, measured from the logs of one representative job",
     )
     parser.add_argument(
-        "--iterations", metavar="K", help="with --optex: what the job was told to do"
+        "--iterations", metavar="K", help="with --optex: number of iterations of the job"
     )
     parser.add_argument(
         "--category", metavar="NAME", help="with --optex: of the job profile (sql, mllib, ...)"

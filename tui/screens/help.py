@@ -108,7 +108,7 @@ WORDS: tuple[tuple[str, str], ...] = (
     ("confidence", "the least probability of being in time; also that of the interval shown"),
     ("interval", "9 in 10 runs: of ten runs, nine are expected to end within it"),
     ("budget", "the most that one run may cost, by the predicted time"),
-    ("data size", "the input; the evidence is scaled to it by the model"),
+    ("data size", "size of the input that is planned for"),
     ("composition", "how many nodes of which types (workers; the master is billed beside them)"),
     ("mix", "a cluster of unlike nodes, recommended where no cluster of one type is better"),
     (
@@ -123,7 +123,7 @@ WORDS: tuple[tuple[str, str], ...] = (
     ),
     ("in time", "the probability that a run ends within the deadline"),
     ("speed transferred", "the type was not measured: its speed per core follows from CPU scores"),
-    ("source type unknown", "nobody said where the log was written: press w to name the type"),
+    ("source type unknown", "it is not known where the log was written: press w to name the type"),
     ("hidden types", "other architectures, under 8 GiB, or not offered by the managed service"),
     ("estimated", "a spot price without a published figure is a labelled estimate"),
     (
@@ -131,10 +131,13 @@ WORDS: tuple[tuple[str, str], ...] = (
         "what decides how long it takes. cpu; io: reading and writing; shuffle: data of other "
         "nodes; gc: cleaning memory up; memory: a cache that does not fit; tasks: fewer than "
         "slots; skew: one long task; launch: starting tasks; waves: tasks in turns on the slots, "
-        "where nothing tells what each waits for; driver: no stage runs",
+        "where it is not known what each waits for; driver: no stage runs",
     ),
     ("next run", "the one whose outcome is expected to save most, by choosing better, per dollar"),
-    ("training runs", "samples of the input that tell the model's coefficients best (A-optimal)"),
+    (
+        "training runs",
+        "samples of the input that determine the model's coefficients best (A-optimal)",
+    ),
     ("leave-one-out", "the error on each measured run, by a model fitted to the others"),
 )
 

@@ -52,7 +52,7 @@ TRAINING_COLUMNS = (
 )
 
 NEXT_TITLE = "Next run, most saving per dollar first"
-FIRST_TITLE = "First runs, most told of all clusters per dollar first"
+FIRST_TITLE = "First runs, most learnt per dollar first"
 
 WAITING = "working out what to run ..."
 
@@ -79,8 +79,8 @@ PLANS = {
 """Names of the designs that choose training runs."""
 
 OTHERS_FIT = (
-    "What these narrow is not told beforehand: they are for the model {model}, whose laws are not "
-    "those of Ernest's design."
+    "How much these narrow the interval is not known beforehand: they are for the model {model}, "
+    "whose laws are not those of Ernest's design."
 )
 
 
@@ -213,8 +213,8 @@ def known_line(known: Sequence[KnownType], unit: str) -> Line:
 def _known_type(entry: KnownType, unit: str) -> str:
     nodes = training_text.span([f"{count:,}" for count in entry.nodes])
     sizes = [text.size(size, unit) for size in entry.sizes]
-    data = training_text.span(sizes) if sizes else "input not told"
-    on = f"{nodes} node{'' if entry.nodes == (1,) else 's'}" if entry.nodes else "nodes not told"
+    data = training_text.span(sizes) if sizes else "input unknown"
+    on = f"{nodes} node{'' if entry.nodes == (1,) else 's'}" if entry.nodes else "nodes unknown"
     runs = text.counted(entry.runs, "run")
     runs_text = f"{entry.instance or 'unnamed nodes'}, {runs} on {on}, {data}"
     return (

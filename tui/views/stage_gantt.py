@@ -95,7 +95,7 @@ def gantt_data(
     """
     runs = [(name, run) for name, run in ((MEASURED, measured), (PREDICTED, predicted)) if run]
     if not runs:
-        return GanttData(message="neither the evidence nor the model tells stages")
+        return GanttData(message="neither the evidence nor the model has stages")
     end = max(run.seconds for _, run in runs)
     bars: list[GanttRow] = []
     for index, (name, run) in enumerate(runs):

@@ -73,7 +73,7 @@ def show(panels: Panels, answer: Answer) -> None:
     timelines = min(MAX_TIMELINES, max(MIN_TIMELINES, gantt.wanted_height + 2))
     panels.widget("stage-gantt-panel").styles.max_height = timelines
     phases = phase_rows(explained, bar=critical_mark) if explained else []
-    panels.table("phases").show(phases, message="this model tells no phases")
+    panels.table("phases").show(phases, message="this model has no phases")
     table_rows = stage_rows(predicted, measured, mark=critical_mark) if predicted else []
     rows_left = panels.height - OTHER_ROWS - timelines
     max_phases = max(MIN_PHASES, rows_left) if table_rows else len(phases) + 3

@@ -39,7 +39,7 @@ LEGEND = (
     ("-", 4, "none"),
     ("", 4, "capital: full, number: tasks at once"),
 )
-NOTHING = "needs a workflow or an event log: a run table tells no stages"
+NOTHING = "needs a workflow or an event log: a run table has no stages"
 MERGED_CHANGE = 0.25
 """Relative change of a job's parallelism up to which consecutive states share one span."""
 

@@ -70,13 +70,13 @@ def fit_states(profile: Profile) -> FittedStates:
     """The stages of one application, from its logs.
 
     Raises:
-        ModelDoesNotFit: when no run tells both its stages and its slots.
+        ModelDoesNotFit: when no run shows both its stages and its slots.
     """
     logs = logs_of(profile.runs)
     if not logs:
         others = "ernest" if profile.runs else "optex"
         raise ModelDoesNotFit(
-            f"boe needs an event log, and no run of {profile.name} tells both its stages and how "
+            f"boe needs an event log, and no run of {profile.name} shows both its stages and how "
             "many tasks it ran at once",
             remedy=f"add event logs; from what is here the model {others} answers",
         )
@@ -223,7 +223,7 @@ def _part(job: WorkflowJob, task_profile: str) -> Part:
     logs = logs_of(job.profile.runs)
     if not logs:
         raise ModelDoesNotFit(
-            f"no run of job {job.name!r} tells its stages and its slots",
+            f"no run of job {job.name!r} shows its stages and its slots",
             where=job.where or None,
             remedy="give it an event log",
         )

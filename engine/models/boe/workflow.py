@@ -128,7 +128,7 @@ def _check_job(job: WorkflowJob, by_name: Mapping[str, WorkflowJob], where: str)
         raise BadInput(
             f"job {job.name!r} has no tasks",
             where=location,
-            remedy="give it stages with tasks, or an event log (a run table tells no stages)",
+            remedy="give it stages with tasks, or an event log (a run table has no stages)",
         )
 
 

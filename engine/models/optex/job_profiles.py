@@ -93,7 +93,7 @@ def with_job_profiles(
             are divided is the user's choice (III-A).
 
     Raises:
-        ModelDoesNotFit: when no run tells its stages and its nodes.
+        ModelDoesNotFit: when no run shows its stages and its nodes.
     """
     notices: list[Notice] = []
     runs = tuple(_with_iterations(run, iterations, notices) for run in profile.runs)
@@ -141,7 +141,7 @@ def _measurable(runs: Sequence[Run]) -> list[Run]:
     usable = [run for run in with_stages if run.complete] or with_stages
     if not usable:
         raise ModelDoesNotFit(
-            "a job profile is measured from event logs, and here is no run that tells its stages "
+            "a job profile is measured from event logs, and here is no run that shows its stages "
             "and its nodes",
             remedy="give one or more logs of a representative job, best on a single node",
         )

@@ -125,7 +125,7 @@ def _usable(profile: Profile) -> list[Run]:
     logs = logs_of(profile.runs)
     if not logs:
         raise ModelDoesNotFit(
-            "peridot needs two event logs, and here is no run that tells its stages",
+            "peridot needs two event logs, and here is no run that shows its stages",
             remedy="give the logs of two runs of the application, on equal cores, with inputs of "
             f"different size, or {_OTHER_MODELS}",
         )

@@ -32,14 +32,14 @@ def fit_replays(profile: Profile) -> ReplayModel:
     """The model of a profile's runs that have stages, all of the same job parameters.
 
     Raises:
-        ModelDoesNotFit: when no run tells both its stages and its slots.
+        ModelDoesNotFit: when no run shows both its stages and its slots.
     """
     logs = logs_of(profile.runs)
     runs = replayable_runs(logs)
     chosen = representative_runs(runs)
     if not chosen:
         raise ModelDoesNotFit(
-            "no run tells both its stages and how many tasks it ran at once",
+            "no run shows both its stages and how many tasks it ran at once",
             remedy="add a log with executor events, or say the cluster in a run table",
         )
     replays = tuple(Replay.of(with_tasks_under_way(run)) for run in chosen)

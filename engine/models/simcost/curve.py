@@ -85,7 +85,7 @@ def _no_law(iterations: float) -> Notice:
     """Between two numbers of iterations the time is on a line through two laws: it has none."""
     return Notice(
         "not-modelled",
-        f"the fastest number of machines and the most throughput (Lemmas 1 and 3) are not told for "
+        f"the fastest number of machines and the most throughput (Lemmas 1 and 3) are unknown for "
         f"{iterations:g} iterations, a number that was not run",
         "ask for a number of iterations that was run, or add runs of this one",
     )

@@ -84,7 +84,7 @@ def observed_rates(run: Run) -> Rates:
 
 
 FROM_LOG = "the waiting time of the log's tasks"
-NOTHING_SEEN = "nothing: the log tells no CPU time, so all of a task's time counts as computing"
+NOTHING_SEEN = "nothing: the log has no CPU time, so all of a task's time counts as computing"
 
 
 STRESS_SHARE = 0.5

@@ -128,7 +128,7 @@ def test_evidence_that_gives_no_job_profile() -> None:
     table = Run(60.0, on(4), Workload(1.0))
     no_nodes = replace(RUNS[0], cluster=Cluster.of_executors(executors=1, executor_cores=SLOTS))
     for untold in (table, no_nodes):
-        with pytest.raises(ModelDoesNotFit, match="no run that tells its stages"):
+        with pytest.raises(ModelDoesNotFit, match="no run that shows its stages"):
             with_job_profiles(Profile("p", (untold,)))
     other = replace(RUNS[1], application="sort")
     with pytest.raises(ModelDoesNotFit, match="not of 2 applications"):
