@@ -253,19 +253,20 @@ def usd_at(cost: Cost, seconds: float | None, billing: Billing) -> float | None:
     """
     if seconds is None:
         return None
-    if not cost.billed_seconds:
-        return cost.total_usd
-    return cost.total_usd * (float(billed_seconds(seconds, billing)) / cost.billed_seconds)
+    return float(usd_along(cost.total_usd, cost.billed_seconds, seconds, billing))
 
 
 def usd_along(
-    usd: FloatArray, seconds: FloatArray, other_seconds: FloatArray, billing: Billing
+    usd: FloatArray | float,
+    billed: FloatArray | float,
+    seconds: FloatArray | float,
+    billing: Billing,
 ) -> FloatArray:
-    """As `usd_at`, for many clusters at once: what those that cost `usd` for `seconds` cost for
-    `other_seconds`; NaN where one of them is unknown."""
-    billed, other_billed = (billed_seconds(each, billing) for each in (seconds, other_seconds))
-    share = np.divide(other_billed, billed, out=np.ones_like(billed), where=billed != 0.0)
-    return usd * share
+    """USD for clusters that cost `usd` for `billed` seconds, if they ran for `seconds`; any shape,
+    NaN where one of them is unknown."""
+    billed, now_billed = np.asarray(billed, dtype=float), billed_seconds(seconds, billing)
+    share = np.divide(now_billed, billed, out=np.ones_like(billed), where=billed != 0.0)
+    return np.asarray(usd * share)
 
 
 def owned_lines(nodes: int, name: str) -> tuple[str, ...]:

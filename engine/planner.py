@@ -20,7 +20,7 @@ from engine.choosing.limits import NO_LIMITS, Limits
 from engine.choosing.recommendation import Choice, Goal, Recommendation
 from engine.choosing.surface import Surface
 from engine.cluster import Cluster, Workload
-from engine.cost import usd_along
+from engine.cost import billed_seconds, usd_along
 from engine.errors import BadInput
 from engine.forecast import BoolArray, FloatArray, IntArray
 from engine.handovers import handover_of
@@ -175,6 +175,7 @@ class Plan:
         if goal.budget_usd is not None:
             feasible = feasible & (cost <= goal.most_usd)
         nodes = np.arange(1, goal.max_nodes + 1)
+        billed = billed_seconds(forecast.seconds, billing)
         unpriced = "" if np.isfinite(cost).all() else _unpriced(surface, instance, billing)
         return Curve(
             instance=instance,
@@ -183,8 +184,8 @@ class Plan:
             low=low,
             high=high,
             cost_usd=cost,
-            cost_low_usd=usd_along(cost, forecast.seconds, low, billing),
-            cost_high_usd=usd_along(cost, forecast.seconds, high, billing),
+            cost_low_usd=usd_along(cost, billed, low, billing),
+            cost_high_usd=usd_along(cost, billed, high, billing),
             feasible=feasible,
             p_deadline=p_deadline,
             unpriced=unpriced,

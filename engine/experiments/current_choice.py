@@ -41,20 +41,32 @@ def current_choice(
     surface: Surface | None,
 ) -> CurrentChoice:
     """The optimiser's recommendation or nearest miss, with the fitted model's notices about it."""
-    recommendation = None if surface is None else select_exact(surface, goal, priced.billing)
-    choice = (
-        None if recommendation is None else recommendation.recommended or recommendation.nearest
-    )
-    if recommendation is not None and choice is not None and choice.cost_usd is not None:
-        warnings = (*recommendation.warnings, *choice.warnings)
-        notices = _with_assumed_spread(warnings, choice.low, fitted.model)
-        for index, cluster in enumerate(priced.clusters):
-            if (choice.instance, choice.nodes) == (cluster.instance_name, cluster.nodes):
-                return CurrentChoice(
-                    index, choice.seconds, choice.low, choice.high, choice.cost_usd,
-                    choice.p_deadline, notices,
-                )  # fmt: skip
-    # Without a catalog, or where the recommended number of nodes takes no part: by the same rule.
+    recommended = None if surface is None else _recommended(fitted, priced, goal, surface)
+    return recommended or _by_rule(fitted, points, priced, goal)
+
+
+def _recommended(
+    fitted: FittedModel, priced: PricedCompositions, goal: Goal, surface: Surface
+) -> CurrentChoice | None:
+    """The optimiser's choice; None where that number of nodes takes no part."""
+    recommendation = select_exact(surface, goal, priced.billing)
+    choice = recommendation.recommended or recommendation.nearest
+    if choice is None or choice.cost_usd is None:
+        return None
+    for index, cluster in enumerate(priced.clusters):
+        if (choice.instance, choice.nodes) == (cluster.instance_name, cluster.nodes):
+            warnings = (*recommendation.warnings, *choice.warnings)
+            return CurrentChoice(
+                index, choice.seconds, choice.low, choice.high, choice.cost_usd, choice.p_deadline,
+                _with_assumed_spread(warnings, choice.low, fitted.model),
+            )  # fmt: skip
+    return None
+
+
+def _by_rule(
+    fitted: FittedModel, points: Points, priced: PricedCompositions, goal: Goal
+) -> CurrentChoice:
+    """The choice by the optimiser's rule among the compositions."""
     forecast = forecast_at(fitted, points)
     log_seconds, no_interval = np.log(forecast.seconds), np.isnan(forecast.log_scale)
     decision = decision_between(priced, log_seconds, forecast.dof, goal)

@@ -125,18 +125,25 @@ def _of_surface(
     )
     kept = could_be_best([as_predicted, optimistic], goal)
     rows, columns = np.divmod(kept, surface.max_nodes)
-    uninterrupted, interrupted = surface.forecast, surface.interrupted_forecast
-    with np.errstate(invalid="ignore"):
-        log_slowdown = np.log(interrupted.seconds[kept] / uninterrupted.seconds[kept])
-        scales = interrupted.log_scale[kept], uninterrupted.log_scale[kept]
-        added_variance = np.square(scales[0]) - np.square(scales[1])
+    log_slowdown, slowdown_log_scale = _slowdown_by_interruptions(surface, kept)
     return PricedCompositions(
         clusters=tuple(surface.cluster(int(index)) for index in kept),
         hourly_usd=surface.hourly_usd(billing, rows, columns + 1),
         billing=billing,
-        log_slowdown=np.nan_to_num(log_slowdown),
-        slowdown_log_scale=np.sqrt(np.maximum(np.nan_to_num(added_variance), 0.0)),
+        log_slowdown=log_slowdown,
+        slowdown_log_scale=slowdown_log_scale,
     )
+
+
+def _slowdown_by_interruptions(surface: Surface, points: IntArray) -> tuple[FloatArray, FloatArray]:
+    """(m,) log of the factor on the time, and the scale that it adds to the log time; 0 where
+    unknown."""
+    uninterrupted, interrupted = surface.forecast, surface.interrupted_forecast
+    with np.errstate(invalid="ignore"):
+        log_slowdown = np.log(interrupted.seconds[points] / uninterrupted.seconds[points])
+        scales = interrupted.log_scale[points], uninterrupted.log_scale[points]
+        added_variance = np.square(scales[0]) - np.square(scales[1])
+    return np.nan_to_num(log_slowdown), np.sqrt(np.maximum(np.nan_to_num(added_variance), 0.0))
 
 
 def _of_run_table(

@@ -258,21 +258,7 @@ class MixLaw:
         times = np.where(member, interpolated(self.seconds, rows, equivalent_nodes), 0.0)
         weight = share / total[:, None]
         seconds = (weight * times).sum(axis=1)
-        slots = (counts * self.slots[rows]).sum(axis=1)
-        stretched_seconds = stretched(
-            seconds,
-            last_wave=last_wave_share(slots, self.task_cores, self.work),
-            mean=total / slots,
-            slowest=np.where(member, self.speed[rows], np.inf).min(axis=1),
-        )
-        if (counts.astype(bool).sum(axis=1) > 1).any():
-            slowest_nodes = self.slowest_equivalents(rows, counts)
-            slowest_seconds = interpolated(
-                self.seconds, rows, np.where(np.isnan(slowest_nodes), 1.0, slowest_nodes)
-            )
-            longest = np.where(np.isnan(slowest_nodes), np.inf, slowest_seconds).min(axis=1)
-            stretched_seconds = np.minimum(stretched_seconds, np.maximum(seconds, longest))
-        seconds = stretched_seconds
+        seconds = self._with_last_waves(seconds, rows, counts, total)
         scale = np.where(member, interpolated(self.log_scale, rows, equivalent_nodes), -np.inf)
         largest_scale = scale.max(axis=1)
         decides = member & ((scale >= largest_scale[:, None]) | np.isnan(scale))
@@ -285,16 +271,39 @@ class MixLaw:
         forecast = Forecast.of(seconds, largest_scale, dof, scale_below=scale_below)
         if self.interruption_rates is None:
             return forecast
-        exposed = (
-            counts
-            if self.uninterruptible is None
-            else np.maximum(counts - self.uninterruptible[rows], 0)
-        )
+        exposed = counts
+        if self.uninterruptible is not None:
+            exposed = np.maximum(counts - self.uninterruptible[rows], 0)
         rate = self.interruption_rates[rows] * exposed * self.capacity[rows] / total[:, None]
         square = rate * self.capacity[rows] / total[:, None]
         return with_interruption_delays(
             forecast, self.lost_work, rate=rate.sum(axis=1), square=square.sum(axis=1)
         )
+
+    def _with_last_waves(
+        self,
+        seconds: FloatArray,
+        rows: IntArray,
+        counts: IntArray | FloatArray,
+        capacity: FloatArray,
+    ) -> FloatArray:
+        """(n,) times, stretched by last waves on the slowest cores, and at most the time of these
+        cores alone; `capacity` is that of the compositions."""
+        slots = (counts * self.slots[rows]).sum(axis=1)
+        stretched_seconds = stretched(
+            seconds,
+            last_wave=last_wave_share(slots, self.task_cores, self.work),
+            mean=capacity / slots,
+            slowest=np.where(counts > 0, self.speed[rows], np.inf).min(axis=1),
+        )
+        if not (counts.astype(bool).sum(axis=1) > 1).any():
+            return stretched_seconds
+        slowest_nodes = self.slowest_equivalents(rows, counts)
+        slowest_seconds = self.node_counts.interpolated(
+            self.seconds, rows, np.where(np.isnan(slowest_nodes), 1.0, slowest_nodes)
+        )
+        longest = np.where(np.isnan(slowest_nodes), np.inf, slowest_seconds).min(axis=1)
+        return np.asarray(np.minimum(stretched_seconds, np.maximum(seconds, longest)))
 
 
 def beyond_of(surface: Surface) -> BeyondSurface | None:

@@ -6,6 +6,7 @@ amounts. Paths are relative to the file. docs/formats.md describes every key.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from engine.catalog import InstanceType
@@ -157,17 +158,7 @@ def _job(
     sources = (*entry.names("source"), *entry.names("sources"))
     memory = entry.get("task_memory", container_memory) or 0.0
     stages = _stages(entry.sections("stages"), memory)
-    if not sources and not stages:
-        raise BadInput(
-            f"job {name!r} has no tasks",
-            where=entry.where(),
-            remedy="give it a source (an event log, a profile, a sample) or stages",
-        )
-    if sources and stages:
-        raise BadInput(
-            f"job {name!r} has both a source and stages", where=entry.where_of("stages"),
-            remedy="leave out one of them",
-        )  # fmt: skip
+    _check_job(entry, name, sources, stages)
     ran_on = entry.get("ran_on", instance_type) or default
     profile = None
     if sources:
@@ -188,6 +179,23 @@ def _job(
         ran_on=ran_on,
         where=entry.where(),
     )
+
+
+def _check_job(
+    entry: Section, name: str, sources: Sequence[str], stages: Sequence[Activity]
+) -> None:
+    """Raises BadInput unless a job has either sources or stages."""
+    if not sources and not stages:
+        raise BadInput(
+            f"job {name!r} has no tasks",
+            where=entry.where(),
+            remedy="give it a source (an event log, a profile, a sample) or stages",
+        )
+    if sources and stages:
+        raise BadInput(
+            f"job {name!r} has both a source and stages", where=entry.where_of("stages"),
+            remedy="leave out one of them",
+        )  # fmt: skip
 
 
 def _evidence(

@@ -91,6 +91,22 @@ def check_unpriced(args: argparse.Namespace, why: str = NO_PRICES, *, remedy: st
         raise engine.BadInput(why, where=" ".join(given), remedy=remedy)
 
 
+def priced_cluster(
+    args: argparse.Namespace, cluster: engine.Cluster, profile: engine.Profile, *, remedy: str
+) -> engine.Cluster:
+    """A cluster with the catalog that has its price (`at_prices_of`).
+
+    Raises:
+        BadInput: for options of prices where there is none.
+    """
+    if cluster.catalog is None:
+        check_on_demand(args, remedy=remedy)
+    paid = at_prices_of(cluster, args, profile)
+    if paid.catalog is None:
+        check_unpriced(args, remedy=remedy)
+    return paid
+
+
 def _as_run(
     args: argparse.Namespace, profile: engine.Profile, looked_up: list[str]
 ) -> engine.Cluster:

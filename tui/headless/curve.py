@@ -76,7 +76,9 @@ def run(args: argparse.Namespace) -> int:
     points = {"nodes": over_nodes, "input-size": over_size, "iterations": over_iterations}[
         args.over
     ](args, profile)
-    paid = paid_cluster(args, points[0].cluster, profile)
+    named = args.over == "nodes" or args.nodes is not None
+    remedy = target.ADD_CATALOG if named else target.ADD_TYPE
+    paid = target.priced_cluster(args, points[0].cluster, profile, remedy=remedy)
     profile = target.with_price_notice(args, profile, paid)
     fitted = engine.fit(profile, model=args.model)
     rows = rows_of(args, points, fitted, paid)
@@ -104,24 +106,6 @@ def run(args: argparse.Namespace) -> int:
     if not args.json:
         output.print_notices(warnings)
     return 0
-
-
-def paid_cluster(
-    args: argparse.Namespace, cluster: engine.Cluster, profile: engine.Profile
-) -> engine.Cluster:
-    """A cluster of the curve with the catalog that has its price.
-
-    Raises:
-        BadInput: for options of prices where there is none.
-    """
-    named = args.over == "nodes" or args.nodes is not None
-    remedy = target.ADD_CATALOG if named else target.ADD_TYPE
-    if cluster.catalog is None:
-        target.check_on_demand(args, remedy=remedy)
-    paid = target.at_prices_of(cluster, args, profile)
-    if paid.catalog is None:
-        target.check_unpriced(args, remedy=remedy)
-    return paid
 
 
 def rows_of(

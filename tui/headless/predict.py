@@ -65,22 +65,15 @@ def run_as_measured(
     """Predict for nodes or executors like those of the evidence; with the cost where the type of
     the nodes is known."""
     remedy = target.ADD_CATALOG if args.nodes is not None else ADD_TYPE
-    target.check_on_demand(args, remedy=remedy)
-    paid = target.at_prices_of(cluster, args, profile)
-    if paid.catalog is None:
-        target.check_unpriced(args, remedy=remedy)
+    paid = target.priced_cluster(args, cluster, profile, remedy=remedy)
     profile = target.with_price_notice(args, profile, paid)
     fitted = engine.fit(profile, model=args.model)
     workload = workloads.workload_of(args, profile)
     prediction = fitted.predict(cluster=cluster, workload=workload, confidence=args.confidence)
     evidence = Evidence.of(fitted, workload, profile)
-    if args.json:
-        cost_fields = costs.measured_dict(paid, prediction, profile)
-        output.print_json({**as_dict(prediction, evidence, args.deadline), **cost_fields})
-        return 0
-    lines = [as_text(prediction, evidence, cluster_in_words(cluster), args.deadline)]
-    output.print_text("\n".join([*lines, *costs.measured_lines(paid, prediction, profile)]))
-    output.print_notices(prediction.warnings)
+    cost_fields = costs.measured_dict(paid, prediction, profile)
+    cost_lines = costs.measured_lines(paid, prediction, profile)
+    print_prediction(args, prediction, evidence, cluster_in_words(cluster), cost_fields, cost_lines)
     return 0
 
 
@@ -125,16 +118,31 @@ def run_priced(
         spot=limits.on_spot(args),
         max_spot=args.max_spot,
     )
-    prediction, choice = answer.prediction, answer.choice
-    evidence = Evidence.of(fitted, workload, profile)
-    if args.json:
-        cost_fields = costs.choice_dict(choice, catalog)
-        output.print_json({**as_dict(prediction, evidence, args.deadline), **cost_fields})
-        return 0
-    lines = [as_text(prediction, evidence, recommend.composition(choice), args.deadline)]
-    output.print_text("\n".join([*lines, *costs.choice_lines(choice, catalog)]))
-    output.print_notices(prediction.warnings)
+    choice, evidence = answer.choice, Evidence.of(fitted, workload, profile)
+    cost_fields, cost_lines = (
+        costs.choice_dict(choice, catalog),
+        costs.choice_lines(choice, catalog),
+    )
+    cluster = recommend.composition(choice)
+    print_prediction(args, answer.prediction, evidence, cluster, cost_fields, cost_lines)
     return 0
+
+
+def print_prediction(
+    args: argparse.Namespace,
+    prediction: engine.Prediction,
+    evidence: Evidence,
+    cluster: str,
+    cost_fields: dict[str, Any],
+    cost_lines: list[str],
+) -> None:
+    """Print a prediction and the cost of its cluster as text or JSON."""
+    if args.json:
+        output.print_json({**as_dict(prediction, evidence, args.deadline), **cost_fields})
+        return
+    lines = [as_text(prediction, evidence, cluster, args.deadline), *cost_lines]
+    output.print_text("\n".join(lines))
+    output.print_notices(prediction.warnings)
 
 
 def composition_of(given: str) -> dict[str, int]:

@@ -166,20 +166,34 @@ def recommendation_for(
             epsilon=args.epsilon,
             **({} if args.theta is None else {"theta": args.theta}),
         )
+    return rented(
+        args, fitted, question.catalog, question.workload, mix=args.mix,
+        objective={"runtime": "time", "throughput": "time"}.get(args.objective, args.objective),
+        with_sensitivity=with_sensitivity,
+    )  # fmt: skip
+
+
+def rented(
+    args: argparse.Namespace,
+    fitted: engine.FittedModel,
+    catalog: engine.Catalog,
+    workload: engine.Workload | None,
+    **search: Any,
+) -> engine.Recommendation:
+    """The recommendation among rented clusters within the goal and the limits of the arguments;
+    `search` are further arguments of `engine.recommend`."""
     return engine.recommend(
         fitted,
-        catalog=question.catalog,
-        workload=question.workload,
+        catalog=catalog,
+        workload=workload,
         deadline_seconds=args.deadline,
         budget_usd=args.budget,
         instances=options.globs(args.instances),
         max_nodes=args.max_nodes or options.DEFAULT_MAX_NODES,
-        mix=args.mix,
         confidence=args.confidence,
         spot=limits.on_spot(args),
         limits=limits.limits_of(args),
-        objective={"runtime": "time", "throughput": "time"}.get(args.objective, args.objective),
-        with_sensitivity=with_sensitivity,
+        **search,
     )
 
 

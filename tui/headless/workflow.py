@@ -120,13 +120,11 @@ def with_cost(
         cost_lines = costs.choice_lines(priced.choice, cluster.catalog)
         return replace(report, prediction=priced.prediction), cost_fields, cost_lines
     remedy = target.ADD_CATALOG if named else target.ADD_TYPE
-    target.check_on_demand(args, remedy=remedy)
     if isinstance(cluster, engine.OwnNodes):
+        target.check_on_demand(args, remedy=remedy)
         target.check_unpriced(args, remedy=remedy)
         return report, costs.measured_dict(None, report.prediction, fitted.profile), []
-    paid = target.at_prices_of(cluster, args, fitted.profile)
-    if paid.catalog is None:
-        target.check_unpriced(args, remedy=remedy)
+    paid = target.priced_cluster(args, cluster, fitted.profile, remedy=remedy)
     cost_fields = costs.measured_dict(paid, report.prediction, fitted.profile)
     return report, cost_fields, costs.measured_lines(paid, report.prediction, fitted.profile)
 
@@ -208,18 +206,7 @@ def run_recommend(args: argparse.Namespace, sources: Sequence[str]) -> int:
     fitted, _ = fitted_of(args, sources)
     catalog, notice = prices.catalog_for(args, fitted.profile)
     fitted = replace(fitted, profile=prices.with_notice(fitted.profile, notice))
-    recommendation = engine.recommend(
-        fitted,
-        catalog=catalog,
-        workload=workload_of(args, fitted),
-        deadline_seconds=args.deadline,
-        budget_usd=args.budget,
-        instances=options.globs(args.instances),
-        max_nodes=args.max_nodes or options.DEFAULT_MAX_NODES,
-        confidence=args.confidence,
-        spot=limits.on_spot(args),
-        limits=limits.limits_of(args),
-    )
+    recommendation = recommend.rented(args, fitted, catalog, workload_of(args, fitted))
     return recommend.print_recommendation(args, recommendation, catalog)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal
 
 from tui.format import odds
 from tui.state import MAX_DRAWN, PlanState
@@ -114,22 +114,14 @@ def drawn_curves(
 def time_chart(state: PlanState, answer: Answer, curves: DrawnCurves) -> ChartData:
     """Predicted time by nodes with the interval as a band, the deadline, and the range that meets
     the goal."""
-    if not curves:
-        return ChartData(message="no type can be predicted and priced")
-    first = curves[0][1]
     best = answer.report.recommendation.recommended
-    return ChartData(
-        series=tuple(
-            _series(slot, curve, curve.seconds.tolist(), curve.low.tolist(), curve.high.tolist())
-            for slot, curve in curves
-        ),
-        x=chart_axes.axis(state, "nodes", kind="count", title="nodes"),
-        y=chart_axes.axis(state, "time", kind="time"),
+    return _chart(
+        state,
+        curves,
+        "time",
         thresholds=thresholds(state.deadline_seconds, "deadline", time_text),
-        feasible=intervals(first.nodes.tolist(), first.feasible.tolist()),
         feasible_label="meets the goal",
         points=_point(best, best.seconds) if best else (),
-        crosshair=state.crosshair,
     )
 
 
@@ -142,14 +134,13 @@ def band_title(state: PlanState, curves: DrawnCurves, chart: str, *, band: str =
     """
     if not curves:
         return ""
-    first, of_cost = curves[0][1], chart == "cost"
-    values, lows = (first.cost_usd, first.cost_low_usd) if of_cost else (first.seconds, first.low)
+    values, lows, _ = _values(curves[0][1], chart)
     title = ""
     if _any_known(lows):
         title = f", {band}: {odds(state.confidence)} runs"
     elif _any_known(values):
         title = ", no interval"
-    return title + (unpriced_title(curves) if of_cost else "")
+    return title + (unpriced_title(curves) if chart == "cost" else "")
 
 
 def _any_known(values: Iterable[float]) -> bool:
@@ -165,35 +156,37 @@ def unpriced_title(curves: DrawnCurves) -> str:
 def cost_chart(state: PlanState, answer: Answer, curves: DrawnCurves) -> ChartData:
     """Expected cost by nodes with the costs of the interval as a band, the budget, and the
     recommended point."""
-    if not curves:
-        return ChartData(message="no type can be predicted and priced")
-    first = curves[0][1]
     best = answer.report.recommendation.recommended
     priced = best is not None and best.cost_usd is not None
-    return ChartData(
-        series=tuple(
-            _series(
-                slot,
-                curve,
-                curve.cost_usd.tolist(),
-                curve.cost_low_usd.tolist(),
-                curve.cost_high_usd.tolist(),
-            )
-            for slot, curve in curves
-        ),
-        x=chart_axes.axis(state, "nodes", kind="count", title="nodes"),
-        y=chart_axes.axis(state, "cost", kind="money"),
+    return _chart(
+        state,
+        curves,
+        "cost",
         thresholds=thresholds(state.budget_usd, "budget", money_text),
-        feasible=intervals(first.nodes.tolist(), first.feasible.tolist()),
         points=_point(best, float(best.cost_usd or 0.0)) if best and priced else (),
-        crosshair=state.crosshair,
     )
 
 
-def _series(
-    slot: int, curve: Curve, ys: list[float], lows: list[float], highs: list[float]
-) -> Series:
+def _chart(
+    state: PlanState, curves: DrawnCurves, name: Literal["time", "cost"], **marks: Any
+) -> ChartData:
+    """The curves by nodes; `marks` are fields of the chart."""
+    if not curves:
+        return ChartData(message="no type can be predicted and priced")
+    first = curves[0][1]
+    return ChartData(
+        series=tuple(_series(slot, curve, name) for slot, curve in curves),
+        x=chart_axes.axis(state, "nodes", kind="count", title="nodes"),
+        y=chart_axes.axis(state, name, kind="time" if name == "time" else "money"),
+        feasible=intervals(first.nodes.tolist(), first.feasible.tolist()),
+        crosshair=state.crosshair,
+        **marks,
+    )
+
+
+def _series(slot: int, curve: Curve, name: Literal["time", "cost"]) -> Series:
     """A curve as a series of its slot; the first one has a band."""
+    ys, lows, highs = _values(curve, name)
     return Series(
         xs=curve.nodes.tolist(),
         ys=ys,
@@ -203,6 +196,18 @@ def _series(
         slot=slot,
         pattern=PATTERNS[slot - 1],
     )
+
+
+_FIELDS = {
+    "time": ("seconds", "low", "high"),
+    "cost": ("cost_usd", "cost_low_usd", "cost_high_usd"),
+}
+"""Chart -> the fields of a curve that it draws: the values, and the ends of their interval."""
+
+
+def _values(curve: Curve, chart: str) -> list[list[float]]:
+    """What a chart draws of a curve, by nodes."""
+    return [getattr(curve, field).tolist() for field in _FIELDS[chart]]
 
 
 def _point(best: Choice, y: float) -> tuple[Point, ...]:
