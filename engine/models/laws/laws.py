@@ -52,7 +52,7 @@ the time that does not grow with the size."""
 SPARSEST = -30.0
 """Logarithm of a share that counts as zero."""
 
-CONTIGUOUS_SHARE = 0.5
+CONTIGUOUS_SHARE = 0.25
 """If at least this share of a slice of laws is needed, the slice is computed, else its laws are
 indexed."""
 

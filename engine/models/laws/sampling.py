@@ -37,9 +37,10 @@ KEPT, FEWEST_KEPT, MOST_KEPT = 50_000, 500, 1_000
 """Draws that are kept and moved: the first divided by the number of runs, within the other two."""
 
 MOVES, MOVES_AT_GOAL, LAST_MOVES = 4, 8, 2
-"""Metropolis moves of each draw after a step, after a step that reaches the power aimed at, and
-after the last one to the full likelihood, from draws that are moved already: of `MANY_RUNS`, where
-most of these stay effective, or in a fit that does not answer alone."""
+"""Metropolis moves of each draw after a step, after a step that reaches the power aimed at (half of
+both in a fit that does not answer alone), and after the last one to the full likelihood, from draws
+that are moved already: of `MANY_RUNS`, where most of these stay effective, or in a fit that does
+not answer alone."""
 
 MANY_RUNS = 30
 """Runs from which on the tempered draws have at least nine tenths of the likelihood's power."""
@@ -267,10 +268,20 @@ class Likelihood:
         scored, power, stream = population.scored, population.power, population.stream.copy()
         step = tempering_step(scored.log_likelihood, goal - power, EFFECTIVE_SHARE * stream.count)
         power = goal if step == goal - power else power + step
-        few_last = len(self.observations) >= MANY_RUNS or self.observations.draw_share < 1.0
-        moves = LAST_MOVES if power == 1.0 and few_last else MOVES_AT_GOAL
-        moves = moves if power == goal else MOVES
+        moves = self._moves(at_goal=power == goal)
+        if power == 1.0 and (len(self.observations) >= MANY_RUNS or self._is_mixed):
+            moves = LAST_MOVES
         return self._moved(scored, step * scored.log_likelihood, power, stream, moves)
+
+    @property
+    def _is_mixed(self) -> bool:
+        """Whether the fit is mixed with another one."""
+        return self.observations.draw_share < 1.0
+
+    def _moves(self, *, at_goal: bool) -> int:
+        """Metropolis moves after a step."""
+        moves = MOVES_AT_GOAL if at_goal else MOVES
+        return moves // 2 if self._is_mixed else moves
 
     def _moved(
         self,
@@ -301,7 +312,7 @@ class Likelihood:
             weights = normalised_weights(log_weights)
             if 1.0 / (weights @ weights) >= EFFECTIVE_SHARE * len(weights):
                 scored = replace(scored, log_likelihood=log_likelihood)
-                moves = MOVES_AT_GOAL if index == len(path) - 1 else MOVES
+                moves = self._moves(at_goal=index == len(path) - 1)
                 stream = path[index].stream.copy()
                 moved = self._moved(scored, log_weights, power, stream, moves)
                 return [*path[: index + 1], moved]
