@@ -7,6 +7,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 import yaml
 import zstandard
@@ -72,7 +73,7 @@ def test_logs_take_less_than_8_mb() -> None:
 def test_log_is_complete_and_tells_of_no_machine(entry: dict[str, Any]) -> None:
     text = list(lines(entry))
     assert leaks("".join(text), NO_MACHINE) == []
-    found = [json.loads(line) for line in text]
+    found = [msgspec.json.decode(line) for line in text]
     kinds = [event["Event"] for event in found]
     assert kinds[0] == "SparkListenerLogStart"
     assert kinds[-1] == "SparkListenerApplicationEnd"

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
-from depth import cases
+from depth import cases, values
 from scipy.special import stdtrit
 from synthetic import DAY, TableModel, catalog_of, offer, profile_on
 
@@ -199,9 +199,21 @@ def test_a_budget_whatever_the_deadline(sure: bool) -> None:
     assert moved
 
 
-@pytest.mark.parametrize("size", [True, False])
-@pytest.mark.parametrize("sure", [True, False])
-@pytest.mark.parametrize("bound", ["deadline", "budget", "both"])
+@pytest.mark.parametrize(
+    ("bound", "sure", "size"),
+    values(
+        ("deadline", True, False),
+        ("budget", False, True),
+        ("both", False, False),
+        ("both", True, True),
+        deep=[
+            *(("deadline", sure, True) for sure in (True, False)),
+            *(("budget", sure, False) for sure in (True, False)),
+            ("deadline", False, False), ("budget", True, True),
+            ("both", True, False), ("both", False, True),
+        ],
+    ),
+)  # fmt: skip
 def test_the_input_may_grow_until_the_first_limit_is_reached(
     bound: str, sure: bool, size: bool
 ) -> None:

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+from depth import DEEP, values
 from screen import at_rest, settled, text_of, waits
 
 from tui.screens.dialog import Dialog
@@ -20,7 +21,7 @@ async def opened(pilot, key):
     return pilot.app.screen
 
 
-@pytest.mark.parametrize("key", KEYS)
+@pytest.mark.parametrize("key", KEYS if DEEP else ("o", "colon", "e", "question_mark"))
 async def test_a_click_beside_a_dialog_leaves_it(planner, key):
     app = planner()
     async with app.run_test(size=(120, 40)) as pilot:
@@ -89,7 +90,7 @@ async def test_what_commands_are_for_is_read_whole(planner):
         assert "what runs the executors, with what it leaves them of the memory" in shown
 
 
-@pytest.mark.parametrize("key", ["colon", "m", "b", "ctrl+p", "w"])
+@pytest.mark.parametrize("key", values("colon", "m", "b", "w", deep=["ctrl+p"]))
 async def test_what_a_row_is_too_short_for_stands_below_the_list(planner, key):
     """In 80 columns all models, 13 of 42 commands and 3 of 8 limits were cut, and said nowhere."""
     async with at_rest(planner(), (80, 24)) as (_, pilot):

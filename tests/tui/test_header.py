@@ -4,6 +4,7 @@ import re
 from dataclasses import replace
 
 import pytest
+from depth import values
 from fakes import FakeSession, profile
 from screen import settled, text_of
 
@@ -46,8 +47,12 @@ async def test_the_kind_gives_way_before_where_it_ran_is_cut(planned):
     assert right == "aws 2026-07-20 "
 
 
-@pytest.mark.parametrize("width", [80, 120])
-@pytest.mark.parametrize("name", ["azure", "azure-databricks"])
+@pytest.mark.parametrize(
+    ("name", "width"),
+    values(
+        ("azure-databricks", 80), ("azure", 120), deep=[("azure", 80), ("azure-databricks", 120)]
+    ),
+)
 async def test_the_catalog_is_named_and_not_its_provider(planner, name, width):
     """With DBUs a cluster costs more than twice as much; both were "azure eastus"."""
     app = planner(EngineSession(), sources=("sales-report-small",), catalog=name)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from command_line import answer, refused, run
+from depth import values
 
 import engine
 from engine.choosing import owned, recommendation
@@ -126,7 +127,9 @@ def test_where_a_better_answer_begins_it_is_given(
         assert again.startswith(f"{composition}  "), at
 
 
-@pytest.mark.parametrize("goal", ["", "--deadline 20m", "--spot", "--deadline 20m --mix 2"])
+@pytest.mark.parametrize(
+    "goal", values("", "--spot", "--deadline 20m --mix 2", deep=["--deadline 20m"])
+)
 def test_a_miss_is_told_the_budget_that_is_enough(
     goal: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -9,7 +9,7 @@ from command_line import answer, run
 import engine
 
 LOG = "nightly-features"
-ON_GCP = f"recommend {LOG} --deadline 10m --max-nodes 4 --ran-on n2-standard-4"
+ON_GCP = f"recommend {LOG} --deadline 10m --max-nodes 2 --ran-on n2-standard-4"
 
 
 @pytest.mark.parametrize(

@@ -110,7 +110,7 @@ def test_spot_and_discount_make_it_cheaper(capsys: pytest.CaptureFixture[str], f
     assert spot["spot"] == {"m5.2xlarge": 4}
     assert spot["seconds"] > listed["seconds"], "interruptions are expected"
     assert "spot-interruptions" in {notice["code"] for notice in spot["warnings"]}
-    line = f"workflow nightly-pipeline {ON} --spot --input-size 400x"
+    line = f"workflow {fig_1} {ON} --spot --input-size 4000x"
     assert "interruptions are expected to add" in run(capsys, line)[0]
 
 
@@ -130,7 +130,7 @@ def test_nodes_that_have_no_price_have_no_cost(
 
 
 def test_recommend_is_of_the_family_of_recommend(capsys: pytest.CaptureFixture[str]) -> None:
-    goal = "--catalog aws --deadline 20m --instances 'm5.?xlarge' --max-nodes 4"
+    goal = "--catalog aws --deadline 20m --instances 'm5.?xlarge' --max-nodes 2"
     found = answer(capsys, f"workflow recommend nightly-pipeline {goal}")
     best = found["recommended"]
     assert best["p_deadline"] >= 0.9
@@ -145,7 +145,8 @@ def test_recommend_is_of_the_family_of_recommend(capsys: pytest.CaptureFixture[s
 
 
 def test_recommend_keeps_to_limits(capsys: pytest.CaptureFixture[str]) -> None:
-    ask = "workflow recommend nightly-pipeline --deadline 20m --instances 'm5.*,c5.*' --max-nodes 4"
+    ask = "workflow recommend nightly-pipeline --deadline 20m --max-nodes 4"
+    ask += " --instances m5.large,m5.xlarge,m5.2xlarge,c5.large,c5.xlarge"
     found = answer(capsys, f"{ask} --exclude 'c5.*' --min-nodes 2 --max-vcpus 12")
     choices = [found["recommended"], *found["alternatives"]]
     vcpus = {"m5.large": 2, "m5.xlarge": 4}
@@ -170,7 +171,7 @@ def test_recommend_may_rent_some_nodes_at_spot_prices(capsys: pytest.CaptureFixt
 
 
 def test_recommend_leaves_out_excluded_types(capsys: pytest.CaptureFixture[str]) -> None:
-    goal = "--deadline 20m --instances 'm5.?xlarge,m5.large' --max-nodes 4"
+    goal = "--deadline 20m --instances m5.large,m5.xlarge,m5.2xlarge --max-nodes 4"
     best = answer(capsys, f"workflow recommend nightly-pipeline {goal}")["recommended"]
     (chosen,) = best["composition"]
     without = f"workflow recommend nightly-pipeline {goal} --exclude {chosen}"

@@ -1,6 +1,7 @@
 """Jump mode: a letter for every control and tab, and each leads there."""
 
 import pytest
+from depth import values
 from fakes import FakeSession
 from screen import at_rest, settled, text_of
 
@@ -22,8 +23,18 @@ async def jumping(pilot):
     return dict(zip(ids, letters, strict=True))
 
 
-@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
-@pytest.mark.parametrize("options", [{}, {"glyphs": "ascii", "theme": "ansi-dark"}, {"vi": True}])
+ASCII = {"glyphs": "ascii", "theme": "ansi-dark"}
+
+
+@pytest.mark.parametrize(
+    ("size", "options"),
+    values(
+        ((80, 24), {}),
+        ((120, 40), ASCII),
+        ((80, 24), {"vi": True}),
+        deep=[((120, 40), {}), ((80, 24), ASCII), ((120, 40), {"vi": True})],
+    ),
+)
 async def test_every_control_that_is_seen_has_a_letter_beside_it(planner, size, options):
     async with planner(**options).run_test(size=size) as pilot:
         below = text_of(await settled(pilot)).splitlines()
@@ -43,7 +54,7 @@ async def test_every_control_that_is_seen_has_a_letter_beside_it(planner, size, 
             assert text_of(app).isascii()
 
 
-@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+@pytest.mark.parametrize("size", values((80, 24), deep=[(120, 40)]))
 async def test_the_sliders_have_the_same_letters_in_every_view(planner, size):
     async with planner().run_test(size=size) as pilot:
         for view in "12345678":

@@ -11,6 +11,7 @@ from pathlib import Path
 from textwrap import dedent
 
 import pytest
+from depth import values
 
 from tui.views import pages
 
@@ -71,7 +72,7 @@ def test_at_80_columns_eight_views_have_a_tab_and_help_its_key(screens):
     assert tabs.rstrip().endswith("? help")
 
 
-@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+@pytest.mark.parametrize("size", values((80, 24), deep=[(120, 40)]))
 def test_a_ninth_view_is_one_file_and_one_line(screens, size):
     shown, asked, _, helped = screens(1, size, "9", "slash", "escape", "question_mark")
     assert "[9 Schedule]" in shown[1]

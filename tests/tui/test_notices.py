@@ -11,7 +11,7 @@ import engine
 from tui.screens.notices import MAX_NOTICES
 from tui.session import EngineSession
 from tui.views import sentences
-from tui.views.pages import NAMES, PAGES, key_of
+from tui.views.pages import PAGES, key_of
 
 
 @pytest.mark.parametrize(("size", "glyphs"), [((80, 24), "ascii"), ((120, 40), "unicode")])
@@ -61,17 +61,20 @@ class Gated(FakeSession):
         return super().build(state, say)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=NAMES)
-async def test_every_view_says_what_it_waits_for_until_there_is_a_plan(planner, page):
-    session, key = Gated(), key_of(page.name)
+async def test_every_view_says_what_it_waits_for_until_there_is_a_plan(planner):
+    session, keys = Gated(), [key_of(page.name) for page in PAGES]
     async with planner(session, mix=2).run_test(size=(80, 24)) as pilot:
-        await pilot.press(key)
-        assert await shows(pilot, f"[{key} ")
-        assert await shows(pilot, "Reading the evidence and the prices ...")
+        for key in keys:
+            await pilot.press(key)
+            assert await shows(pilot, f"[{key} ")
+            assert await shows(pilot, "Reading the evidence and the prices ..."), key
         session.go_on.set()
         app = await settled(pilot)
         assert app.answer is not None
-        assert await shows(pilot, "Reading the evidence", gone=True)
+        for key in keys:
+            await pilot.press(key)
+            assert await shows(pilot, f"[{key} ")
+            assert await shows(pilot, "Reading the evidence", gone=True), key
 
 
 async def test_why_there_is_no_plan_is_said_in_every_view(planner, tmp_path):

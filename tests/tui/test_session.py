@@ -53,7 +53,7 @@ def test_interruptions_that_nobody_knows_are_no_part_of_the_time() -> None:
     state = replace(STATE, catalog="gcp", instances=("n2d-*",), scale=1000.0, spot=True)
     built = session.build(state, quiet)
     # Dataproc has spot nodes from the third worker on; with few nodes rounding was taken for it.
-    for most in (*range(3, 9), *range(9, 65, 1 if DEEP else 8)):
+    for most in (*range(3, 9), *range(9, 65, 1 if DEEP else 16)):
         answer = session.answer(replace(state, max_nodes=most), built)
         assert answer.best.spot
         assert "interruptions" not in answer.explained.phases

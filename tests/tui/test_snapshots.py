@@ -57,8 +57,24 @@ def after(*keys):
     return run
 
 
-@pytest.mark.parametrize("view", VIEWS)
-@pytest.mark.parametrize("size", ALL_SIZES)
+def drawn_at(place, column):
+    """Of looks that are drawn at one size: another one for each view."""
+    return place == column % len(ALL_SIZES)
+
+
+def each_size():
+    """In the ordinary run every view at 80 and at 120 columns, a third of them at 200."""
+    for (place, size), (column, view) in product(enumerate(ALL_SIZES), enumerate(VIEWS)):
+        is_drawn = DEEP or size in SIZES or drawn_at(place, column)
+        yield pytest.param(size, view, marks=skipped_unless(is_drawn))
+
+
+def skipped_unless(is_drawn):
+    """Skipped, not left out: pytest would call the files of those unused."""
+    return pytest.mark.skipif(not is_drawn, reason="drawn in the deep run")
+
+
+@pytest.mark.parametrize(("size", "view"), each_size())
 def test_views(snap_compare, planner, size, view):
     size = ALL_SIZES[size]
     assert snap_compare(planner(), terminal_size=size, run_before=after(*VIEWS[view]))
@@ -66,14 +82,12 @@ def test_views(snap_compare, planner, size, view):
 
 def pairs():
     """In the ordinary run each view in each look at one size, and each look at every size: what
-    looks differ in are colours and characters, and what sizes differ in is in `test_views`. The
-    others are skipped, not left out: pytest would call their files unused."""
+    looks differ in are colours and characters, and what sizes differ in is in `test_views`."""
     for (row, look), (place, size), (column, view) in product(
         enumerate(LOOKS), enumerate(ALL_SIZES), enumerate(VIEWS)
     ):
-        is_drawn = DEEP or place == (row + column) % len(ALL_SIZES)
-        skipped = pytest.mark.skipif(not is_drawn, reason="drawn in the deep run")
-        yield pytest.param(look, size, view, marks=skipped)
+        is_drawn = DEEP or drawn_at(place, row + column)
+        yield pytest.param(look, size, view, marks=skipped_unless(is_drawn))
 
 
 @pytest.mark.parametrize(("look", "size", "view"), pairs())

@@ -20,9 +20,9 @@ from engine.models.replay.mean_times_cache import (
     MeanTimesCache,
 )
 
-TYPES = None if DEEP else ["m5.*", "r6g.*"]
+TYPES = None if DEEP else ["m5.*"]
 NODES = range(1, 33, 6) if DEEP else range(1, 14, 6)
-FEWEST = FEWEST_CLUSTERS if DEEP else 40
+FEWEST = FEWEST_CLUSTERS if DEEP else 20
 STEPS_OF_ONE = (1.0, 1.3, 1.7, 2.0, 2.6, 1.3, 0.7, 30.0) if DEEP else (1.0, 1.3, 2.6, 1.3, 0.7)
 STEPS_OF_TWO = (1.0, 1.3, 2.0, 1.3, 0.7) if DEEP else (1.3, 0.7, 1.3)
 
