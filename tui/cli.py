@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from tui.storage.scenario_file import SavedPlan
 
 COMMANDS = {
-    "profile": "distil sources into one profile YAML",
+    "profile": "one small file that stands for the sources (profile YAML)",
     "predict": "how long the job takes on one cluster, and what that costs",
     "curve": "predicted time and cost over nodes, input size or iterations",
     "recommend": "the cheapest cluster that meets a deadline, the fastest within a budget",
@@ -40,15 +40,15 @@ COMMANDS = {
     "experiments": "which runs to make next, what each costs and teaches",
     "collect": "make the planned runs through spark-submit and keep their event logs",
     "catalog": "list, show, validate and refresh price catalogs",
-    "measure-host": "measure this machine: as an instance type, and its throughputs",
+    "measure-host": "measure this machine, as an instance type",
     "config": "the settings: path, show, set KEY VALUE, init",
-    "tour": "two minutes through the planner, step by step; --auto for demos, --record FILE",
+    "tour": "two minutes through the planner, step by step",
     "models": "the models and what each is for",
     "samples": "the bundled samples and what each shows",
 }
 """Command -> what it does; each is the module of that name in `tui.headless`."""
 
-ENDING = """sparkplan COMMAND --help tells more of each, with examples.
+ENDING = """sparkplan COMMAND --help says more of each, with examples.
 Exit codes: 0 done, 1 no cluster satisfies the goal, 2 bad usage or input,
 3 a service did not answer."""
 
