@@ -215,8 +215,8 @@ async def test_times_stand_beside_their_intervals_at_every_size(planner, size):
 
 
 async def test_at_100_columns_the_names_of_types_keep_their_ends(planner, monkeypatch):
-    """ "40 × n2d-standar…" stood in every row, for nodes of 2 and of 16 vCPUs. Of a list whose place
-    is looked up before its first layout Textual sends no `Resize`: none is sent here."""
+    """ "40 × n2d-standar…" stood in every row, for nodes of 2 and of 16 vCPUs. Of a list whose
+    place is looked up before its first layout Textual sends no `Resize`: none is sent here."""
     names = ["40 × n2d-standard-2 (38 spot)", "5 × n2d-standard-16 (3 spot)"]
     listed = [("", (name, "plain"), "1 s", "1–2 s", "$1.00", "", ">99 %", "") for name in names]
     monkeypatch.setattr(frontier, "rows", lambda *_: listed)
