@@ -7,8 +7,8 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, ClassVar
 
 from rich.cells import cell_len
-from textual import events
 from textual.binding import Binding, BindingType
+from textual.geometry import Size
 from textual.message import Message
 
 import engine
@@ -95,9 +95,10 @@ class ShortList(Table):
             """Only the last room counts."""
             return isinstance(message, ShortList.Resized)
 
-    def on_resize(self, event: events.Resize) -> None:
-        """Ask for rows; a hidden list has no height."""
-        if event.size.height:
+    def watch_virtual_size(self, size: Size) -> None:
+        """Ask for rows; a hidden list has no height. Textual sends no `Resize` of a widget whose
+        place is looked up before its first layout, as that of the mouse may be."""
+        if size.height:
             self.post_message(self.Resized())
 
 
