@@ -156,7 +156,7 @@ class FileScans(PlanTracker):
 
     def driver_metrics_updated(self, updates: Iterable[tuple[int, int]]) -> None:
         """Records driver metrics that are the size or number of files; -1 means not yet known."""
-        watched = (one for one in updates if one[0] in self._watched)
+        watched = (metric for metric in updates if metric[0] in self._watched)
         self._values.update((key, value) for key, value in watched if value >= 0)
 
     def stage_completed(self, stage_id: int, counted: Sequence[Accumulable]) -> None:
