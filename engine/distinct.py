@@ -32,12 +32,12 @@ def distinct(values: npt.NDArray[Value]) -> tuple[npt.NDArray[Value], IntArray]:
     changes = np.flatnonzero(values[1:] != values[:-1]) + 1
     if MIN_RUN_LENGTH * len(changes) <= len(values):
         starts = np.concatenate(([0], changes))[: len(values)]
-        values_found, inverse = np.unique(values[starts], return_inverse=True)
-        return values_found, np.repeat(inverse, np.diff(np.append(starts, len(values))))
+        uniques, inverse = np.unique(values[starts], return_inverse=True)
+        return uniques, np.repeat(inverse, np.diff(np.append(starts, len(values))))
     whole = _whole(values)
     if whole is None:
-        values_found, inverse = np.unique(values, return_inverse=True)
-        return values_found, inverse.reshape(-1)
+        uniques, inverse = np.unique(values, return_inverse=True)
+        return uniques, inverse.reshape(-1)
     present = np.zeros(int(whole.max()) + 1, dtype=bool)
     present[whole] = True
     ranks = np.cumsum(present) - 1

@@ -66,17 +66,17 @@ NOTES = (
 """Codes of informational notices on how the evidence was used; they seldom require action."""
 
 
-SAID_BY = {"unknown-source-type": "no-machine-types"}
+COVERED_BY = {"unknown-source-type": "no-machine-types"}
 """Code -> the code of a notice that covers it, with more of the reason and the same remedy."""
 
 
 def in_order(notices: Iterable[Notice | None]) -> tuple[Notice, ...]:
     """The distinct notices in display order: those of `WRONG` in its order, then warnings about
     uncertainty (every other code, those of `USUAL` last), then `NOTES`. Equal ranks keep their
-    order. None is dropped, and so is a notice that another one covers (`SAID_BY`)."""
+    order. None is dropped, and so is a notice that another one covers (`COVERED_BY`)."""
     distinct = dict.fromkeys(notice for notice in notices if notice is not None)
     codes = {notice.code for notice in distinct}
-    kept = (notice for notice in distinct if SAID_BY.get(notice.code) not in codes)
+    kept = (notice for notice in distinct if COVERED_BY.get(notice.code) not in codes)
     return tuple(sorted(kept, key=_rank))
 
 

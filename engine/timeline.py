@@ -161,10 +161,10 @@ def _timeline(seconds: float, stages: list[StageSpan]) -> Timeline:
 
 def _measured(stage: StageRun, slots: int | None) -> StageSpan:
     length = stage.completed_seconds - stage.submitted_seconds
-    waves = busy = word = None
+    waves = busy = bound = None
     if slots:
         waves = stage.tasks * stage.task_cpus / slots
-        word = bottleneck(stage, stage.tasks, slots, length)
+        bound = bottleneck(stage, stage.tasks, slots, length)
         if length > 0.0:
             busy = min(1.0, stage.task_seconds.total * stage.task_cpus / (length * slots))
         else:
@@ -177,7 +177,7 @@ def _measured(stage: StageRun, slots: int | None) -> StageSpan:
         end_seconds=max(stage.submitted_seconds, stage.completed_seconds),
         waves=waves,
         busy_share=busy,
-        bottleneck=word,
+        bottleneck=bound,
     )
 
 

@@ -121,12 +121,12 @@ def run(arguments: list[str]) -> int:
     return open_planner(arguments)
 
 
-def _command_of(words: list[str]) -> list[str]:
+def _command_of(arguments: list[str]) -> list[str]:
     """The command whose help is asked for; none for that of the planner."""
-    for word in words:
-        if word not in COMMANDS and not word.startswith("-"):
-            raise engine.UnknownName("command", word, COMMANDS)
-    return words
+    for argument in arguments:
+        if argument not in COMMANDS and not argument.startswith("-"):
+            raise engine.UnknownName("command", argument, COMMANDS)
+    return arguments
 
 
 def open_planner(arguments: list[str]) -> int:
@@ -295,15 +295,15 @@ def saved_plan(args: argparse.Namespace, parser: argparse.ArgumentParser) -> Sav
 def reject_late_command(arguments: list[str], sources: Sequence[str]) -> None:
     """Refuse a command behind options or sources, which is meant as a command; the planner has
     other options."""
-    for word in sources:
-        if word in COMMANDS and not os.path.exists(word):
+    for source in sources:
+        if source in COMMANDS and not os.path.exists(source):
             import shlex
 
             others = list(arguments)
-            others.remove(word)
+            others.remove(source)
             raise engine.BadInput(
-                f"the command {word!r} must stand first",
-                remedy=f"write {shlex.join(['sparkplan', word, *others])}",
+                f"the command {source!r} must stand first",
+                remedy=f"write {shlex.join(['sparkplan', source, *others])}",
             )
 
 

@@ -89,13 +89,13 @@ def difference(before: PlanState, after: PlanState) -> str:
     names = [key for name in changed for key in (terms if name == "terms" else (name,))]
     labels = dict.fromkeys(_LABELS.get(name, name) for name in names)
     with_values = {
-        word: f"{word} {old.get(key, 'not set')} → {new.get(key, 'not set')}"
-        for key, word in (
+        label: f"{label} {old.get(key, 'not set')} → {new.get(key, 'not set')}"
+        for key, label in (
             (_COMMAND_NAMES.get(name, name), _LABELS.get(name, name)) for name in names
         )
         if old.get(key) != new.get(key)
     }
-    line = ", ".join(with_values.get(word, word) for word in labels)
+    line = ", ".join(with_values.get(label, label) for label in labels)
     return line if len(line) <= MAX_NOTICE_CHARS else ", ".join(labels)
 
 

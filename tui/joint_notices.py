@@ -16,7 +16,7 @@ NEARER = "add a run on a cluster and with an input nearer to these"
 """The remedy where cluster and input are both far from runs that are not few."""
 
 
-def told_together(in_order: Iterable[Notice]) -> list[tuple[Notice, ...]]:
+def joint_groups(in_order: Iterable[Notice]) -> list[tuple[Notice, ...]]:
     """The notices in their order, those of `LITTLE_EVIDENCE` as one group where the first of them
     stands, the leading one first."""
     everything = list(in_order)

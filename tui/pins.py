@@ -88,7 +88,7 @@ def free_name(pins: tuple[Pin, ...]) -> str | None:
 def input_differences(pin: Pin, first: Pin) -> tuple[str, ...]:
     """How the inputs differ from those of the first pin: "deadline 30m, not 45m"; "limits max-vcpus
     64 (A: not set)"."""
-    here, there = (_inputs(one.state) for one in (pin, first))
+    here, there = (_inputs(compared.state) for compared in (pin, first))
     differences = []
     for key in {**there, **here}:
         value, other = here.get(key, "not set"), there.get(key, "not set")

@@ -26,18 +26,18 @@ TARGETS = (
 
 def collect_line(runs: Sequence[Experiment], layout: Layout | None) -> str:
     """The `sparkplan collect` command that makes these runs; the application is to be filled in."""
-    words = ["sparkplan", "collect"]
+    arguments = ["sparkplan", "collect"]
     layout = _for_cores(runs, layout)
     for run in runs:
         where = str(run.nodes) if run.cores is None or run.nodes else f"{run.cores}c"
-        words += ["--run", f"{where}@{run.fraction * 100:.6g}%"]
-    words += ["--into", folder_of(runs)]
+        arguments += ["--run", f"{where}@{run.fraction * 100:.6g}%"]
+    arguments += ["--into", folder_of(runs)]
     if layout is not None:
-        words += ["--executors-per-node", str(layout.executors_per_node)]
-        words += ["--executor-cores", str(layout.executor_cores)]
+        arguments += ["--executors-per-node", str(layout.executors_per_node)]
+        arguments += ["--executor-cores", str(layout.executor_cores)]
         for key, value in _memory(layout).items():
-            words += ["--conf", f"{key}={value}"]
-    return shlex.join([*words, "--app", APP])
+            arguments += ["--conf", f"{key}={value}"]
+    return shlex.join([*arguments, "--app", APP])
 
 
 def _for_cores(runs: Sequence[Experiment], layout: Layout | None) -> Layout | None:

@@ -160,9 +160,11 @@ def _csv_cell(text: str) -> str:
 
 def shapes_file_text(name: str, instances: Sequence[InstanceType], source: str) -> str:
     """A shapes file (docs/catalogs.md) of types whose scores are of one benchmark."""
-    benchmark = next((one.cpu_benchmark for one in instances if one.cpu_score), None)
+    benchmark = next((instance.cpu_benchmark for instance in instances if instance.cpu_score), None)
     keys = ("name", *_SHAPE)
-    used_keys = [key for key in keys if any(getattr(one, key) is not None for one in instances)]
-    rows = [[_cell(getattr(one, key)) for key in used_keys] for one in instances]
+    used_keys = [
+        key for key in keys if any(getattr(instance, key) is not None for instance in instances)
+    ]
+    rows = [[_cell(getattr(instance, key)) for key in used_keys] for instance in instances]
     head = pairs(shapes_of=name, source=source, cpu_benchmark=benchmark)
     return "\n".join([*head, *block("instances", used_keys, rows)]) + "\n"

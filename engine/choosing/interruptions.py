@@ -140,7 +140,9 @@ def interruption_delay(
     Types without a range count as never interrupted."""
     fewest = most = expected = shares = squares = 0.0
     hours, open_ended = seconds / SECONDS_PER_HOUR, False
-    with_range = [one for one in members if monthly_share(one.offer.interruption) is not None]
+    with_range = [
+        member for member in members if monthly_share(member.offer.interruption) is not None
+    ]
     for offer, nodes, share in with_range:
         least_share, largest_share = monthly_share(offer.interruption) or (0.0, None)
         fewest += interruptions_per_hour(least_share) * nodes * hours
@@ -223,7 +225,9 @@ def interruption_notice(
         return None
     delay = interruption_delay(members, LostWork.of(run), seconds=seconds)
     unknown = [
-        one.offer.instance.name for one in members if monthly_share(one.offer.interruption) is None
+        member.offer.instance.name
+        for member in members
+        if monthly_share(member.offer.interruption) is None
     ]
     texts = (
         [] if delay is None else [_expectation_text(delay, members, nodes, seconds, usd_per_second)]
@@ -245,25 +249,25 @@ def _expectation_text(
     """The expected interruptions and their cost, in words. For fewer than one in a hundred runs
     only the frequency: milliseconds and fractions of cents are of no use."""
     ranges = ", ".join(
-        f"{one.offer.instance.name} {one.offer.interruption}"
-        for one in members
-        if monthly_share(one.offer.interruption) is not None
+        f"{member.offer.instance.name} {member.offer.interruption}"
+        for member in members
+        if monthly_share(member.offer.interruption) is not None
     )
     mean, spread = delay.mean_seconds, delay.deviation_seconds
     after = " and ends it" if nodes == 1 else ""
     each = format_seconds(delay.seconds_each)
-    one = f"one holds it up by {each}{after} if the node is not replaced"
+    delays = f"one holds it up by {each}{after} if the node is not replaced"
     if max(delay.fewest, delay.most or 0.0) < RARE:
         return (
             f"interruptions are expected in {_frequency_text(delay)} runs ({ranges} a month); "
-            f"{one}: on average less than {'0.1' if mean < NOTABLE_SHARE * seconds else '1'} % "
+            f"{delays}: on average less than {'0.1' if mean < NOTABLE_SHARE * seconds else '1'} % "
             "more, in the time, interval and cost shown"
         )
     expected = (
         f"{delay.fewest:.2g} to {delay.most:.2g}" if delay.most else f"at least {delay.fewest:.2g}"
     )
     return (
-        f"{expected} interruptions expected in a run ({ranges} a month); {one}: on average "
+        f"{expected} interruptions expected in a run ({ranges} a month); {delays}: on average "
         f"{format_seconds(mean)} ± {format_seconds(spread)} and "
         f"{format_usd(mean * usd_per_second)} ± {format_usd(spread * usd_per_second)} more, "
         f"in the time, interval and cost shown"

@@ -267,10 +267,10 @@ class Limits:
             caps.append(self.max_vcpus)
         if self.executors is not None:
             each = [float(layout.executors_per_node) for layout in layouts]
-            rows += [each, [-one for one in each]]
+            rows += [each, [-value for value in each]]
             caps += [float(self.executors[1]), -float(self.executors[0])]
         for stage in self.barrier_stages:
-            rows.append([-one for one in _barrier_tasks_per_node(stage, layouts)])
+            rows.append([-value for value in _barrier_tasks_per_node(stage, layouts)])
             caps.append(-float(stage.tasks))
         weights = np.asarray(rows, dtype=float).reshape(len(caps), len(instances))
         return Constraints(weights, np.asarray(caps), self.min_nodes)

@@ -60,15 +60,15 @@ def template_of(text: str) -> tuple[str, ...]:
         BadInput: for an empty template, unbalanced quotes, or an unknown placeholder.
     """
     try:
-        words = tuple(shlex.split(text))
+        arguments = tuple(shlex.split(text))
     except ValueError as error:
         raise BadInput(f"the template cannot be read: {error}", where="--app") from None
-    if not words:
+    if not arguments:
         raise BadInput("the application is empty", where="--app")
     for name in _PLACEHOLDER.findall(text):
         if name not in PLACEHOLDERS:
             raise BadInput(f"unknown placeholder {{{name}}}", where="--app", choices=PLACEHOLDERS)
-    return words
+    return arguments
 
 
 def experiments_in(text: str, *, where: str) -> tuple[Experiment, ...]:
@@ -202,12 +202,14 @@ def command_of(run: TrainingRun, job: Job, log_folder: Path) -> tuple[str, ...]:
         "spark.eventLog.dir": log_folder.as_uri(),
         "spark.eventLog.rolling.enabled": "false",
     }
-    confs = [word for key, value in settings.items() for word in ("--conf", f"{key}={value}")]
-    words = [
-        _PLACEHOLDER.sub(lambda match: run.values.get(match[1], match[0]), word)
-        for word in job.template
+    confs = [
+        argument for key, value in settings.items() for argument in ("--conf", f"{key}={value}")
     ]
-    return (job.spark_submit, *confs, *words)
+    arguments = [
+        _PLACEHOLDER.sub(lambda match: run.values.get(match[1], match[0]), argument)
+        for argument in job.template
+    ]
+    return (job.spark_submit, *confs, *arguments)
 
 
 def find_spark_submit(named: str | None) -> str:

@@ -166,17 +166,17 @@ def _check_identified(
 def _lessons(rows: FloatArray, known: FloatArray | None, names: Sequence[str]) -> list[str]:
     """What each run teaches: the coefficient whose variance rises most without it."""
     inverse = covariance(rows if known is None else np.concatenate((known, rows)))
-    variance, words = np.diag(inverse), []
+    variance, lessons = np.diag(inverse), []
     for row in rows:
         direction, leverage_left = inverse @ row, 1.0 - float(row @ inverse @ row)
         if leverage_left < 1e-9:
             index = int(np.argmax(np.square(direction) / variance))
-            words.append(f"{names[index]}: no other run does")
+            lessons.append(f"{names[index]}: no other run does")
             continue
         rise = np.square(direction) / leverage_left / variance
         index = int(np.argmax(rise))
-        words.append(f"{names[index]}: variance {_increase_text(rise[index])} without it")
-    return words
+        lessons.append(f"{names[index]}: variance {_increase_text(rise[index])} without it")
+    return lessons
 
 
 def _increase_text(share: float) -> str:

@@ -78,12 +78,12 @@ class Decision:
     def criteria(self) -> str:
         """The criteria of the decision, in words."""
         if self.minimises == "time":
-            words = ["time"]
+            criteria = ["time"]
         else:
-            words = ["cost" if self.deadline_seconds or self.budget_usd else "expected cost"]
-        words += ["lateness"] if self.deadline_seconds is not None else []
-        words += ["the budget"] if self.budget_usd is not None else []
-        return " and ".join([", ".join(words[:-1]), words[-1]] if words[:-1] else words)
+            criteria = ["cost" if self.deadline_seconds or self.budget_usd else "expected cost"]
+        criteria += ["lateness"] if self.deadline_seconds is not None else []
+        criteria += ["the budget"] if self.budget_usd is not None else []
+        return " and ".join([", ".join(criteria[:-1]), criteria[-1]] if criteria[:-1] else criteria)
 
     def with_interruptions(
         self, mean: FloatArray, deviation: FloatArray

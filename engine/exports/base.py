@@ -240,10 +240,10 @@ def resource_name(application: str) -> str:
     kept = "".join(
         char if char.isalnum() else "-" for char in application.lower() if ord(char) < 128
     )
-    words = "-".join(word for word in kept.split("-") if word)
-    if not words[:1].isalpha():
-        words = f"job-{words}"
-    return words[:50].strip("-")
+    name = "-".join(part for part in kept.split("-") if part)
+    if not name[:1].isalpha():
+        name = f"job-{name}"
+    return name[:50].strip("-")
 
 
 def require_provider(handover: Handover, provider: str, why: str) -> str:

@@ -34,7 +34,7 @@ class Dataproc(Export):
         worker = only_type(handover, "Dataproc clusters")
         check_workers(handover)
         properties = ",".join(f"{key}={value}" for key, value in properties_of(handover).items())
-        words = [
+        arguments = [
             f"gcloud dataproc clusters create {resource_name(handover.application)}",
             f"--region {shlex.quote(region)}",
             f"--image-version {IMAGE}",
@@ -45,7 +45,7 @@ class Dataproc(Export):
             f"--properties {shlex.quote(properties)}",
             f"--max-idle {IDLE_MINUTES}m",
         ]
-        return f"{rented_comments(handover)}\n" + " \\\n  ".join(words) + "\n"
+        return f"{rented_comments(handover)}\n" + " \\\n  ".join(arguments) + "\n"
 
 
 def properties_of(handover: Handover) -> dict[str, str]:

@@ -53,7 +53,7 @@ class Emr(Export):
             nodes = f"--instance-fleets {shlex.quote(json.dumps(fleets(handover)))}"
         else:
             nodes = f"--instance-groups {shlex.quote(json.dumps(groups(handover)))}"
-        words = [
+        arguments = [
             "aws emr create-cluster",
             f"--name={shlex.quote(_literal_value(cluster_name(handover.application)))}",
             f"--region {shlex.quote(region)}",
@@ -65,7 +65,7 @@ class Emr(Export):
             f"--auto-termination-policy IdleTimeout={60 * IDLE_MINUTES}",
         ]
         head = f"{rented_comments(handover)}\n# {WITH_STEPS}"
-        return f"{head}\n" + " \\\n  ".join(words) + "\n"
+        return f"{head}\n" + " \\\n  ".join(arguments) + "\n"
 
 
 def by_count(handover: Handover) -> list[tuple[str, int]]:

@@ -18,9 +18,10 @@ class SparkSubmit(Export):
     suffix = ".sh"
 
     def render(self, handover: Handover) -> str:
-        words = ["spark-submit"]
+        arguments = ["spark-submit"]
         for key, value in spark_properties(handover).items():
             option = _OPTIONS.get(key)
-            words.append(f"{option} {value}" if option else f"--conf {key}={value}")
+            arguments.append(f"{option} {value}" if option else f"--conf {key}={value}")
         note = "" if heap_mib(handover.layout) else "\n# executor memory: not known, set your own"
-        return f"{comments(handover)}{note}\n" + " \\\n  ".join([*words, "YOUR_APPLICATION"]) + "\n"
+        arguments.append("YOUR_APPLICATION")
+        return f"{comments(handover)}{note}\n" + " \\\n  ".join(arguments) + "\n"

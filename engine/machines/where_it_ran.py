@@ -68,12 +68,8 @@ def where_it_ran(
     names = [*_types_of_majority(profiles), *([origin] if origin else [])]
     databricks = _majority_names_service(profiles, "Databricks")
     service = None if names else _service(profiles)
-    candidates_found = (
-        _catalogs_of_provider(_PROVIDERS[service]) if service else _catalogs_with(names)
-    )
-    compatible = (
-        catalog for catalog in candidates_found if _is_compatible(catalog, platform, wanted)
-    )
+    in_order = _catalogs_of_provider(_PROVIDERS[service]) if service else _catalogs_with(names)
+    compatible = (catalog for catalog in in_order if _is_compatible(catalog, platform, wanted))
     catalog = stated_catalog or _default_or_first(compatible, databricks=databricks)
     of_databricks = catalog is not None and platform_of(catalog) == DATABRICKS
     inferred = DATABRICKS if databricks and not of_databricks and platform is None else None

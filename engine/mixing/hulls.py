@@ -80,9 +80,9 @@ def vertices_of(
         crossings((slice(None, 1),), (slice(1, None),)),
     )
     return Vertices(
-        _flattened([one.price for one in parts]),
-        _flattened([one.other for one in parts]),
-        _flattened([one.capacity for one in parts]),
+        _flattened([part.price for part in parts]),
+        _flattened([part.other for part in parts]),
+        _flattened([part.capacity for part in parts]),
     )
 
 

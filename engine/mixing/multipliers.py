@@ -40,14 +40,14 @@ class CountLimits:
     @classmethod
     def of(cls, market: Market, goal: Goal) -> CountLimits:
         """The limits of a market, and the fewest and most nodes."""
-        one = np.ones((1, len(market.rates)))
-        weights, caps, fewest = [one], [float(goal.max_nodes)], 1
+        all_nodes = np.ones((1, len(market.rates)))
+        weights, caps, fewest = [all_nodes], [float(goal.max_nodes)], 1
         if market.constraints is not None:
             weights.append(market.constraints.weights)
             caps += market.constraints.caps.tolist()
             fewest = market.constraints.min_nodes
         if fewest > 1:
-            weights.append(-one)
+            weights.append(-all_nodes)
             caps.append(-float(fewest))
         return cls(np.concatenate(weights), np.asarray(caps))
 

@@ -234,7 +234,7 @@ class _SearchGroup:
                 if proven >= owner.cutoff:
                     return math.inf
                 target = self._target(proven, step)
-                if self._found_below(cover, target) or target >= owner.cutoff:
+                if self._improves_below(cover, target) or target >= owner.cutoff:
                     return math.inf
                 proven, step = target, step * STEP_GROWTH
         except OutOfEffort:
@@ -343,7 +343,7 @@ class _SearchGroup:
             )
         return cover
 
-    def _found_below(self, cover: WindowCover, target: float) -> bool:
+    def _improves_below(self, cover: WindowCover, target: float) -> bool:
         """Enumerates the compositions whose bound is below the target; whether one improved on
         it."""
         open_windows = cover.lower_bound < target

@@ -83,7 +83,7 @@ def without(
     runs: Sequence[Run], wrong: Sequence[ExcludedRun | SuspectedOutlier]
 ) -> tuple[Run, ...]:
     """The runs without the given outliers."""
-    aside = {id(one.run) for one in wrong}
+    aside = {id(excluded.run) for excluded in wrong}
     return tuple(run for run in runs if id(run) not in aside)
 
 
@@ -125,7 +125,7 @@ def slow_notices(slow: Sequence[ExcludedRun]) -> list[Notice]:
     """The warning that outliers were excluded."""
     if not slow:
         return []
-    most = max(slow, key=lambda one: one.times)
+    most = max(slow, key=lambda run: run.times)
     who = f"{len(slow)} runs" if len(slow) > 1 else most.run.source or "one run"
     times = format_number(most.times, figures=2)
     upto = "up to " if len(slow) > 1 else ""
@@ -142,10 +142,10 @@ def unusual_notices(unusual: Sequence[SuspectedOutlier]) -> list[Notice]:
     """The warning that runs made once count for less, since they are probably outliers."""
     if not unusual:
         return []
-    names = [_named(one.run) for one in unusual]
-    every = sorted(one.times for one in unusual)
+    names = [_named(suspect.run) for suspect in unusual]
+    every = sorted(suspect.times for suspect in unusual)
     times = list(dict.fromkeys(format_number(each, figures=2) for each in every))
-    share = max(one.count for one in unusual)
+    share = max(suspect.count for suspect in unusual)
     counts = f"as {'at most ' if len(names) > 1 else ''}{share:.2g} of a run"
     counts = counts if share > LEAST_REPORTED_WEIGHT else "for next to nothing"
     return [

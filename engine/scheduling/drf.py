@@ -118,6 +118,12 @@ def _fair(
     return _one_by_one(claims, pool, queues, shares, granted)
 
 
+def resources_of(claims: Sequence[Claim], counts: Sequence[int]) -> tuple[float, float]:
+    """Cores and GiB that so many containers of each claim take."""
+    cores = sum(n * claim.cores for n, claim in zip(counts, claims, strict=True))
+    return cores, sum(n * claim.memory_gib for n, claim in zip(counts, claims, strict=True))
+
+
 def _up_to_level(
     claims: Sequence[Claim], pool: Pool, queues: dict[int, list[int]], shares: Sequence[float]
 ) -> list[int]:
@@ -144,8 +150,7 @@ def _up_to_level(
         return granted
 
     def fits(granted: list[int]) -> bool:
-        cores = sum(n * claim.cores for n, claim in zip(granted, claims, strict=True))
-        memory = sum(n * claim.memory_gib for n, claim in zip(granted, claims, strict=True))
+        cores, memory = resources_of(claims, granted)
         return cores <= pool.cores and memory <= pool.memory_gib
 
     low, high = 0.0, 1.0 + max(shares)
@@ -166,8 +171,7 @@ def _one_by_one(
     granted: list[int],
 ) -> list[int]:
     """Grants the rest one by one; a job whose next container does not fit gets no more."""
-    cores = sum(n * claim.cores for n, claim in zip(granted, claims, strict=True))
-    memory = sum(n * claim.memory_gib for n, claim in zip(granted, claims, strict=True))
+    cores, memory = resources_of(claims, granted)
 
     def share_of(indices: list[int]) -> float:
         """Share of a job, rounded so that equal shares are equal in whatever order they were

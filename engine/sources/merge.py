@@ -10,7 +10,7 @@ from statistics import median
 from engine.errors import BadInput
 from engine.notices import Notice
 from engine.profile import Profile, Run, completed_runs, runs_aside, settled
-from engine.sources.distilling.engines import mixed_engines
+from engine.sources.distilling.engines import mixed_engines_notice
 from engine.sources.distilling.idle_time import is_default_name
 from engine.sources.source_contents import SourceContents
 from engine.sources.type_shapes import unused_shapes, with_consistent_shapes
@@ -35,14 +35,14 @@ def merged_profile(contents: Sequence[SourceContents]) -> Profile:
     categories = [entry.category for entry in contents if entry.category]
     deadlines = [entry.deadline_seconds for entry in contents if entry.deadline_seconds]
     runs = _with_same_inputs(runs, unit, notices)
-    notices.extend(_attempt_notices(runs))
-    notices.extend(_batch_notices(runs))
-    notices.extend(_larger_aside_notices(runs, unit))
+    about_runs = (_attempts_notice(runs), _batches_notice(runs), _larger_aside_notice(runs, unit))
+    notices.extend(notice for notice in about_runs if notice is not None)
     applications = dict.fromkeys(run.application for run in runs if run.application)
     if len(applications) > 1:
         notices.append(_mixed_notice(list(applications), runs))
     notices.extend(_default_name_notices(runs))
-    notices.extend(mixed_engines(runs))
+    if (mixed := mixed_engines_notice(runs)) is not None:
+        notices.append(mixed)
     notices.extend(_data_shape_notices(runs))
     if len(set(categories)) > 1:
         notices.append(_category_notice(categories, len(applications)))
@@ -180,7 +180,7 @@ def _table_key(run: Run) -> Hashable:
     return (*ran_on, *job, run.started_epoch_seconds, run.seconds)
 
 
-def _attempt_notices(runs: Sequence[Run]) -> list[Notice]:
+def _attempts_notice(runs: Sequence[Run]) -> Notice | None:
     """The notice about applications with several attempts, each of which did the work or a part of
     it anew. Incomplete and failed attempts are excluded by the models, with their own notice."""
     attempts: dict[str, set[Hashable]] = {}
@@ -191,22 +191,20 @@ def _attempt_notices(runs: Sequence[Run]) -> list[Notice]:
         name: len(same_start) for name, same_start in attempts.items() if len(same_start) > 1
     }
     if not repeated:
-        return []
+        return None
     name, number = next(iter(repeated.items()))
     more = f", and so for {len(repeated) - 1} more" if len(repeated) > 1 else ""
-    return [
-        Notice(
-            "several-attempts",
-            f"{number} attempts of {name} were read{more}: each is a run of its own",
-            "give the last attempt alone where the earlier ones failed",
-        )
-    ]
+    return Notice(
+        "several-attempts",
+        f"{number} attempts of {name} were read{more}: each is a run of its own",
+        "give the last attempt alone where the earlier ones failed",
+    )
 
 
-def _batch_notices(runs: Sequence[Run]) -> list[Notice]:
+def _batches_notice(runs: Sequence[Run]) -> Notice | None:
     """The notice that times are those of micro-batches, if all runs are micro-batches."""
     if not runs or any(run.batch_id is None for run in runs):
-        return []
+        return None
     logs: dict[object, list[Run]] = {}
     for run in runs:
         logs.setdefault((run.source, run.app_id, run.application), []).append(run)
@@ -220,14 +218,12 @@ def _batch_notices(runs: Sequence[Run]) -> list[Notice]:
     if more is not None:
         first = f" after the first, which took {format_seconds(more)} longer"
         add = ", and add what the first takes longer"
-    return [
-        Notice(
-            "micro-batches",
-            f"the runs are {count} of {streams}, {total} together: time, input and cost (with the "
-            f"start-up of a cluster, paid once for all) are those of one batch{first}",
-            f"for a job that works through all its input and ends, multiply by its batches{add}",
-        )
-    ]
+    return Notice(
+        "micro-batches",
+        f"the runs are {count} of {streams}, {total} together: time, input and cost (with the "
+        f"start-up of a cluster, paid once for all) are those of one batch{first}",
+        f"for a job that works through all its input and ends, multiply by its batches{add}",
+    )
 
 
 def _extra_first_batch_seconds(logs: Sequence[Sequence[Run]]) -> float | None:
@@ -244,7 +240,7 @@ def _extra_first_batch_seconds(logs: Sequence[Sequence[Run]]) -> float | None:
     return max((extra for extra in extra_seconds if extra > 0.0), default=None)
 
 
-def _larger_aside_notices(runs: Sequence[Run], unit: str) -> list[Notice]:
+def _larger_aside_notice(runs: Sequence[Run], unit: str) -> Notice | None:
     """The notice that an incomplete or failed run had more input than the largest successful run,
     whose input is the default of predictions."""
     kept = completed_runs(runs)
@@ -252,16 +248,14 @@ def _larger_aside_notices(runs: Sequence[Run], unit: str) -> list[Notice]:
     largest = max(runs_aside(runs), key=lambda run: run.workload.input_bytes or 0.0, default=None)
     read = largest.workload.input_bytes if largest else None
     if largest is None or read is None or not sizes or read <= max(sizes):
-        return []
+        return None
     what = "failed" if largest.complete else "broke off"
-    return [
-        Notice(
-            "largest-run-broke-off",
-            f"{largest.source} {what} after {_size(read, unit)} of input: where no input is said, "
-            f"{_size(max(sizes), unit)} of the largest run that came to its end are taken",
-            "say the input that is meant, or give the log of a whole run",
-        )
-    ]
+    return Notice(
+        "largest-run-broke-off",
+        f"{largest.source} {what} after {_size(read, unit)} of input: where no input is said, "
+        f"{_size(max(sizes), unit)} of the largest run that came to its end are taken",
+        "say the input that is meant, or give the log of a whole run",
+    )
 
 
 def _size(value: float, unit: str) -> str:

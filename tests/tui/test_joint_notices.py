@@ -8,7 +8,7 @@ import pytest
 
 from engine import Notice
 from tui.headless import output, rejections
-from tui.joint_notices import NEARER, joint_remedy, joint_text, told_together
+from tui.joint_notices import NEARER, joint_groups, joint_remedy, joint_text
 from tui.views.marks import marks_of
 from tui.views.sentences import REMEDIES, warnings
 from tui.widgets.glyphs import choose_glyphs
@@ -21,12 +21,12 @@ SPEED = Notice("transferred-speed", "not measured", "run it there")
 
 
 def test_little_evidence_is_one_group_where_its_first_stands():
-    assert told_together([SKEW, NODES, SPEED, SIZE, SINGLE]) == [
+    assert joint_groups([SKEW, NODES, SPEED, SIZE, SINGLE]) == [
         (SKEW,),
         (SINGLE, NODES, SIZE),
         (SPEED,),
     ]
-    assert told_together([SKEW, SPEED]) == [(SKEW,), (SPEED,)]
+    assert joint_groups([SKEW, SPEED]) == [(SKEW,), (SPEED,)]
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ def test_little_evidence_is_one_group_where_its_first_stands():
     ],
 )
 def test_one_remedy_is_for_all_of_a_group(given, remedy):
-    (group,) = told_together(given)
+    (group,) = joint_groups(given)
     assert joint_remedy(group) == remedy
     assert all(notice.text in joint_text(group) for notice in given)
 

@@ -161,10 +161,10 @@ def _catalog_with_price(
     if name in catalog.offers:
         return catalog
     try:
-        found_in, _ = engine.find_type(name, first=options.lookup_catalog(args))
+        catalog_of_type, _ = engine.find_type(name, first=options.lookup_catalog(args))
     except engine.UnknownName:
         return None
-    return options.catalog_of(args, found_in.name)
+    return options.catalog_of(args, catalog_of_type.name)
 
 
 def with_price_notice(

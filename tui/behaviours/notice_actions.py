@@ -28,7 +28,7 @@ class NoticeActions(PlannerMixin):
     _held_notice: Line | None = None
     """The notice that is shown once the mouse button is released."""
 
-    def show_notice(self, words: str, tone: Tone, *, stays: bool = False) -> None:
+    def show_notice(self, text: str, tone: Tone, *, stays: bool = False) -> None:
         """Show a notice above the panels, until another view is shown or Escape is pressed.
 
         One that `stays` is shown again after others, until Escape closes it or other evidence is
@@ -36,27 +36,27 @@ class NoticeActions(PlannerMixin):
         them.
         """
         marks = self.planner.marks
-        words = in_planner(words)
+        text = in_planner(text)
         sign = {"bad": marks.missed, "warn": marks.warning}.get(tone, "")
-        self._remember(sign, words, tone)
-        line: Line = [(f"{sign} " if sign else "", tone), (words, tone)]
+        self._remember(sign, text, tone)
+        line: Line = [(f"{sign} " if sign else "", tone), (text, tone)]
         if stays:
             self.sticky_notice = line
         if tone in ("good", "base") and not stays:
             self.set_notice(self.sticky_notice)
-            if self._has_room_below(words):
+            if self._has_room_below(text):
                 self.planner._panels.show_status(line)
                 return
         self.set_notice(line)
 
-    def _has_room_below(self, words: str) -> bool:
+    def _has_room_below(self, text: str) -> bool:
         """Whether the help line is visible, also below the notice just set, and wide enough for
         these words."""
         screen = self.planner.screen_stack[0]
         if screen.has_class("-low", "noticed"):
             return False
         lines = screen.query("#about")
-        return any(line.display and cell_len(plain(words)) < line.size.width for line in lines)
+        return any(line.display and cell_len(plain(text)) < line.size.width for line in lines)
 
     def set_notice(self, line: Line) -> None:
         """Show this line above the panels (or none), and clear the help line's confirmation. The
@@ -103,12 +103,10 @@ class NoticeActions(PlannerMixin):
         if len(app.screen_stack) == 1:
             app.push_screen(NoticesScreen(self.notice_log, glyphs=app.glyphs))
 
-    def _remember(self, sign: str, words: str, tone: Tone) -> None:
+    def _remember(self, sign: str, text: str, tone: Tone) -> None:
         """Append a notice to the log; a repetition replaces the last entry."""
         from tui.screens.notices import MAX_NOTICES, NoticeRecord
 
-        same = (
-            self.notice_log[-1:] if self.notice_log and self.notice_log[-1].words == words else ()
-        )
+        same = self.notice_log[-1:] if self.notice_log and self.notice_log[-1].words == text else ()
         kept = self.notice_log[: len(self.notice_log) - len(same)]
-        self.notice_log = (*kept, NoticeRecord(datetime.now(), sign, words, tone))[-MAX_NOTICES:]
+        self.notice_log = (*kept, NoticeRecord(datetime.now(), sign, text, tone))[-MAX_NOTICES:]

@@ -45,10 +45,10 @@ class PanelEvents(PlannerMixin):
     def on_goal_panel_refused(self, message: GoalPanel.Refused) -> None:
         self.show_refusal(message.text)
 
-    def show_refusal(self, words: str) -> None:
+    def show_refusal(self, text: str) -> None:
         """Show why an input is refused, until one is accepted."""
         app = self.planner
-        app.show_notice(words, "bad")
+        app.show_notice(text, "bad")
         self._refusal = app.current_notice
 
     def on_table_cursor_moved(self, event: Table.CursorMoved) -> None:

@@ -70,9 +70,9 @@ class PlanUpdates(PlannerMixin):
             app._settling.stop()  # a new answer follows soon; that one is settled
         request = app._reading.request_for(evidence_key(state))
 
-        def say(words: str) -> None:
+        def say(text: str) -> None:
             request.check()
-            app.post_message(Progress(key, words))
+            app.post_message(Progress(key, text))
 
         def job() -> None:
             try:

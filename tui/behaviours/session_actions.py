@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -99,18 +100,19 @@ class SessionActions(PlannerMixin):
             return
         from tui.storage import scenario_store
 
-        try:
-            app.load_saved_plan(scenario_store.load(name))
-        except engine.EngineError as error:
-            app.show_notice(str(error), "bad")
+        self._load(partial(scenario_store.load, name))
 
     def action_resume(self) -> None:
         """Load the session that was saved last."""
         from tui.storage import scenario_store
 
+        self._load(scenario_store.last_session)
+
+    def _load(self, read: Callable[[], SavedPlan]) -> None:
+        """Load what `read` reads, or show why it cannot be read."""
         app = self.planner
         try:
-            app.load_saved_plan(scenario_store.last_session())
+            app.load_saved_plan(read())
         except engine.EngineError as error:
             app.show_notice(str(error), "bad")
 

@@ -104,7 +104,7 @@ def _panel(panel: Panel, top: float, number: int) -> Iterator[str]:
     yield from _grid(plot)
     yield from _feasible(plot)
     yield f'<g clip-path="url(#{clip})" fill="none" stroke-linejoin="round">'
-    for series in sorted(panel.data.series, key=lambda one: -one.slot):
+    for series in sorted(panel.data.series, key=lambda curve: -curve.slot):
         yield from _curve(plot, series)
     yield "</g>"
     for line in panel.data.thresholds:

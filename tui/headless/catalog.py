@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
 from dataclasses import asdict
 from datetime import date, timedelta
 from fnmatch import fnmatchcase
@@ -233,15 +234,8 @@ def refresh(args: argparse.Namespace) -> int:
         output.print_json(refreshed_dict(done))
     else:
         print("\n".join(map(text.escaped, in_words(done))))
-    for line in map(
-        text.escaped,
-        [
-            *older_prices_warning(done),
-            *future_prices_warning(done, date.today()),
-            *left_out_warnings(done),
-        ],
-    ):
-        streams.say(f"warning: {line}")
+    for line in warnings_of(done, date.today()):
+        streams.say(f"warning: {text.escaped(line)}")
     return 0
 
 
@@ -303,36 +297,23 @@ def in_words(done: engine.Refreshed) -> list[str]:
     return lines
 
 
-def older_prices_warning(done: engine.Refreshed) -> list[str]:
-    """A warning that the new prices are older than those of the catalog."""
-    if done.newer is None:
-        return []
-    return [
-        f"prices of {done.day} are older than those of {done.catalog} ({done.newer}), which are "
-        "not in the new file; if that is not meant, give --date"
-    ]
-
-
-def future_prices_warning(done: engine.Refreshed, today: date) -> list[str]:
-    """A warning that the new prices are dated in the future; tomorrow is accepted, for other time
-    zones."""
-    if done.day <= today + timedelta(days=1):
-        return []
-    return [
-        f"prices are dated {done.day}, in the future (today is {today}): nothing calls them old "
-        "until long after it; if that is not meant, give --date"
-    ]
-
-
-def left_out_warnings(done: engine.Refreshed) -> list[str]:
-    warnings = []
-    if done.shapeless:
-        warnings.append(
-            f"left out, vCPUs and memory (or DBUs) not known: {counted(done.shapeless)}"
+def warnings_of(done: engine.Refreshed, today: date) -> Iterator[str]:
+    """Warnings of prices older than those of the catalog, of prices dated in the future (tomorrow
+    is accepted, for other time zones), and of types that are left out."""
+    if done.newer is not None:
+        yield (
+            f"prices of {done.day} are older than those of {done.catalog} ({done.newer}), which "
+            "are not in the new file; if that is not meant, give --date"
         )
+    if done.day > today + timedelta(days=1):
+        yield (
+            f"prices are dated {done.day}, in the future (today is {today}): nothing calls them "
+            "old until long after it; if that is not meant, give --date"
+        )
+    if done.shapeless:
+        yield f"left out, vCPUs and memory (or DBUs) not known: {counted(done.shapeless)}"
     if done.ambiguous:
-        warnings.append(f"left out, several different prices: {counted(done.ambiguous)}")
-    return warnings
+        yield f"left out, several different prices: {counted(done.ambiguous)}"
 
 
 def counted(names: tuple[str, ...]) -> str:

@@ -33,23 +33,23 @@ class JobPlan:
     evidence: engine.JobEvidence
     deadline_seconds: float | None = None
     deadline_from: str | None = None
-    found: engine.Recommendation | None = None
+    recommendation: engine.Recommendation | None = None
     problem: engine.EngineError | None = None
 
     @property
     def chosen(self) -> engine.Choice | None:
         """The recommended cluster; None where none satisfies the goal."""
-        return self.found.recommended if self.found else None
+        return self.recommendation.recommended if self.recommendation else None
 
     @property
     def nearest(self) -> engine.Choice | None:
         """Where none does, the nearest miss."""
-        return self.found.nearest if self.found else None
+        return self.recommendation.nearest if self.recommendation else None
 
     @property
     def miss(self) -> engine.Rejected | None:
         """Why the nearest miss is rejected; None where there is none."""
-        return self.found.nearest_miss if self.found else None
+        return self.recommendation.nearest_miss if self.recommendation else None
 
     @property
     def time_of(self) -> str:
@@ -65,8 +65,8 @@ class JobPlan:
     @property
     def warnings(self) -> tuple[engine.Notice, ...]:
         """Warnings about the job as a whole; without a recommendation those of its evidence."""
-        if self.found is not None:
-            return self.found.warnings
+        if self.recommendation is not None:
+            return self.recommendation.warnings
         return self.evidence.profile.notices if self.evidence.profile else ()
 
 

@@ -74,7 +74,9 @@ def _why_none(job: JobPlan) -> list[str]:
     within the deadline, but not at the confidence asked for. Two alternatives have a line each."""
     if (miss := job.miss) is None:
         return []
-    alternatives = recommend.sufficient_goal(job.found).splitlines() if job.found else []
+    alternatives = (
+        recommend.sufficient_goal(job.recommendation).splitlines() if job.recommendation else []
+    )
     it = "it is" if miss.code == "budget" else "it"
     violation = f"    {it} {text.escaped(miss.reason)}"
     if len(alternatives) == 1:

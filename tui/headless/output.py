@@ -12,7 +12,7 @@ from typing import Any
 import engine
 from tui import format as text
 from tui import streams
-from tui.joint_notices import joint_remedy, joint_text, told_together
+from tui.joint_notices import joint_groups, joint_remedy, joint_text
 
 
 def print_json(value: dict[str, Any]) -> None:
@@ -68,7 +68,7 @@ def print_assumptions(lines: Iterable[str]) -> None:
 def print_notices(unordered: Iterable[engine.Notice]) -> None:
     """Print warnings on stderr, each once, so that stdout stays data; those that say one thing in
     one line, with all their codes."""
-    for group in told_together(engine.in_order(unordered)):
+    for group in joint_groups(engine.in_order(unordered)):
         codes = ", ".join(dict.fromkeys(notice.code for notice in group))
         line = f"warning: {joint_text(group)} [{codes}]; {joint_remedy(group)}"
         streams.say(streams.wrapped(text.escaped(line), sys.stderr))

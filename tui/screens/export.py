@@ -128,13 +128,13 @@ class ExportScreen(Dialog[str | None]):
         title = fit(title, MAX_TITLE, ellipsis=self._glyphs.ellipsis).rstrip()
         self.query_one("#dialog").border_title = escape(title)
         self._share_rows(self.app.size.height)
-        self._tell_keys()
+        self._show_keys()
         self._show(0)
 
     def on_descendant_focus(self) -> None:
         """Give rows to what is read; show the keys of the focused widget."""
         self._share_rows(self.app.size.height)
-        self._tell_keys()
+        self._show_keys()
 
     def on_resize(self, event: events.Resize) -> None:
         """Divide the rows again."""
@@ -153,7 +153,7 @@ class ExportScreen(Dialog[str | None]):
             2 if reading_text else min(all_rows, target_rows)
         )
 
-    def _tell_keys(self) -> None:
+    def _show_keys(self) -> None:
         focused = self.focused.id if self.focused is not None else ""
         moves, tab = KEYS.get(focused or "", KEYS["targets"])
         save_copy = [("^s", "save", "screen.save"), ("^y", "copy", "screen.copy")]
@@ -180,11 +180,11 @@ class ExportScreen(Dialog[str | None]):
             self._content = self._text_for(target.name)
         except engine.EngineError as error:
             self._content = self._text_to_copy = ""
-            self._say([(refusal(error), "bad")])
+            self._show_line([(refusal(error), "bad")])
             self._preview([], comments=0)
             self.query_one("#path", Input).value = ""
             return
-        self._say([])
+        self._show_line([])
         comments = 0 if target.suffix == ".md" else leading_comments(self._content)
         self._text_to_copy = text_to_copy(self._content, target.suffix)
         self._preview(preview(self._content), comments=comments)
@@ -198,7 +198,7 @@ class ExportScreen(Dialog[str | None]):
         note = f", after {comments} lines of notes" if comments else ""
         shown.border_title = f"Preview{note}"
 
-    def _say(self, line: Line) -> None:
+    def _show_line(self, line: Line) -> None:
         widget = self.query_one("#said", Prose)
         widget.show([line])
         widget.taken(3)
@@ -209,20 +209,20 @@ class ExportScreen(Dialog[str | None]):
         if not self._content:
             return
         if not name:
-            self._say([("no file to save to: type its path", "bad")])
+            self._show_line([("no file to save to: type its path", "bad")])
             self.query_one("#path", Input).focus()
             return
         path = Path(name).expanduser().absolute()
         problem = save(path, self._content, overwrite=path == self._refused)
         self._refused = path if problem and path_exists(path) else None
-        self._say([(problem, "bad")] if problem else [(f"saved to {path}", "good")])
+        self._show_line([(problem, "bad")] if problem else [(f"saved to {path}", "good")])
 
     def action_copy(self) -> None:
         """Copy the text to the terminal's clipboard, and say what to do where that is ignored."""
         if self._content:
             self.app.copy_to_clipboard(self._text_to_copy)
             bare = ", without its notes" if self._text_to_copy != self._content else ""
-            self._say(
+            self._show_line(
                 [
                     (f"sent to the terminal's clipboard{bare}", "good"),
                     (" (some terminals and tmux ignore it: then save with ctrl+s)", "muted"),

@@ -26,8 +26,12 @@ class NoticeRecord(NamedTuple):
 def lines(notice_log: Sequence[NoticeRecord]) -> list[Line]:
     """One line per notice, newest first."""
     log_lines: list[Line] = [
-        [(f"{one.at:%H:%M:%S}  ", "muted"), (f"{one.sign or ' '} ", one.tone), (one.words, "base")]
-        for one in reversed(notice_log)
+        [
+            (f"{record.at:%H:%M:%S}  ", "muted"),
+            (f"{record.sign or ' '} ", record.tone),
+            (record.words, "base"),
+        ]
+        for record in reversed(notice_log)
     ]
     return log_lines or [[("No notices yet.", "muted")]]
 

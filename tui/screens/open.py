@@ -98,7 +98,7 @@ class OpenScreen(Picker):
     ) -> None:
         super().__init__(
             "Open",
-            self._found,
+            self._matching_entries,
             glyphs=glyphs,
             placeholder="path, folder, sample, s3://... or http://history-server:18080",
             empty="no such file, folder or sample",
@@ -140,13 +140,13 @@ class OpenScreen(Picker):
         self._looker.abandon()
         self._lister.abandon()
 
-    def tell_current(self) -> None:
+    def describe_current(self) -> None:
         """Describe the entry under the cursor."""
-        self._say()
+        self._show_line()
 
     # Entries
 
-    def _found(self, typed: str) -> list[Entry]:
+    def _matching_entries(self, typed: str) -> list[Entry]:
         """The entries that match the typed text."""
         self._hidden = 0
         if self._server is not None and typed.startswith(self._server[0]):
@@ -183,7 +183,7 @@ class OpenScreen(Picker):
         self._options = list(self._matches(typed))
         self._show(cursor=0)
         self._look()
-        self._say()
+        self._show_line()
 
     def _show(self, cursor: int | None = None) -> None:
         rows = [
@@ -251,7 +251,7 @@ class OpenScreen(Picker):
                 self.post_message(ListingReady(address, entries))
 
         service = "history server" if _is_server(address) else "store"
-        self._say([(f"asking the {service} ...", "warn")])
+        self._show_line([(f"asking the {service} ...", "warn")])
         self._lister.submit(job)
 
     def on_listing_ready(self, message: ListingReady) -> None:
@@ -261,13 +261,13 @@ class OpenScreen(Picker):
             return
         self._asked = ""
         if message.failure is not None:
-            self._say([(message.failure, "bad")])
+            self._show_line([(message.failure, "bad")])
             return
         self._server = (message.address, message.entries)
         self.refill(self._typed_text)
         if not message.entries:
             what = "application" if _is_server(message.address) else "file"
-            self._say([(f"there are no {what}s yet", "warn")])
+            self._show_line([(f"there are no {what}s yet", "warn")])
 
     # Opening
 
@@ -313,19 +313,19 @@ class OpenScreen(Picker):
             line.insert_text_at_cursor(" ")
             return
         if entry.folder:
-            self._say([("press enter to look into a folder, ^o to open all of it", "muted")])
+            self._show_line([("press enter to look into a folder, ^o to open all of it", "muted")])
             return
         if self._marked.pop(entry.value, None) is None:
             self._marked[entry.value] = entry.label
         self._show()
         self.matched.action_move(1)
-        self._say()
+        self._show_line()
 
     def action_add(self) -> None:
         """Read the marked entries, or the one under the cursor, beside the open sources."""
         entry = self.current
-        one = entry.value if entry else self._named(self._typed_text)
-        if sources := tuple(self._marked) or ((one,) if one else ()):
+        source = entry.value if entry else self._named(self._typed_text)
+        if sources := tuple(self._marked) or ((source,) if source else ()):
             self._leave_with(sources, add=True)
 
     def action_open_folder(self) -> None:
@@ -341,7 +341,7 @@ class OpenScreen(Picker):
         self._take(ChosenSources(tuple(expanded), add))
         self.close(None)
 
-    def _say(self, line: Line | None = None) -> None:
+    def _show_line(self, line: Line | None = None) -> None:
         """Show a line below the entries: `line`, else the marked or the hidden entries."""
         if line is None and self._marked:
             names = ", ".join(self._marked.values())

@@ -132,9 +132,9 @@ class Picker(Dialog[str | None]):
         rows: list[Row] = [(option.label, (option.detail, "muted")) for option in self._options]
         self.matched.show(rows, cursor=0)
         self._cursor_moved = False
-        self._tell_soon()
+        self._describe_soon()
 
-    def tell_current(self) -> None:
+    def describe_current(self) -> None:
         """Show the full text of the option under the cursor, where its row is cut. The height is
         that of the longest cut option, so that the list's height does not change with the
         cursor."""
@@ -150,19 +150,19 @@ class Picker(Dialog[str | None]):
         label, detail = cut_texts.get(self.matched.cursor, ("", ""))
         whole.show([[(f"{label} ", "strong"), (detail, "muted")]] if label else [])
 
-    def _tell_soon(self) -> None:
+    def _describe_soon(self) -> None:
         """Show it once the list is laid out, unless the dialog was answered before."""
-        self.call_after_refresh(lambda: self.tell_current() if self.is_current else None)
+        self.call_after_refresh(lambda: self.describe_current() if self.is_current else None)
 
     def on_table_cursor_moved(self, event: Table.CursorMoved) -> None:
         """Describe the option under the cursor."""
         event.stop()
         self._cursor_moved = True
-        self.tell_current()
+        self.describe_current()
 
     def on_resize(self) -> None:
         """Other rows are cut now."""
-        self._tell_soon()
+        self._describe_soon()
 
     def on_input_changed(self, event: Input.Changed) -> None:
         event.stop()

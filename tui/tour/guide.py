@@ -254,7 +254,7 @@ class Guide:
         for screen in dict.fromkeys((stack[0], stack[-1])):
             captions = screen.query(Caption)
             if captions:
-                captions.first().tell(content)
+                captions.first().update_content(content)
             else:
                 screen.mount(Caption(content, self._app.glyphs))
 

@@ -231,12 +231,12 @@ def _tabs(
     for page in pages:
         shown = page.name == state.view
         title = page.short if page.name in short and page.short else page.title
-        words = " ".join(filter(None, (key_of(page.name), title)))
+        tab = " ".join(filter(None, (key_of(page.name), title)))
         if page.name in bare:
-            words = key_of(page.name) or "…"
-        words = f"[{words}]" if shown else f"{' ' * wide}{words}{' ' * wide}"
-        words = words if wide else f" {words}"
-        items.append(Item(words, "accent" if shown else "muted", f"view('{page.name}')"))
+            tab = key_of(page.name) or "…"
+        tab = f"[{tab}]" if shown else f"{' ' * wide}{tab}{' ' * wide}"
+        tab = tab if wide else f" {tab}"
+        items.append(Item(tab, "accent" if shown else "muted", f"view('{page.name}')"))
     return items
 
 

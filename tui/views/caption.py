@@ -48,14 +48,14 @@ class Caption(Container):
         self._bar = Bar(glyphs, firm=True)
         self._text = Prose(glyphs=glyphs)
         self._glyphs = glyphs
-        self.tell(content)
+        self.update_content(content)
 
     def compose(self) -> ComposeResult:
         """One line of title and keys, and the text."""
         yield self._bar
         yield self._text
 
-    def tell(self, content: CaptionContent) -> None:
+    def update_content(self, content: CaptionContent) -> None:
         """Show another content."""
         left = [
             Item(f" Tour {content.step}/{content.steps} ", "accent"),

@@ -340,8 +340,8 @@ def at_cursor(panels: Panels, answer: Answer, report: ExperimentsReport | None) 
         run = report.advice.next_runs[nexts.cursor]
         what = f"saves {training_text.saving_text(run)} each time the job runs, by a better choice"
         what = f"{what}; {text.percent(run.changes)} that it changes the choice"
-        one = _run_line(run, f"{odds} runs: {text.span(run.low, run.high)}", what)
-        return [one, *_in_other_views(run, answer, odds)]
+        line = _run_line(run, f"{odds} runs: {text.span(run.low, run.high)}", what)
+        return [line, *_in_other_views(run, answer, odds)]
     cursor = panels.table(TRAINING).cursor
     if plan is None or cursor >= len(plan.runs):
         return []

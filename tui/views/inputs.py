@@ -39,7 +39,7 @@ ROWS = (
 VALUE_CELLS = 22
 """Width of a value in the panel."""
 
-NOT_SAID = "not said in the log"
+NOT_IN_LOG = "not said in the log"
 
 
 def rows(
@@ -140,7 +140,7 @@ def questions(state: PlanState, built: BuiltPlan) -> str:
 
 def _ran_on_cell(state: PlanState, built: BuiltPlan | None, marks: Marks) -> Cell:
     if ran_on_unknown(state, built):
-        return f"{NOT_SAID} {marks.warning}", "warn"
+        return f"{NOT_IN_LOG} {marks.warning}", "warn"
     return ran_on(state, built.profile if built else None) or "not known"
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import engine
 from tui import format as text
-from tui.joint_notices import joint_remedy, joint_text, told_together
+from tui.joint_notices import joint_groups, joint_remedy, joint_text
 from tui.state import PlanState
 from tui.views.marks import Marks
 from tui.views.pages import key_of
@@ -316,13 +316,13 @@ def warnings(notices_given: Iterable[Notice], marks: Marks) -> list[Line]:
                 "muted",
             ),
         ]
-        for group in told_together(notices_given)
+        for group in joint_groups(notices_given)
     ]
 
 
-def sentence(words: str) -> str:
+def sentence(text: str) -> str:
     """The text with a capital at the start and a full stop at the end."""
-    stripped = words.strip()
+    stripped = text.strip()
     if not stripped:
         return ""
     ended = stripped if stripped[-1] in ".?!" else f"{stripped}."
@@ -351,7 +351,7 @@ def owned_lines(state: PlanState, best: Choice | None) -> list[str]:
 def brief(state: PlanState, answer: Answer, marks: Marks) -> list[Line]:
     """Three rows for a small terminal: the headline, then the first warning in short."""
     lines = headline(answer, marks)
-    warnings_shown = told_together(first_of_each(notices(answer)))
+    warnings_shown = joint_groups(first_of_each(notices(answer)))
     if warnings_shown:
         # First: the end of a long sentence is cut.
         count = (

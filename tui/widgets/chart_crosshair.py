@@ -39,10 +39,10 @@ def paint_crosshair(plot: Plot, data: ChartData, x: float) -> None:
     if under != " " and not under.isalnum():  # keep the label on the ruler readable
         frame.put(layout.left + column, layout.height, glyphs.tick_x, "marker")
     frame.put(start, layout.height + 1, f" {label} ", "marker-label")
-    for series in sorted(data.series, key=lambda one: -one.slot):
+    for series in sorted(data.series, key=lambda drawn: -drawn.slot):
         sign = glyphs.signs[series.slot - 1]
         plot.sign(x, value_at(series, x), sign, f"series-{series.slot}-label")
-    first = min(data.series, key=lambda one: one.slot)
+    first = min(data.series, key=lambda drawn: drawn.slot)
     y_value = value_at(first, x)
     if 0 <= layout.y.position(y_value) <= 1:
         _paint_value(plot, x, y_value, text_of(_rounded(y_value), data.y.kind))

@@ -130,14 +130,14 @@ def _y_scale(data: ChartData, series: Sequence[Series], band_reach: float) -> Sc
     Curves that are zero throughout have no logarithm and get a linear axis.
     """
     axis = data.y
-    extent = _extent((one.ys for one in series), log=axis.log)
+    extent = _extent((curve.ys for curve in series), log=axis.log)
     if extent is None and axis.log:
         axis = replace(axis, log=False)
-        extent = _extent((one.ys for one in series), log=axis.log)
+        extent = _extent((curve.ys for curve in series), log=axis.log)
     if extent is None:
         return None
     low, high = extent
-    bands = [band for one in series for band in (one.lows, one.highs) if band]
+    bands = [band for curve in series for band in (curve.lows, curve.highs) if band]
     edges = _extent(bands, log=axis.log) or extent
     least, most = _reach(low, high, band_reach, axis)
     low, high = min(low, max(edges[0], least)), max(high, min(edges[1], most))

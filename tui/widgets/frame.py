@@ -218,9 +218,9 @@ class FrameWidget(Widget):
             self._background = self.background_colors[1]
         if name not in self.STYLES:
             name = name.removesuffix("-label")
-        words = self.STYLES[name]
+        style = self.STYLES[name]
         if self.app.native_ansi_color:
-            words = self.ANSI_STYLES.get(name, words)
+            style = self.ANSI_STYLES.get(name, style)
         if self.has_focus:
-            words = self.FOCUS_STYLES.get(name, words)
-        return resolve(words, self.app.theme_variables, self._background)
+            style = self.FOCUS_STYLES.get(name, style)
+        return resolve(style, self.app.theme_variables, self._background)

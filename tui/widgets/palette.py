@@ -24,16 +24,16 @@ TEXT: Mapping[str, str] = {
 """Tones of text, named by meaning."""
 
 
-def resolve(words: str, variables: Mapping[str, str], background: Color) -> Style:
-    """The Rich style for `words`: attributes, then a colour.
+def resolve(style: str, variables: Mapping[str, str], background: Color) -> Style:
+    """The Rich style for `style`: attributes, then a colour.
 
     Args:
-        words: the colour is a variable of the theme ($text-accent) or a name of Textual's.
+        style: the colour is a variable of the theme ($text-accent) or a name of Textual's.
         variables: colours of the theme by name, also as "auto 60%": what contrasts with the
             background, so opaque.
         background: what the cells lie on; may be transparent.
     """
-    *attributes, name = words.split()
+    *attributes, name = style.split()
     value = variables[name[1:]] if name.startswith("$") else name
     base, _, share = value.partition(" ")
     opacity = float(share.rstrip("%")) / 100.0 if share else 1.0

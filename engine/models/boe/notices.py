@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -18,9 +19,8 @@ PRIOR_INTERVAL = Notice(
 )
 
 
-def rate_notices(plan: WorkflowPlan, target: Target) -> list[Notice]:
+def rate_notices(plan: WorkflowPlan, target: Target) -> Iterator[Notice]:
     """Where the disk and network rates of the nodes come from, when no catalog says."""
-    notices = []
     needs = [entry.work for entry in plan.activities()]
     uses = {
         "disk": any(step.disk_bytes > 0.0 for work in needs for step in work.steps),
@@ -31,54 +31,42 @@ def rate_notices(plan: WorkflowPlan, target: Target) -> list[Notice]:
         if not uses[name]:
             continue
         if source == "learnt":
-            notices.append(
-                Notice(
-                    "rates-learnt",
-                    f"the {name} rate of the nodes is not known: the fastest that a stage of the "
-                    "log achieved is taken, a lower bound",
-                    "name a type of a catalog that gives it, or say where the log ran",
-                )
+            yield Notice(
+                "rates-learnt",
+                f"the {name} rate of the nodes is not known: the fastest that a stage of the "
+                "log achieved is taken, a lower bound",
+                "name a type of a catalog that gives it, or say where the log ran",
             )
         elif source == "kind of disk":
-            notices.append(
-                Notice(
-                    "rates-assumed",
-                    f"the throughput of local disks is assumed by their kind "
-                    f"({(target.rates.disk or 0.0) / 1e6:,.0f} MB/s a node)",
-                    "measure the disks of such a node",
-                    subject="the disks",
-                    severity=-(target.rates.disk or 0.0),
-                )
+            yield Notice(
+                "rates-assumed",
+                f"the throughput of local disks is assumed by their kind "
+                f"({(target.rates.disk or 0.0) / 1e6:,.0f} MB/s a node)",
+                "measure the disks of such a node",
+                subject="the disks",
+                severity=-(target.rates.disk or 0.0),
             )
         elif source is None:
-            notices.append(
-                Notice(
-                    "rates-unknown",
-                    f"the {name} rate of the nodes is not known: it never bounds a task here",
-                    "give it in the workflow file under cluster, or name a type of a catalog",
-                )
+            yield Notice(
+                "rates-unknown",
+                f"the {name} rate of the nodes is not known: it never bounds a task here",
+                "give it in the workflow file under cluster, or name a type of a catalog",
             )
-    return notices
 
 
-def speed_notices(plan: WorkflowPlan, target: Target) -> list[Notice]:
+def speed_notices(plan: WorkflowPlan, target: Target) -> Iterator[Notice | None]:
     """The speed of cores that were not measured."""
-    notices = [
-        transfer_notice(part.speed_on(target), target.instance)
-        for part in plan.parts
-        if part.observed is not None or part.job.ran_on is not None
-    ]
+    for part in plan.parts:
+        if part.observed is not None or part.job.ran_on is not None:
+            yield transfer_notice(part.speed_on(target), target.instance)
     explicit = [p.job.name for p in plan.parts if p.observed is None and p.job.ran_on is None]
     if explicit and target.instance is not None:
-        notices.append(
-            Notice(
-                "speed-as-given",
-                f"job {explicit[0]} gives seconds of a core without a type: every core is taken "
-                "to be as fast",
-                "add ran_on: TYPE to its stages",
-            )
+        yield Notice(
+            "speed-as-given",
+            f"job {explicit[0]} gives seconds of a core without a type: every core is taken "
+            "to be as fast",
+            "add ran_on: TYPE to its stages",
         )
-    return [notice for notice in notices if notice is not None]
 
 
 def far_notices(plan: WorkflowPlan, target: Target, scale: float) -> list[Notice | None]:

@@ -32,7 +32,7 @@ from engine.models.boe.task_draw import (
 )
 from engine.models.boe.task_time import Needs, TaskTime
 from engine.models.boe.workflow_course import Activity, Course, Machines, Running, State, refuse
-from engine.scheduling.drf import Claim, Scheduler
+from engine.scheduling.drf import Claim, Scheduler, resources_of
 
 SAME_MOMENT = 1e-9
 """Relative: tracks that end closer together end at once."""
@@ -277,9 +277,7 @@ class _Estimate:
     def _start(self, order: Sequence[int], claims: Sequence[Claim], granted: Sequence[int]) -> None:
         """Starts tasks up to what was granted, as far as containers are free: a job that holds
         more than its part gives it up only as its tasks end."""
-        held = [self.live[index].running for index in order]
-        cores = sum(n * claim.cores for n, claim in zip(held, claims, strict=True))
-        memory = sum(n * claim.memory_gib for n, claim in zip(held, claims, strict=True))
+        cores, memory = resources_of(claims, [self.live[index].running for index in order])
         for index, claim, count in zip(order, claims, granted, strict=True):
             live = self.live[index]
             live.granted = count

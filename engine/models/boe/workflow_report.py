@@ -234,11 +234,11 @@ def explanation(course: Course, *, seconds: float, slots: float) -> Explanation:
         if not tasks:
             phases[DRIVER] += length
         for entry in state.running:
-            word = entry.time.bottleneck or LOAD
+            phase = entry.time.bottleneck or LOAD
             part = length * entry.parallelism / tasks
-            phases[word] = phases.get(word, 0.0) + part
+            phases[phase] = phases.get(phase, 0.0) + part
             own = by_stage.setdefault(entry.activity, {})
-            own[word] = own.get(word, 0.0) + part
+            own[phase] = own.get(phase, 0.0) + part
     stages = tuple(
         StageForecast(
             stage_id=number,

@@ -105,8 +105,8 @@ def _parameter_index(runs: MachineRuns) -> FloatArray:
     if not runs.observed:
         return np.zeros(len(runs))
     parameters = [run.workload.sorted_parameters for run in runs.observed]
-    index = {one: float(number) for number, one in enumerate(dict.fromkeys(parameters))}
-    return np.asarray([index[one] for one in parameters])
+    index = {values: float(number) for number, values in enumerate(dict.fromkeys(parameters))}
+    return np.asarray([index[values] for values in parameters])
 
 
 def _equal_groups(*columns: FloatArray) -> list[IntArray]:

@@ -7,7 +7,7 @@ coefficient that a few runs do not identify takes a documented default, and a no
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -215,7 +215,7 @@ def job_profile(
         source=", ".join(dict.fromkeys(run.source for run in measured.runs if run.source)) or None,
         slots_per_node=first.cluster.slots / nodes if first.cluster.slots else None,
     )
-    return job, _assumption_notices(measured, coeff_fitted=coeff_fitted)
+    return job, tuple(_assumption_notices(measured, coeff_fitted=coeff_fitted))
 
 
 def _six_digits(value: float) -> float:
@@ -291,34 +291,26 @@ def input_partitions(run: Run) -> int:
     return max((stage.tasks for stage in reading or run.stages), default=1)
 
 
-def _assumption_notices(measured: MeasuredRuns, *, coeff_fitted: bool) -> tuple[Notice, ...]:
+def _assumption_notices(measured: MeasuredRuns, *, coeff_fitted: bool) -> Iterator[Notice]:
     """Notices about the coefficients that the runs do not identify."""
-    notices = []
     if not coeff_fitted and measured.column("sharing").any():
-        notices.append(
-            Notice(
-                "default-coefficients",
-                f"how variable sharing grows with nodes and iterations is not measured: coeff is "
-                f"{PUBLISHED_COEFF:g}, as published (OptEx Table II)",
-                "add logs of runs on other numbers of nodes, or with other iterations",
-            )
+        yield Notice(
+            "default-coefficients",
+            f"how variable sharing grows with nodes and iterations is not measured: coeff is "
+            f"{PUBLISHED_COEFF:g}, as published (OptEx Table II)",
+            "add logs of runs on other numbers of nodes, or with other iterations",
         )
     if np.ptp(measured.size) == 0.0:
-        notices.append(
-            Notice(
-                "default-coefficients",
-                "how execution and communication grow with the input is not measured: they follow "
-                "it in proportion (OptEx Eqs. 2 and 4)",
-                "add the log of a run with an input of another size",
-            )
+        yield Notice(
+            "default-coefficients",
+            "how execution and communication grow with the input is not measured: they follow "
+            "it in proportion (OptEx Eqs. 2 and 4)",
+            "add the log of a run with an input of another size",
         )
     if measured.nodes.min() > 1.0:
-        notices.append(
-            Notice(
-                "not-single-node",
-                f"OptEx measures a job profile on one node; these runs had "
-                f"{measured.nodes.min():g} or more, and are scaled down by Eq. 6",
-                "add the log of a run on a single node",
-            )
+        yield Notice(
+            "not-single-node",
+            f"OptEx measures a job profile on one node; these runs had "
+            f"{measured.nodes.min():g} or more, and are scaled down by Eq. 6",
+            "add the log of a run on a single node",
         )
-    return tuple(notices)

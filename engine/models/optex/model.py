@@ -199,26 +199,23 @@ class JobProfileCurve(TypeCurve):
     def phases(
         self, machines: FloatArray, *, size: float | None, iterations: float | None
     ) -> Mapping[str, FloatArray]:
-        phases_by_job = [
-            job_phases(j, machines, size=size, iterations=iterations) for j in self.jobs
-        ]
-        return {
-            name: np.mean([own[name] for own in phases_by_job], axis=0) for name in phases_by_job[0]
-        }
+        by_job = self._phases_by_job(machines, size, iterations)
+        return {name: np.mean([own[name] for own in by_job], axis=0) for name in by_job[0]}
 
     def seconds_by_job(
         self, machines: FloatArray, *, size: float | None, iterations: float | None
     ) -> FloatArray:
         """(k, n) seconds by each of k representative jobs."""
-        phases_by_job = [
-            job_phases(j, machines, size=size, iterations=iterations) for j in self.jobs
-        ]
-        return np.asarray([np.sum([*own.values()], axis=0) for own in phases_by_job])
+        by_job = self._phases_by_job(machines, size, iterations)
+        return np.asarray([np.sum([*own.values()], axis=0) for own in by_job])
+
+    def _phases_by_job(
+        self, machines: FloatArray, size: float | None, iterations: float | None
+    ) -> list[Mapping[str, FloatArray]]:
+        return [job_phases(j, machines, size=size, iterations=iterations) for j in self.jobs]
 
     def notices(self, workload: Workload) -> tuple[Notice, ...]:
-        return in_order(
-            [notice for job in self.jobs for notice in _iteration_notices(job, workload)]
-        )
+        return in_order(_iteration_notice(job, workload) for job in self.jobs)
 
 
 def job_phases(
@@ -251,28 +248,24 @@ def job_phases(
     }
 
 
-def _iteration_notices(job: OptexProfile, workload: Workload) -> tuple[Notice, ...]:
+def _iteration_notice(job: OptexProfile, workload: Workload) -> Notice | None:
     """The warning about an iterative job without a number of iterations, or about iterations
     wanted of a job that does not iterate."""
     if job.iterative and workload.iterations is None:
-        return (
-            Notice(
-                "iterations-assumed",
-                "the job is iterative, and neither the question nor any run says how often: "
-                "one iteration is assumed",
-                "say the number of iterations",
-            ),
+        return Notice(
+            "iterations-assumed",
+            "the job is iterative, and neither the question nor any run says how often: "
+            "one iteration is assumed",
+            "say the number of iterations",
         )
     if not job.iterative and (workload.iterations or 1.0) != 1.0:
-        return (
-            Notice(
-                "model-does-not-fit",
-                "the job profile comes from a job without iterations; it represents only "
-                "such jobs (OptEx III-B)",
-                "use a profile of an iterative job, or leave out the iterations",
-            ),
+        return Notice(
+            "model-does-not-fit",
+            "the job profile comes from a job without iterations; it represents only such jobs "
+            "(OptEx III-B)",
+            "use a profile of an iterative job, or leave out the iterations",
         )
-    return ()
+    return None
 
 
 class Optex(Model):

@@ -93,7 +93,7 @@ def target_runs(profile: Profile) -> tuple[Run, ...]:
 def representation_notices(jobs: Sequence[OptexProfile], profile: Profile) -> tuple[Notice, ...]:
     """Warnings where the job profiles in use do not represent the profile's runs (III-B): another
     category, unit operations that they lack, or only one of both iterates."""
-    notices = []
+    notices: list[Notice | None] = []
     runs = [run for run in profile.runs if run.stages]
     for job in jobs:
         name = job.application or "the job profile"
@@ -105,42 +105,42 @@ def representation_notices(jobs: Sequence[OptexProfile], profile: Profile) -> tu
                 )
             )
         targets = [run for run in runs if run.application != job.application]
-        notices += _missing_operations(job, name, targets)
-        notices += _iteration_mismatch(job, name, targets)
-    return tuple(notices)
+        notices.append(_missing_operations_notice(job, name, targets))
+        notices.append(_iteration_mismatch_notice(job, name, targets))
+    return tuple(notice for notice in notices if notice is not None)
 
 
-def _missing_operations(job: OptexProfile, name: str, targets: Sequence[Run]) -> list[Notice]:
+def _missing_operations_notice(
+    job: OptexProfile, name: str, targets: Sequence[Run]
+) -> Notice | None:
     known = {operation.name.lower() for operation in job.operations}
     wanted = dict.fromkeys(
         operation for run in targets for stage in run.stages for operation in operations_of(stage)
     )
     missing = [operation for operation in wanted if operation.lower() not in known]
     if not missing:
-        return []
+        return None
     shown = ", ".join(missing[:MOST_LISTED_OPERATIONS])
     more = len(missing) - MOST_LISTED_OPERATIONS
     listed = f"{shown} and {more} more" if more > 0 else shown
-    return [
-        _not_representative(
-            f"{len(missing)} of {len(wanted)} unit operations of {_named(targets)} are not in "
-            f"{name}: {listed}",
-            "profile a job that holds all of them (sparkplan profile --optex)",
-        )
-    ]
+    return _not_representative(
+        f"{len(missing)} of {len(wanted)} unit operations of {_named(targets)} are not in "
+        f"{name}: {listed}",
+        "profile a job that holds all of them (sparkplan profile --optex)",
+    )
 
 
-def _iteration_mismatch(job: OptexProfile, name: str, targets: Sequence[Run]) -> list[Notice]:
+def _iteration_mismatch_notice(
+    job: OptexProfile, name: str, targets: Sequence[Run]
+) -> Notice | None:
     other = [run for run in targets if is_iterative(run) != job.iterative]
     if not other:
-        return []
+        return None
     does, does_not = (name, _named(other)) if job.iterative else (_named(other), name)
-    return [
-        _not_representative(
-            f"{does} iterates and {does_not} does not",
-            "profile a job that iterates if and only if the target does",
-        )
-    ]
+    return _not_representative(
+        f"{does} iterates and {does_not} does not",
+        "profile a job that iterates if and only if the target does",
+    )
 
 
 def _named(runs: Sequence[Run]) -> str:

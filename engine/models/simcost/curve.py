@@ -70,12 +70,12 @@ class SimcostCurves(CurvesModel):
 
     def notices(self, batch: ClusterBatch, workload: Workload) -> tuple[Notice, ...]:
         asked = self._asked(batch, workload)
-        notices = list(super().notices(batch, workload))
+        notices: list[Notice | None] = [*super().notices(batch, workload)]
         for family in np.unique(asked.at.family):
             curve = asked.curves[family].fitted
             machines = asked.at.machines[asked.at.family == family]
             if curve is not None:
-                notices += _beyond_fastest(curve, machines, asked)
+                notices.append(_beyond_fastest_notice(curve, machines, asked))
             elif asked.workload.iterations is not None:
                 notices.append(_no_law(asked.workload.iterations))
         return in_order(notices)
@@ -91,20 +91,20 @@ def _no_law(iterations: float) -> Notice:
     )
 
 
-def _beyond_fastest(curve: FittedCurve, machines: FloatArray, asked: Question) -> list[Notice]:
+def _beyond_fastest_notice(
+    curve: FittedCurve, machines: FloatArray, asked: Question
+) -> Notice | None:
     """Lemma 1: beyond sqrt(gamma_0 k / gamma_1) more machines take longer."""
     law = coefficients(curve, size=asked.size, iterations=asked.workload.iterations)
     best = fastest_vcores(law)
     if not machines.size or not machines.max() > best:
-        return []
-    return [
-        Notice(
-            "beyond-fastest",
-            f"the time is least at about {max(1.0, best):.0f} {curve.runs.unit}; with more, "
-            "communication takes more than computing saves",
-            "use fewer",
-        )
-    ]
+        return None
+    return Notice(
+        "beyond-fastest",
+        f"the time is least at about {max(1.0, best):.0f} {curve.runs.unit}; with more, "
+        "communication takes more than computing saves",
+        "use fewer",
+    )
 
 
 def coefficients(

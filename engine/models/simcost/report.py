@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -75,38 +75,30 @@ def fit_notices(learnt: Sequence[RunCosts]) -> tuple[Notice, ...]:
     return in_order([*notices, *held_up_notices(runs), pause_notice(runs)])
 
 
-def rate_notices(run: RunCosts) -> list[Notice]:
+def rate_notices(run: RunCosts) -> Iterator[Notice]:
     """Where the rates of network and disks come from, unless they were measured."""
     origin = run.rates.origin
     measure = "measure them on a node (sparkplan measure-host --resources FILE) and add --resources"
-    notices = []
     if origin in (FROM_LOG, NOTHING_SEEN):
-        notices.append(
-            Notice(
-                "rates-from-log",
-                f"the rates of network and disks are taken from {origin}; a small run may not "
-                "reach their limits",
-                f"{measure} FILE, or name the nodes with --ran-on",
-            )
+        yield Notice(
+            "rates-from-log",
+            f"the rates of network and disks are taken from {origin}; a small run may not "
+            "reach their limits",
+            f"{measure} FILE, or name the nodes with --ran-on",
         )
     elif run.rates_from_shape:
-        notices.append(
-            Notice(
-                "rates-from-catalog",
-                f"the rates of network and disks are the nominal ones of {origin}",
-                f"{measure} FILE",
-            )
+        yield Notice(
+            "rates-from-catalog",
+            f"the rates of network and disks are the nominal ones of {origin}",
+            f"{measure} FILE",
         )
     if run.rates.shared and run.faster > FASTER_NOTICE:
-        notices.append(
-            Notice(
-                "rates-too-low",
-                f"stages that take {format_share(run.faster)} of the time moved their data faster "
-                f"than {origin} allows: it was in memory already, or the rates are too low",
-                "measure the rates again, on the nodes that ran the job",
-            )
+        yield Notice(
+            "rates-too-low",
+            f"stages that take {format_share(run.faster)} of the time moved their data faster "
+            f"than {origin} allows: it was in memory already, or the rates are too low",
+            "measure the rates again, on the nodes that ran the job",
         )
-    return notices
 
 
 FASTER_NOTICE = 0.1

@@ -236,7 +236,9 @@ class HistoryServer:
             for application in listed
             if application.attempts and self._matches(application)
         ]
-        last = sorted(matches, key=lambda one: one.ended_ms or one.started_ms or 0, reverse=True)
+        last = sorted(
+            matches, key=lambda attempt: attempt.ended_ms or attempt.started_ms or 0, reverse=True
+        )
         return len(listed), last
 
     def _by_id(self, app_id: str) -> _Application | None:

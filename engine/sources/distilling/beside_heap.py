@@ -65,7 +65,7 @@ def _requested_gib(application: Application) -> dict[str, float]:
         return {}
     profile = application.resource_profiles.get(profile_counts.most_common(1)[0][0])
     requests: Mapping[str, Amount] = profile.executor if profile else {}
-    gib = {name: plausible_gib(one.amount / MIB_PER_GIB) for name, one in requests.items()}
+    gib = {name: plausible_gib(request.amount / MIB_PER_GIB) for name, request in requests.items()}
     return {name: amount_gib for name, amount_gib in gib.items() if amount_gib is not None}
 
 

@@ -15,7 +15,7 @@ from engine.notices import Notice
 from engine.profile import Run
 from engine.sources.distilling.categories import category_of
 from engine.sources.distilling.clusters import observe_cluster
-from engine.sources.distilling.engines import other_engine
+from engine.sources.distilling.engines import other_engine_notice
 from engine.sources.distilling.executed import (
     ExecutedStage,
     StageGraph,
@@ -37,10 +37,10 @@ from engine.sources.distilling.idle_time import (
 )
 from engine.sources.distilling.log_gaps import mark_cache_readers, truncated_stages, unlogged_spans
 from engine.sources.distilling.losses import incomplete_notice
-from engine.sources.distilling.other_resources import cores_of_task, other_resource_notices
+from engine.sources.distilling.other_resources import cores_of_task, other_resources_notice
 from engine.sources.distilling.rdd_groups import with_rdd_groups
 from engine.sources.distilling.services import service_notices
-from engine.sources.distilling.settings import old_version_notices, spark_version, type_notices
+from engine.sources.distilling.settings import old_version_notice, spark_version, type_notice
 from engine.sources.distilling.streaming import (
     Window,
     batch_windows,
@@ -180,7 +180,7 @@ class _Context:
         application.scans.add_incomplete_stages(application.stages)
         # Tasks of Spark 1.x log their read method, even where cached blocks were lost.
         self._logs_read_method = (application.version or "").startswith("1.") or any(
-            one.summary.cached_input_bytes for one in executed.values()
+            entry.summary.cached_input_bytes for entry in executed.values()
         )
 
     def run(self, window: Window) -> Run:
@@ -260,16 +260,17 @@ class _Context:
     def _settings_notices(self) -> list[Notice]:
         """Notices from the log's settings: machines, services, memory and native engines."""
         application, cluster = self._application, self._observed.cluster
-        return [
-            *type_notices(application, cluster),
+        notices = [
+            type_notice(application, cluster),
             *service_notices(application.properties, cluster),
             *beside_heap_notices(cluster),
             *self._settings.notices,
-            *other_resource_notices(application, (x.stage for x in self._executed.values())),
-            *other_engine(application),
+            other_resources_notice(application, (x.stage for x in self._executed.values())),
+            other_engine_notice(application),
             *application.clients.notices(),
-            *old_version_notices(application, early=self._logs_read_method),
+            old_version_notice(application, early=self._logs_read_method),
         ]
+        return [notice for notice in notices if notice is not None]
 
     def _clock(self, window: Window) -> tuple[Clock, list[Notice]]:
         """The clock of a run, and notices on left-out time; windows of batches have none."""
@@ -367,9 +368,9 @@ class _Context:
             generated=bool(stage.generated),
             **self._graph.combined(stage_id, run_stages),  # type: ignore[arg-type]
             row_shares=self._application.widths.shares(stage_id),
-            joined_broadcasts=tuple(one.build_stage for one in joined),
-            joined_records=tuple(one.streamed_rows for one in joined),
-            joined_shuffled_bytes=tuple(one.shuffled_bytes for one in joined),
+            joined_broadcasts=tuple(join.build_stage for join in joined),
+            joined_records=tuple(join.streamed_rows for join in joined),
+            joined_shuffled_bytes=tuple(join.shuffled_bytes for join in joined),
             joined_output_records=self._application.joins.max_rows(stage_id),
             merged_bytes=self._application.joins.merged_bytes(stage_id),
             ungrouped_rows=grouped.ungrouped if grouped else None,

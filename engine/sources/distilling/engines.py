@@ -99,7 +99,7 @@ _ENGINES = (
 """Engines that services build on Gluten come before it, since they run its operators."""
 
 
-def other_engine(application: Application) -> list[Notice]:
+def other_engine_notice(application: Application) -> Notice | None:
     """The notice that a native engine ran: its task times do not carry over to plain Spark."""
     properties = application.properties
     operations = {name for stage in application.stages.values() for name in stage.operations}
@@ -111,35 +111,31 @@ def other_engine(application: Application) -> list[Notice]:
     if not names and _photon_runtime(properties):
         names = [_PHOTON.name]
     if not names:
-        return []
-    return [
-        Notice(
-            DIFFERENT,
-            f"the run used {names[0]}: its task times, and how they change with the machine, hold "
-            "for that engine alone",
-            "compare with clusters of the same engine only",
-        )
-    ]
+        return None
+    return Notice(
+        DIFFERENT,
+        f"the run used {names[0]}: its task times, and how they change with the machine, hold "
+        "for that engine alone",
+        "compare with clusters of the same engine only",
+    )
 
 
-def mixed_engines(runs: Sequence[Run]) -> list[Notice]:
+def mixed_engines_notice(runs: Sequence[Run]) -> Notice | None:
     """The notice that the runs are of several engines: a fit cannot separate the speed of an engine
     from the effect of more cores or a smaller input."""
     of_logs = [run for run in runs if run.stages]
     texts = (tuple(n.text for n in run.notices if n.code == DIFFERENT) for run in of_logs)
     engines = Counter(texts)
     if len(engines) < 2:
-        return []
+        return None
     _, most = engines.most_common(1)[0]
-    return [
-        Notice(
-            "mixed-engines",
-            f"the logs are of {len(engines)} engines, {most} of {len(of_logs)} runs of the "
-            "commonest: how much faster one is than another is taken for a gain of cores or of "
-            "smaller input",
-            "give the logs of one engine at a time",
-        )
-    ]
+    return Notice(
+        "mixed-engines",
+        f"the logs are of {len(engines)} engines, {most} of {len(of_logs)} runs of the "
+        "commonest: how much faster one is than another is taken for a gain of cores or of "
+        "smaller input",
+        "give the logs of one engine at a time",
+    )
 
 
 def _photon_runtime(properties: Mapping[str, str]) -> bool:

@@ -258,11 +258,12 @@ class StageGraph:
         if combined is None or not combined.itemised:
             return {"united": stage.generated if len(stage.generated) > 1 else ()}
         computing = [
-            self._computing_stage(stage_id, one.rdd_id, one.partitions) for one in combined.inputs
+            self._computing_stage(stage_id, entry.rdd_id, entry.partitions)
+            for entry in combined.inputs
         ]
         inputs = tuple(
-            StageInput(one.origin, computed_by if computed_by in run_stages else None)
-            for one, computed_by in zip(combined.inputs, computing, strict=True)
+            StageInput(entry.origin, computed_by if computed_by in run_stages else None)
+            for entry, computed_by in zip(combined.inputs, computing, strict=True)
         )
         return {"paired" if combined.paired else "united": combined.partitions, "inputs": inputs}
 

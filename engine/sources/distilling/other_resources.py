@@ -30,23 +30,21 @@ def cores_of_task(application: Application, stage: Stage, executor_cores: int | 
     return cpus if served is None else max(cpus, -(-executor_cores // served))
 
 
-def other_resource_notices(application: Application, stages: Iterable[Stage]) -> list[Notice]:
+def other_resources_notice(application: Application, stages: Iterable[Stage]) -> Notice | None:
     """The notice that tasks need resources that no type of a bundled catalog lists."""
     profiles = sorted({stage.profile for stage in stages})
     names = sorted({name for each in profiles for name in _task_amounts(application, each)})
     if not names:
-        return []
-    return [
-        Notice(
-            "needs-other-resources",
-            f"tasks need {' and '.join(names)} (spark.task.resource): no type in the bundled "
-            "catalogs has any, so the job will not start on what they recommend; a cluster is "
-            f"taken to have as much for each core as the log's, {_export_text(application, names)}",
-            "plan executors alone (sparkplan recommend --executor-cores C --max-executors N), or "
-            "with types that have such (sparkplan recommend --catalog FILE), and set "
-            "spark.executor.resource.NAME.discoveryScript where the nodes need one",
-        )
-    ]
+        return None
+    return Notice(
+        "needs-other-resources",
+        f"tasks need {' and '.join(names)} (spark.task.resource): no type in the bundled "
+        "catalogs has any, so the job will not start on what they recommend; a cluster is "
+        f"taken to have as much for each core as the log's, {_export_text(application, names)}",
+        "plan executors alone (sparkplan recommend --executor-cores C --max-executors N), or "
+        "with types that have such (sparkplan recommend --catalog FILE), and set "
+        "spark.executor.resource.NAME.discoveryScript where the nodes need one",
+    )
 
 
 def _export_text(application: Application, names: Iterable[str]) -> str:

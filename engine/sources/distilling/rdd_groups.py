@@ -79,13 +79,15 @@ def _key_count(
         wrote
         and read
         and next_stages
-        and all(COMBINES.isdisjoint(one.operations) for one in next_stages)
+        and all(COMBINES.isdisjoint(stage_after.operations) for stage_after in next_stages)
     ):
         bytes_per_key = total_of(stage.shuffle_write_bytes) / wrote
         bytes_per_combined = total_of(stage.shuffle_read_bytes) / read
         return wrote if bytes_per_key <= MAX_SIZE_RATIO * bytes_per_combined else None
-    cache_readers = [one for one in stored.get(stage.stage_id, ()) if not one.in_part]
-    record_counts = {one.input_records for one in cache_readers if one.outside_bytes <= 0.0}
+    cache_readers = [reader for reader in stored.get(stage.stage_id, ()) if not reader.in_part]
+    record_counts = {
+        reader.input_records for reader in cache_readers if reader.outside_bytes <= 0.0
+    }
     return record_counts.pop() if len(record_counts) == 1 else None
 
 

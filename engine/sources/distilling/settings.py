@@ -94,38 +94,34 @@ def worker_type(properties: dict[str, str]) -> str | None:
     return None
 
 
-def type_notices(application: Application, cluster: Cluster) -> list[Notice]:
+def type_notice(application: Application, cluster: Cluster) -> Notice | None:
     """The notice with the machine type that the log names, for the user to confirm or correct."""
     name = worker_type(application.properties)
     if name is None or [group.instance and group.instance.name for group in cluster.groups] != [
         name
     ]:
-        return []
+        return None
     driver = application.properties.get(f"{TAGS}driverNodeType", "")
     other = f", its driver on {driver}" if _TYPE_NAME.match(driver) and driver != name else ""
-    return [
-        Notice(
-            "ran-on-from-log",
-            f"the log says that it ran on {name}{other}",
-            "say --ran-on TYPE if that is not so",
-        )
-    ]
+    return Notice(
+        "ran-on-from-log",
+        f"the log says that it ran on {name}{other}",
+        "say --ran-on TYPE if that is not so",
+    )
 
 
-def old_version_notices(application: Application, *, early: bool = False) -> list[Notice]:
+def old_version_notice(application: Application, *, early: bool = False) -> Notice | None:
     """The notice that a log of Spark 1.4 or older lacks the parents of stages, and that its version
     was inferred (`early` as for `spark_version`)."""
     described = [stage for stage in application.stages.values() if stage.attempts]
     if not described or any(stage.parents is not None for stage in described):
-        return []
+        return None
     name = f"Spark {application.version}" if application.version else "a Spark this old"
     if not application.version and spark_version(application, early=early) == EARLIEST:
         name = f"a Spark this old ({EARLIEST} or older: its log names no version)"
-    return [
-        Notice(
-            "old-log",
-            f"{name} does not log which stage reads which: that is inferred from which had ended "
-            "before; CPU time and peak memory are not known",
-            "log a run with Spark 2 or later for sharper answers",
-        )
-    ]
+    return Notice(
+        "old-log",
+        f"{name} does not log which stage reads which: that is inferred from which had ended "
+        "before; CPU time and peak memory are not known",
+        "log a run with Spark 2 or later for sharper answers",
+    )

@@ -73,7 +73,7 @@ def _with_losses_marked(application: Application, windows: Sequence[Window]) -> 
     than the query's batches away from gaps; without such batches it counts as incomplete too.
     """
     gaps = gap_spans(application)
-    near_gap = [bool(clipped(gaps, one.start_ms - 1, one.end_ms + 1)) for one in windows]
+    near_gap = [bool(clipped(gaps, window.start_ms - 1, window.end_ms + 1)) for window in windows]
     job_counts: defaultdict[str | None, list[int]] = defaultdict(list)
     for window, near in zip(windows, near_gap, strict=True):
         if not near:

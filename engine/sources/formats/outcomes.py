@@ -111,12 +111,12 @@ class Outcomes:
         unknown = [row for row, ended in self._rows_with_outcomes if ended is None]
         if unknown:
             cells = (row.cells[column] for row in unknown for column in self.columns)
-            words = dict.fromkeys(repr(cell) if cell else "empty" for cell in cells)
+            shown = dict.fromkeys(repr(cell) if cell else "empty" for cell in cells)
             notices.append(
                 Notice(
                     "unknown-outcome",
                     f"{self._column_names} of {name} does not say whether {len(unknown)} of "
-                    f"{format_count(total, 'run')} succeeded ({abbreviated_list([*words])}; first: "
+                    f"{format_count(total, 'run')} succeeded ({abbreviated_list([*shown])}; first: "
                     f"line {unknown[0].line}): counted as if "
                     f"{'it' if len(unknown) == 1 else 'they'} did",
                     "write success or failed there, or leave out what failed",

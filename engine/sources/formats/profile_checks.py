@@ -76,11 +76,13 @@ def checked(
             bounds = (
                 f"at most {most:{',.0f' if most < 1e15 else 'g'}}" if most < value < inf else least
             )
-            raise BadInput(
-                f"{name} must be {bounds}, not {value:.10g}",
-                where=located.where(f"{path}.{name}" if path else name),
-                remedy=_UNKNOWN,
-            )
+            what = f"{name} must be {bounds}, not {value:.10g}"
+            raise _wrong(what, located, f"{path}.{name}" if path else name)
+
+
+def _wrong(what: str, located: Located, path: str) -> BadInput:
+    """The error for a value out of bounds."""
+    return BadInput(what, where=located.where(path), remedy=_UNKNOWN)
 
 
 def check_shape(shape: InstanceType, located: Located, path: str) -> None:
@@ -88,11 +90,8 @@ def check_shape(shape: InstanceType, located: Located, path: str) -> None:
     for key, most in (("vcpus", MOST_VCPUS), ("memory_gib", MOST_MEMORY_GIB)):
         value = getattr(shape, key)
         if not isnan(value) and not 0.0 < value <= most:
-            raise BadInput(
-                f"{key} must be more than zero and at most {most:,.0f}, not {value:g}",
-                where=located.where(f"{path}.{key}"),
-                remedy=_UNKNOWN,
-            )
+            what = f"{key} must be more than zero and at most {most:,.0f}, not {value:g}"
+            raise _wrong(what, located, f"{path}.{key}")
     checked(shape, (*_SCORES, "threads_per_core"), located, path, above=0.0)
     checked(shape, ("cpu_score_spread", "local_disk_gb", "generation"), located, path)
 
@@ -164,11 +163,8 @@ MOST_CORES = MOST_NODES * MOST_NODES
 
 def _check_moment(name: str, seconds: float, located: Located, path: str) -> None:
     if not abs(seconds) <= MOST_CLOCK_SECONDS:
-        raise BadInput(
-            f"{name} must be at most {MOST_CLOCK_SECONDS:g}, not {seconds:g}",
-            where=located.where(path),
-            remedy=_UNKNOWN,
-        )
+        what = f"{name} must be at most {MOST_CLOCK_SECONDS:g}, not {seconds:g}"
+        raise _wrong(what, located, path)
 
 
 def _check_stage(stage: StageRun, located: Located, path: str) -> None:
@@ -178,13 +174,12 @@ def _check_stage(stage: StageRun, located: Located, path: str) -> None:
     for index, stage_input in enumerate(stage.inputs):
         checked(stage_input, _FILES, located, f"{path}.inputs[{index}]")
     for name in ("joined_records", "joined_shuffled_bytes", "merged_bytes"):
-        for told in getattr(stage, name):
-            if told is not None and not 0.0 <= told <= MOST_NUMBER:
-                what = f"{name} must lie between 0 and {MOST_NUMBER:g}, not {told:g}"
-                raise BadInput(what, where=located.where(f"{path}.{name}"), remedy=_UNKNOWN)
+        for value in getattr(stage, name):
+            if value is not None and not 0.0 <= value <= MOST_NUMBER:
+                what = f"{name} must lie between 0 and {MOST_NUMBER:g}, not {value:g}"
+                raise _wrong(what, located, f"{path}.{name}")
     if not all(0.0 < share <= 1.0 for share in stage.row_shares):
-        what = "row_shares must lie between 0 and 1"
-        raise BadInput(what, where=located.where(f"{path}.row_shares"), remedy=_UNKNOWN)
+        raise _wrong("row_shares must lie between 0 and 1", located, f"{path}.row_shares")
     numbers = (
         ("tasks", "tasks", stage.tasks),
         ("task_cpus", "task_cpus", stage.task_cpus),
@@ -205,8 +200,7 @@ def _check_stage(stage: StageRun, located: Located, path: str) -> None:
                 remedy="correct it, or leave out a stage that ran no task",
             )
         if number > MOST_NUMBER:
-            what = f"{name} must be at most {MOST_NUMBER:g}"
-            raise BadInput(what, where=located.where(f"{path}.{key}"), remedy=_UNKNOWN)
+            raise _wrong(f"{name} must be at most {MOST_NUMBER:g}", located, f"{path}.{key}")
 
 
 def _check_measures(stage: StageRun, located: Located, path: str) -> None:
@@ -225,12 +219,8 @@ def _check_measures(stage: StageRun, located: Located, path: str) -> None:
             )
         else:
             continue
-        raise BadInput(what, where=located.where(f"{path}.{name}"), remedy=_UNKNOWN)
+        raise _wrong(what, located, f"{path}.{name}")
     for name in ("submitted_seconds", "completed_seconds"):
         _check_moment(name, getattr(stage, name), located, f"{path}.{name}")
     if not all(0.0 < part <= MOST_CLOCK_SECONDS for part in stage.warm_up):
-        raise BadInput(
-            "warm_up must be more than zero",
-            where=located.where(f"{path}.warm_up"),
-            remedy=_UNKNOWN,
-        )
+        raise _wrong("warm_up must be more than zero", located, f"{path}.warm_up")

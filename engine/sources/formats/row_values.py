@@ -18,6 +18,8 @@ _MOST = {
 }  # fmt: skip
 """Column -> maximum value for any cluster."""
 
+_CORRECT = "correct the cell"
+
 
 def number_in(
     row: Row, name: str, *, convert: Callable[[str], float] | None = None, positive: bool = True
@@ -46,11 +48,8 @@ def count_in(row: Row, name: str) -> int | None:
     """A cell as a whole number; None where the column is absent or the cell empty."""
     value = number_in(row, name)
     if value is not None and not value.is_integer():
-        raise BadInput(
-            f"{row.written[name]} must be a whole number, not {row.cells[name]}",
-            where=row.where,
-            remedy="correct the cell",
-        )
+        what = f"{row.written[name]} must be a whole number, not {row.cells[name]}"
+        raise BadInput(what, where=row.where, remedy=_CORRECT)
     return None if value is None else int(value)
 
 
@@ -58,23 +57,17 @@ def _plain_number(row: Row, name: str, text: str, *, positive: bool) -> float:
     value, column = as_number(text), row.written[name]
     if value is None or not isfinite(value):
         pointed = with_point(text) if COMMA.match(text) else None
-        usual = _correction(name) if name in REQUIRED else "correct the cell"
+        usual = _correction(name) if name in REQUIRED else _CORRECT
         raise BadInput(
             f"{column}: {text!r} is not a number", where=row.where,
             remedy=f"write it with a point: {pointed}" if pointed else usual,
         )  # fmt: skip
     if positive and value <= 0:
-        raise BadInput(
-            f"{column} must be more than zero, not {text}",
-            where=row.where,
-            remedy=_correction(name),
-        )
+        what = f"{column} must be more than zero, not {text}"
+        raise BadInput(what, where=row.where, remedy=_correction(name))
     if value > _MOST.get(name, inf):
-        raise BadInput(
-            f"{column} must be at most {_MOST[name]:,.0f}, not {text}",
-            where=row.where,
-            remedy="correct the cell",
-        )
+        what = f"{column} must be at most {_MOST[name]:,.0f}, not {text}"
+        raise BadInput(what, where=row.where, remedy=_CORRECT)
     return value
 
 
@@ -88,11 +81,8 @@ def _correction(name: str) -> str:
 def needed(row: Row, name: str, value: float | None) -> float:
     """The value of a cell that must not be empty."""
     if value is None:
-        raise BadInput(
-            f"{row.written[name]} is empty",
-            where=row.where,
-            remedy="fill it in, or leave out the line",
-        )
+        what, remedy = f"{row.written[name]} is empty", "fill it in, or leave out the line"
+        raise BadInput(what, where=row.where, remedy=remedy)
     return value
 
 

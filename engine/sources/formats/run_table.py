@@ -126,15 +126,15 @@ def _parameter_columns(
 ) -> list[str]:
     """The parameter columns; those without any number are left out, with a notice."""
     parameters: list[str] = []
-    words: list[str] = []
+    texts: list[str] = []
     for name in columns:
         if name in KNOWN:
             continue
         cells = [row.cells[name] for row in rows]
         numbers = any(as_number(cell) is not None or COMMA.match(cell) for cell in cells)
-        (parameters if numbers else words).append(name)
-    if words:
-        notices.append(_text_column_notices(words, columns, rows[0].written, source))
+        (parameters if numbers else texts).append(name)
+    if texts:
+        notices.append(_text_column_notices(texts, columns, rows[0].written, source))
     unique_columns = [name for name in parameters if _is_unique_per_run(name, rows)]
     if unique_columns:
         notices.append(
@@ -144,15 +144,15 @@ def _parameter_columns(
 
 
 def _text_column_notices(
-    words: Sequence[str], columns: Sequence[str], written: Mapping[str, str], source: str
+    texts: Sequence[str], columns: Sequence[str], written: Mapping[str, str], source: str
 ) -> Notice:
     """The notice that columns without numbers are ignored, with a remedy."""
-    one = len(words) == 1
-    these = f"column{'' if one else 's'} {listed([written[name] for name in words])}"
+    one = len(texts) == 1
+    these = f"column{'' if one else 's'} {listed([written[name] for name in texts])}"
     predicate = "holds no numbers and is" if one else "hold no numbers and are"
     them = "it" if one else "them"
     remedy = f"code {them} as numbers if the time depends on {them}"
-    named = column_or_synonym(words, "instance_type") if "instance_type" not in columns else None
+    named = column_or_synonym(texts, "instance_type") if "instance_type" not in columns else None
     if named is not None:
         remedy = f"rename {written[named]!r} to instance_type if it names the nodes; {remedy}"
     return Notice("ignored-column", f"{these} of {Path(source).name} {predicate} not used", remedy)

@@ -100,13 +100,15 @@ class BroadcastJoins(PlanTracker):
             if node.name != _JOIN or rows is None or rows in self._joins:
                 continue
             build_sides = [_build_side(child) for child in node.children]
-            build_nodes = [one for side in build_sides for top in side for one in nodes_of(top)]
+            build_nodes = [node for side in build_sides for top in side for node in nodes_of(top)]
             others = [
                 child for child, side in zip(node.children, build_sides, strict=True) if not side
             ]
-            streamed_rows = next((one for child in others for one in _row_counters(child)), None)
+            streamed_rows = next(
+                (count for child in others for count in _row_counters(child)), None
+            )
             build_accumulators = frozenset(
-                metric.accumulator for one in build_nodes for metric in one.metrics
+                metric.accumulator for node in build_nodes for metric in node.metrics
             )
             self._joins[rows] = PlannedJoin(
                 build_accumulators, streamed_rows, _build_shuffle_size(build_nodes)
@@ -181,7 +183,7 @@ class BroadcastJoins(PlanTracker):
                         build_stage, self._streamed_rows.get((stage_id, rows)), shuffled_bytes
                     )
                 )
-        return sorted(joined, key=lambda one: one.build_stage)
+        return sorted(joined, key=lambda join: join.build_stage)
 
 
 def _build_sizes(merge: PlanNode) -> tuple[int, ...]:

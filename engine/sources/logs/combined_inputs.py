@@ -60,7 +60,7 @@ class CombinedInputs:
     @property
     def partitions(self) -> tuple[int, ...]:
         """Number of partitions of each input."""
-        return tuple(one.partitions for one in self.inputs)
+        return tuple(entry.partitions for entry in self.inputs)
 
     @property
     def itemised(self) -> bool:
@@ -69,7 +69,10 @@ class CombinedInputs:
         True for a product. A union whose inputs are all SQL shuffles, all files or all generated is
         treated as uniform, unless it has a few file inputs with different partition counts.
         """
-        origins, of_rdds = {one.origin for one in self.inputs}, any(i.of_rdds for i in self.inputs)
+        origins, of_rdds = (
+            {entry.origin for entry in self.inputs},
+            any(i.of_rdds for i in self.inputs),
+        )
         few = len(self.inputs) <= MOST_WRITTEN_OUT and origins == {"files"}
         unlike = few and len(set(self.partitions)) > 1
         return self.paired or of_rdds or unlike or "stored" in origins or len(origins) > 1
@@ -91,7 +94,7 @@ def combined_in(rdds: Sequence[RddInfo], computed: Container[int]) -> CombinedIn
     inputs = tuple(
         _classified_input(end, by_id, computed, in_union=not paired) for end in ends or ()
     )
-    partition_counts = [one.partitions for one in inputs if one is not None]
+    partition_counts = [entry.partitions for entry in inputs if entry is not None]
     expected = math.prod(partition_counts) if paired else sum(partition_counts)
     if (
         len(partition_counts) < max(2, len(inputs))
@@ -99,7 +102,7 @@ def combined_in(rdds: Sequence[RddInfo], computed: Container[int]) -> CombinedIn
         or min(partition_counts) < 1
     ):
         return None  # Spark leaves empty inputs out of a union
-    return CombinedInputs(paired, tuple(one for one in inputs if one is not None))
+    return CombinedInputs(paired, tuple(entry for entry in inputs if entry is not None))
 
 
 def _upstream_end(
@@ -137,7 +140,7 @@ def _input_ends(
         if unions_met > MOST_INPUTS:  # in a damaged log a union may be one of its own inputs
             return None
         parents = [by_id[parent] for parent in rdd.parents if parent in by_id]
-        ends = [_upstream_end(one, by_id, computed) for one in parents]
+        ends = [_upstream_end(parent, by_id, computed) for parent in parents]
         if len(parents) < len(rdd.parents) or len(inputs) + len(ends) > MOST_INPUTS:
             return None
         known = [end for end in ends if end is not None]
@@ -170,10 +173,10 @@ def _classified_input(
 def _all_outside(rdd: RddInfo, by_id: Mapping[int, RddInfo], computed: Container[int]) -> bool:
     """Whether all leaves of an RDD's lineage read external data."""
     return not any(
-        one.rdd_id in computed
-        or any(parent not in by_id for parent in one.parents)
-        or (not one.parents and one.name in NO_INPUT | CHECKPOINTS)
-        for one in connected_rdds([rdd.rdd_id], by_id, lambda one: one.parents)
+        ancestor.rdd_id in computed
+        or any(parent not in by_id for parent in ancestor.parents)
+        or (not ancestor.parents and ancestor.name in NO_INPUT | CHECKPOINTS)
+        for ancestor in connected_rdds([rdd.rdd_id], by_id, lambda ancestor: ancestor.parents)
     )
 
 

@@ -156,7 +156,7 @@ class FileScans(PlanTracker):
 
     def driver_metrics_updated(self, updates: Iterable[tuple[int, int]]) -> None:
         """Records driver metrics that are the size or number of files; -1 means not yet known."""
-        watched = (one for one in updates if one[0] in self._watched)
+        watched = (metric for metric in updates if metric[0] in self._watched)
         self._values.update((key, value) for key, value in watched if value >= 0)
 
     def stage_completed(self, stage_id: int, counted: Sequence[Accumulable]) -> None:
@@ -198,9 +198,12 @@ class FileScans(PlanTracker):
             else stage
             for stage in stages
         )
-        inferred = _notices([stage for stage in stages if stage.stage_id in sizes], sizes)
-        unknown_notices = _unknown_notices([stage for stage in stages if stage.stage_id in unknown])
-        return InferredInput(with_input, not unknown, (*inferred, *unknown_notices))
+        notices = (
+            _inferred_notice([stage for stage in stages if stage.stage_id in sizes], sizes),
+            _unknown_notice([stage for stage in stages if stage.stage_id in unknown]),
+        )
+        present = tuple(notice for notice in notices if notice is not None)
+        return InferredInput(with_input, not unknown, present)
 
     def _with_file_sizes(self, stage: StageRun, entry: Stage) -> StageRun:
         """The stage with the size and number of its files, where logged for each of its scans, and
@@ -353,24 +356,22 @@ def _with_input(stage: StageRun, size: float) -> StageRun:
     return replace(stage, input_bytes=Measure(counted.count, size, quantiles))
 
 
-def _notices(changed: Sequence[StageRun], sizes: Mapping[int, float]) -> list[Notice]:
+def _inferred_notice(changed: Sequence[StageRun], sizes: Mapping[int, float]) -> Notice | None:
     """The notice that the input of these stages was inferred from the size of their files; the
     stages have the input that their tasks counted."""
     if not changed:
-        return []
+        return None
     counted, size = sum(stage.outside_bytes for stage in changed), sum(sizes.values())
     first = max(changed, key=lambda stage: sizes[stage.stage_id])
     more = f" and {len(changed) - 1} more" if len(changed) > 1 else ""
-    return [
-        Notice(
-            "input-size-inferred",
-            f"{numbered_label(first)}{more} read Parquet in vectored reads, "
-            f"which Spark does not count ({format_bytes(counted)} of {format_bytes(size)}): the "
-            "size of the files is taken for the input, columns that were not read included"
-            f"{_partial_text(changed)}",
-            f"log a run with {VECTORED_READS}=false to have it counted",
-        )
-    ]
+    return Notice(
+        "input-size-inferred",
+        f"{numbered_label(first)}{more} read Parquet in vectored reads, "
+        f"which Spark does not count ({format_bytes(counted)} of {format_bytes(size)}): the "
+        "size of the files is taken for the input, columns that were not read included"
+        f"{_partial_text(changed)}",
+        f"log a run with {VECTORED_READS}=false to have it counted",
+    )
 
 
 def _partial_text(changed: Sequence[StageRun]) -> str:
@@ -384,17 +385,15 @@ def _partial_text(changed: Sequence[StageRun]) -> str:
     )
 
 
-def _unknown_notices(stages: Sequence[StageRun]) -> list[Notice]:
+def _unknown_notice(stages: Sequence[StageRun]) -> Notice | None:
     """The notice that the input of these stages, and so that of the run, is unknown."""
     if not stages:
-        return []
+        return None
     more = f" and {len(stages) - 1} more" if len(stages) > 1 else ""
-    return [
-        Notice(
-            "input-size-unknown",
-            f"stage {stages[0].stage_id} ({stage_label(stages[0])}){more} read Parquet in vectored "
-            "reads, which Spark may not count, and the log does not tell the size of the files: "
-            "how much input the run had is not known",
-            f"log a run with {VECTORED_READS}=false to have it counted",
-        )
-    ]
+    return Notice(
+        "input-size-unknown",
+        f"stage {stages[0].stage_id} ({stage_label(stages[0])}){more} read Parquet in vectored "
+        "reads, which Spark may not count, and the log does not tell the size of the files: "
+        "how much input the run had is not known",
+        f"log a run with {VECTORED_READS}=false to have it counted",
+    )

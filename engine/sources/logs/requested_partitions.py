@@ -54,9 +54,9 @@ class RequestedPartitions(PlanTracker):
 
     def stage_completed(self, stage_id: int, counted: Sequence[CountedMetric]) -> None:
         """Records which of the exchanges a completed stage read."""
-        read = self._partitions.keys() & {one.accumulator for one in counted}
+        read = self._partitions.keys() & {metric.accumulator for metric in counted}
         if read:
-            numbers = {self._partitions[one] for one in read}
+            numbers = {self._partitions[accumulator] for accumulator in read}
             self._of_stage.setdefault(stage_id, set()).update(numbers)
 
     def has(self, stage_id: int, tasks: int) -> bool:

@@ -126,7 +126,7 @@ class WrittenFiles(PlanTracker):
 
     def stage_completed(self, stage_id: int, counted: Sequence[CountedMetric]) -> None:
         """Records which of those scans a completed stage ran."""
-        self._ran.add(stage_id, self._scans.keys() & {one.accumulator for one in counted})
+        self._ran.add(stage_id, self._scans.keys() & {metric.accumulator for metric in counted})
 
     def with_links(self, stages: Sequence[StageRun]) -> tuple[StageRun, ...]:
         """The stages with the files they wrote that other stages read, and with the stage that
