@@ -9,9 +9,8 @@ import numpy as np
 
 from engine.forecast import FloatArray, IntArray
 
-STEP_PARTS = 2**16
-"""Resolution of a step: parts into which the longest possible step is divided. 32-bit weights tell
-one from the next."""
+STEP_PARTS = 2**30
+"""Resolution of a step: parts into which the longest possible step is divided."""
 
 
 def normalised_weights(log_weights: FloatArray) -> FloatArray:
@@ -24,7 +23,7 @@ def tempering_step(log_likelihood: FloatArray, longest: float, effective: float)
     """The largest rise of the likelihood's power, at most `longest`, that leaves the weights an
     effective sample size (Kish) of at least `effective`."""
 
-    above = (log_likelihood - log_likelihood.max()).astype(np.float32)
+    above = log_likelihood - log_likelihood.max()
     weights = np.empty_like(above)
 
     def effective_size(step: float) -> float:
