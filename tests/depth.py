@@ -6,10 +6,11 @@ release, or for a change to what such a test is of.
 """
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
 Value = TypeVar("Value")
+Other = TypeVar("Other")
 
 DEEP = os.environ.get("SPARKPLAN_TESTS") == "deep"
 
@@ -23,3 +24,14 @@ def values(*ordinary: Value, deep: Iterable[Value]) -> list[Value]:
     """The values of a parameter: each kind once in the ordinary run, what is like them (`deep`) in
     the deep one too."""
     return [*ordinary, *(deep if DEEP else ())]
+
+
+def crossed(more: Sequence[Value], fewer: Sequence[Other]) -> list[tuple[Value, Other]]:
+    """Pairs of the values of two parameters: in the ordinary run a diagonal, which has each value
+    of both at least once; all of them in the deep one."""
+    return [
+        (one, other)
+        for row, one in enumerate(more)
+        for place, other in enumerate(fewer)
+        if DEEP or (row - place) % len(fewer) == 0
+    ]

@@ -5,7 +5,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from depth import cases
+from depth import cases, crossed
 from test_mix_search import goal_for, random_law, random_market
 from two_types import CATALOG, TODAY, fitted, spot
 
@@ -65,9 +65,11 @@ def test_the_share_that_is_allowed_is_allowed_to_the_node() -> None:
         assert allowed.sum() == percent + 1
 
 
-@pytest.mark.parametrize("kind", ["deadline", "budget", "both", "none"])
-@pytest.mark.parametrize(("k", "m", "q"), [(2, 5, 1), (3, 4, 2)])
-def test_no_way_of_renting_is_better(kind: str, k: int, m: int, q: int) -> None:
+@pytest.mark.parametrize(
+    ("kind", "size"), crossed(["deadline", "budget", "both", "none"], [(3, 4, 2), (2, 5, 1)])
+)
+def test_no_way_of_renting_is_better(kind: str, size: tuple[int, int, int]) -> None:
+    k, m, q = size
     rng = np.random.default_rng([ord(kind[0]), k, q])
     partly = 0
     for case in range(CASES):
