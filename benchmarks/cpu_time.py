@@ -32,7 +32,9 @@ def in_cpu_time(run: Run, *, driver: bool = True) -> Run:
 
     While a stage runs, time passes by the CPU time of its tasks over their run time; between stages
     by the mean of the run, or not at all without the `driver`. What kind of master ran it is left
-    out: tasks that share one machine's cores are what CPU time does without.
+    out: tasks that share one machine's cores are what CPU time does without. So is the driver time
+    that the clock told: it is longer than this whole run where the machine was busy, and what takes
+    phases from it (`optex`) would find no work. Without it, it follows from the stages.
     """
     usual = busy_share(run) or LEAST_SHARE
     shares = [_cpu_share(stage, least=LEAST_SHARE * usual) for stage in run.stages]
@@ -57,7 +59,13 @@ def in_cpu_time(run: Run, *, driver: bool = True) -> Run:
     cores = tuple((at(moment), cores) for moment, cores in run.cores)
     config = {key: value for key, value in run.config.items() if key != "spark.master"}
     return replace(
-        run, seconds=at(run.seconds), stages=stages, jobs=jobs, cores=cores, config=config
+        run,
+        seconds=at(run.seconds),
+        stages=stages,
+        jobs=jobs,
+        cores=cores,
+        driver_seconds=None,
+        config=config,
     )
 
 
