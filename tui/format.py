@@ -64,7 +64,7 @@ def usd_cell(value: float | None) -> str:
 def priced_by(catalog: engine.Catalog | None) -> str:
     """The catalog of a cost: "by catalog aws us-east-1 of 2026-07-20"."""
     if catalog is None:
-        return "by the prices in the run table alone"
+        return "by the prices of the runs alone"
     return f"by catalog {escaped(catalog.name)} {escaped(catalog.region)} of {catalog.date}"
 
 

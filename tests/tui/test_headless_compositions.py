@@ -88,7 +88,7 @@ def test_nodes_of_the_evidence_cost_what_it_says(
         assert found[cost] == pytest.approx(4 * 0.36 * found[time] / 3600)
     out, _ = run(capsys, f"predict {table} --nodes 4")
     assert f"{engine.format_usd(found['cost_usd'])} (" in out
-    assert out.endswith("), by the prices in the run table alone\n")
+    assert out.endswith("), by the prices of the runs alone\n")
     unknown = answer(capsys, f"predict {LOG} --executors 3")
     assert [unknown[f"cost_{end}usd"] for end in ("", "low_", "high_")] == [None, None, None]
 
@@ -158,7 +158,7 @@ def test_a_price_that_the_runs_tell_goes_before_that_of_a_catalog_nobody_named(
     assert told["cost_usd"] == pytest.approx(0.4 * 4 * told["seconds"] / 3600.0)
     assert told["catalog"] is None
     out, _ = run(capsys, f"curve {table} --over nodes --nodes 4:4")
-    assert "cost is that of the time, by the prices in the run table alone" in out
+    assert "cost is that of the time, by the prices of the runs alone" in out
     named = answer(capsys, f"predict {table} --nodes 4 --catalog aws")
     assert named["cost_usd"] > told["cost_usd"], "EMR's start-up, master and surcharge"
 

@@ -120,8 +120,8 @@ def with_cost(
         cost_lines = costs.choice_lines(priced.choice, cluster.catalog)
         return replace(report, prediction=priced.prediction), cost_fields, cost_lines
     remedy = target.ADD_CATALOG if named else target.ADD_TYPE
+    target.check_on_demand(args, remedy=remedy)
     if isinstance(cluster, engine.OwnNodes):
-        target.check_on_demand(args, remedy=remedy)
         target.check_unpriced(args, remedy=remedy)
         return report, costs.measured_dict(None, report.prediction, fitted.profile), []
     paid = target.priced_cluster(args, cluster, fitted.profile, remedy=remedy)

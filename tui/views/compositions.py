@@ -7,6 +7,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, ClassVar
 
 from rich.cells import cell_len
+from textual import events
 from textual.binding import Binding, BindingType
 from textual.geometry import Size
 from textual.message import Message
@@ -95,9 +96,13 @@ class ShortList(Table):
             """Only the last room counts."""
             return isinstance(message, ShortList.Resized)
 
+    def on_resize(self, event: events.Resize) -> None:
+        self.watch_virtual_size(event.size)
+
     def watch_virtual_size(self, size: Size) -> None:
         """Ask for rows; a hidden list has no height. Textual sends no `Resize` of a widget whose
-        place is looked up before its first layout, as that of the mouse may be."""
+        place is looked up before its first layout, as that of the mouse may be, and sends nothing
+        else where a list is first laid out as it is scrolled to."""
         if size.height:
             self.post_message(self.Resized())
 

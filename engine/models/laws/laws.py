@@ -298,7 +298,8 @@ class Laws:
         the most, and (d,) how many times as many it may do at most: 1, or without limit where it
         does not converge before that run ends."""
         beyond = self.stop + CONVERGENCE_QUANTILE
-        until_convergence = np.exp(self.frame.iteration_range * np.minimum(beyond, 0.0))
+        log_least = np.maximum(self.frame.iteration_range * np.minimum(beyond, 0.0), LOG_LEAST)
+        until_convergence = np.exp(log_least)
         most = np.ones_like(beyond)
         most[beyond >= 0.0] = np.inf
         return until_convergence, most
@@ -377,3 +378,7 @@ CONVERGENCE_QUANTILE = 1.28
 were run: one law in ten. Loops that end at a tolerance (gradient descent, k-means) are given a
 maximum number of iterations, and may do fewer; but whoever varies that number has seen that it
 matters."""
+
+LOG_LEAST = -80.0
+"""Least log of the iterations until convergence relative to those of the longest run: the quotient
+of iterations over it stays within 32-bit numbers."""

@@ -84,12 +84,12 @@ class RunTimeFit:
 
     @one_thread()
     def moments(self, rows: Rows, *, monotone: bool = True) -> LogTimes:
-        """Predicted log times of n rows, the mean monotone in the size.
-
-        Computed in blocks of rows, whose intermediate results stay in the CPU's cache.
+        """Predicted log times of n rows, the mean monotone in the size; in blocks of rows, whose
+        intermediate results stay in the CPU's cache.
 
         Args:
-            monotone: False leaves the mean as the candidates have it, in half the time.
+            monotone: False leaves the mean as the candidates have it, in half the time; the scale
+                is the same, but of a mixture where means differ.
         """
         starts = range(0, max(1, len(rows)), BLOCK_ROWS)
         parts = [
