@@ -101,8 +101,8 @@ class ShortList(Table):
 
     def watch_virtual_size(self, size: Size) -> None:
         """Ask for rows; a hidden list has no height. Textual sends no `Resize` of a widget whose
-        place is looked up before its first layout, as that of the mouse may be, and sends nothing
-        else where a list is first laid out as it is scrolled to."""
+        place is looked up before its first layout, as that of the mouse may be; of one that is
+        first laid out as it is scrolled to it sends only that, so both are heard."""
         if size.height:
             self.post_message(self.Resized())
 
