@@ -34,19 +34,19 @@ from engine.models.stages.tree_aggregation import combines_aggregates
 def alternatives_of(replay: Replay) -> tuple[Replay, ...]:
     """The replays of a log, each under one alternative hypothesis that its stages leave open."""
     stay = _changed(
-        replay, lambda shape: shape.may_keep_split_count, partial(replace, growth=Growth.WORK)
+        replay, lambda model: model.may_keep_split_count, partial(replace, growth=Growth.WORK)
     )
-    files = _changed(replay, lambda shape: shape.may_be_whole_files, _as_files)
-    both = _changed(replay, lambda shape: shape.pairing_uncertain, _both_grow)
+    files = _changed(replay, lambda model: model.may_be_whole_files, _as_files)
+    both = _changed(replay, lambda model: model.pairing_uncertain, _both_grow)
     one = _changed(
         replay,
-        lambda shape: shape.pairing_uncertain,
+        lambda model: model.pairing_uncertain,
         partial(replace, pairs_share=1.0, pairs_power=1.0),
     )
     multiplied = _changed(
         replay,
-        lambda shape: multiplied_share(replay, shape) > 0.0,
-        lambda shape: replace(shape, law=replace(shape.law, work=multiplied_share(replay, shape))),
+        lambda model: multiplied_share(replay, model) > 0.0,
+        lambda model: replace(model, law=replace(model.law, work=multiplied_share(replay, model))),
     )
     more = _changed(replay, groups_open, partial(replace, growing=None, small_table=False))
     candidates = (stay, files, both, one, multiplied, more)
@@ -59,38 +59,38 @@ def other_cuts(replay: Replay) -> tuple[Replay, ...]:
     all executors were registered, as those with splits for fewer cores than the log's may have
     been, are split for as few cores on any cluster; files whose size no plan reports are as small
     or as large as they may be."""
-    early = _changed(replay, lambda shape: shape.planning_cores is not None, _cut_early)
+    early = _changed(replay, lambda model: model.planning_cores is not None, _cut_early)
     small, large = (
-        _changed(replay, lambda shape: shape.file_sizes_uncertain, partial(_of_files, place))
+        _changed(replay, lambda model: model.file_sizes_uncertain, partial(_of_files, place))
         for place in (0, 1)
     )
     return tuple(other for other in (early, small, large) if other is not None)
 
 
-def _both_grow(shape: StageModel) -> StageModel:
-    return replace(shape, pairs_share=1.0, pairs_power=pairs_power(shape.stage))
+def _both_grow(model: StageModel) -> StageModel:
+    return replace(model, pairs_share=1.0, pairs_power=pairs_power(model.stage))
 
 
-def _as_files(shape: StageModel) -> StageModel:
-    return replace(shape, law=replace(shape.law, partitions=1.0))
+def _as_files(model: StageModel) -> StageModel:
+    return replace(model, law=replace(model.law, partitions=1.0))
 
 
-def groups_open(shape: StageModel) -> bool:
+def groups_open(model: StageModel) -> bool:
     """Whether a stage whose groups seem to be fixed may still read more with a larger input: the
     groups are inferred from the tasks of one log, and a larger input may be one of more shops, not
     of more days. Tree aggregations have as many aggregates as tasks, whatever the input."""
-    of_a_tree = combines_aggregates(shape.stage)
-    return shape.growing is not None and shape.law.cut is None and not of_a_tree
+    of_a_tree = combines_aggregates(model.stage)
+    return model.growing is not None and model.law.cut is None and not of_a_tree
 
 
-def multiplied_share(replay: Replay, shape: StageModel) -> float:
+def multiplied_share(replay: Replay, model: StageModel) -> float:
     """The share of a join's output rows in excess of the rows of both its inputs.
 
     Keys repeat on both sides then, and with no more keys the output grows like pairs, with the
     square of the input. 0 where there is no excess, or logs of other inputs show how its work
     grows."""
-    stage, output = shape.stage, shape.stage.joined_output_records
-    if output is None or shape.law.cut is not None:
+    stage, output = model.stage, model.stage.joined_output_records
+    if output is None or model.law.cut is not None:
         return 0.0
     sent = set(stage.joined_broadcasts)
     tables = (one for one in replay.run.stages if one.stage_id in sent)
@@ -99,19 +99,19 @@ def multiplied_share(replay: Replay, shape: StageModel) -> float:
     return max(0.0, 1.0 - read / output) if streamed > 0.0 and output > 0.0 else 0.0
 
 
-def _cut_early(shape: StageModel) -> StageModel:
-    rule = replace(shape.partitioning, min_scan_partitions=shape.planning_cores)
-    return replace(shape, partitioning=rule)
+def _cut_early(model: StageModel) -> StageModel:
+    rule = replace(model.partitioning, min_scan_partitions=model.planning_cores)
+    return replace(model, partitioning=rule)
 
 
-def _of_files(place: int, shape: StageModel) -> StageModel:
-    return replace(shape, unplanned=shape.unplanned and shape.unplanned.others[place])
+def _of_files(place: int, model: StageModel) -> StageModel:
+    return replace(model, unplanned=model.unplanned and model.unplanned.others[place])
 
 
 def _other_driver(replay: Replay) -> tuple[Replay, ...]:
     """The replays with the low and the high end of the interval of the driver time that goes to
     fetched rows, where no other log shows how that grows."""
-    shares = rows_shares(replay.run, replay.graph, replay.shapes)
+    shares = rows_shares(replay.run, replay.graph, replay.models)
     if not shares or replay.driver_growth:
         return ()
     low, high = ({p: getattr(s, end) for p, s in shares.items()} for end in ("low", "high"))
@@ -125,10 +125,10 @@ def _changed(
 ) -> Replay | None:
     """The replay with its open stages changed, and with them the stages that have the same
     partitions; None where no stage is open."""
-    if not any(map(is_open, replay.shapes)):
+    if not any(map(is_open, replay.models)):
         return None
-    shapes = [other(shape) if is_open(shape) else shape for shape in replay.shapes]
-    return replace(replay, shapes=tuple(relinked(shapes))).fresh()
+    models = [other(model) if is_open(model) else model for model in replay.models]
+    return replace(replay, models=tuple(relinked(models))).fresh()
 
 
 def reaching(assumed: Times, others: Sequence[Times]) -> FloatArray:

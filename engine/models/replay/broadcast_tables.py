@@ -75,33 +75,33 @@ class Table:
         return 1.0 - SORTED_SHARE if self.planned and small else 1.0
 
 
-def tables(shapes: Sequence[StageModel], limit: float) -> list[Table]:
+def tables(models: Sequence[StageModel], limit: float) -> list[Table]:
     """Those that the stages of a log broadcast, but for what is beyond a limit already: that was
     asked for by a hint, or cut down by a filter. Without adaptive execution only who joins a table
     tells that it is broadcast."""
     joiners: dict[int, list[StageRun]] = {}
-    for shape in shapes:
-        for build in shape.stage.joined_broadcasts:
-            joiners.setdefault(build, []).append(shape.stage)
-    by_id = {shape.stage.stage_id: shape for shape in shapes}
+    for model in models:
+        for build in model.stage.joined_broadcasts:
+            joiners.setdefault(build, []).append(model.stage)
+    by_id = {model.stage.stage_id: model for model in models}
     sent = [
-        shape
-        for stage_id, shape in by_id.items()
-        if stage_id in joiners or BROADCAST_EXCHANGE in shape.stage.operations
+        model
+        for stage_id, model in by_id.items()
+        if stage_id in joiners or BROADCAST_EXCHANGE in model.stage.operations
     ]
     broadcast = [_table(one, joiners.get(one.stage.stage_id, ()), by_id, limit) for one in sent]
     return [table for table in broadcast if 0.0 < table.size.least <= limit]
 
 
 def _table(
-    shape: StageModel, joiners: Sequence[StageRun], by_id: Mapping[int, StageModel], limit: float
+    model: StageModel, joiners: Sequence[StageRun], by_id: Mapping[int, StageModel], limit: float
 ) -> Table:
-    source = _scan_below(shape, by_id) if _is_planned(shape.stage, joiners) else None
-    counted = None if source else _shuffled_bytes(shape.stage, joiners)
+    source = _scan_below(model, by_id) if _is_planned(model.stage, joiners) else None
+    counted = None if source else _shuffled_bytes(model.stage, joiners)
     if counted is not None:
-        return Table(shape, TableSize(counted, counted), shape, True)
-    source = source or shape
-    return Table(shape, _planned_size(source.stage, limit), source, False)
+        return Table(model, TableSize(counted, counted), model, True)
+    source = source or model
+    return Table(model, _planned_size(source.stage, limit), source, False)
 
 
 def _planned_size(scan: StageRun, limit: float) -> TableSize:
@@ -124,18 +124,18 @@ def _is_planned(stage: StageRun, joiners: Sequence[StageRun]) -> bool:
     return shuffled and bool(joiners) and not any(total_of(s.shuffle_read_bytes) for s in joiners)
 
 
-def _scan_below(shape: StageModel, by_id: Mapping[int, StageModel]) -> StageModel | None:
+def _scan_below(model: StageModel, by_id: Mapping[int, StageModel]) -> StageModel | None:
     """The scan of files that the rows of a stage come from, however often they were shuffled on the
     way; None where they come from others too. Of a join Spark takes the product of both sides: what
     comes of one was asked for by a hint, or its sides are tiny."""
-    while len(shape.stage.parents) == 1 and not shape.stage.joined_broadcasts:
-        below = by_id.get(shape.stage.parents[0])
+    while len(model.stage.parents) == 1 and not model.stage.joined_broadcasts:
+        below = by_id.get(model.stage.parents[0])
         if below is None:
             return None
-        shape = below
-    stage = shape.stage
+        model = below
+    stage = model.stage
     several = stage.parents or stage.joined_broadcasts or stage.united or stage.paired
-    return shape if stage.files_bytes and not several else None
+    return model if stage.files_bytes and not several else None
 
 
 def _shuffled_bytes(stage: StageRun, joiners: Sequence[StageRun]) -> float | None:

@@ -80,29 +80,29 @@ class OutgrownBroadcast:
         """(n,) seconds that shuffling, sorting and merging both sides add on (n,) slots, at `ratio`
         times the input."""
         added = np.zeros(len(slots))
-        for shape, streamed_rows in self.joined:
-            added += self._added(shape, streamed_rows, ratio, slots)
+        for model, streamed_rows in self.joined:
+            added += self._added(model, streamed_rows, ratio, slots)
         return added
 
     def _added(
-        self, shape: StageModel, streamed_rows: float | None, ratio: float, slots: FloatArray
+        self, model: StageModel, streamed_rows: float | None, ratio: float, slots: FloatArray
     ) -> FloatArray:
         """(n,) seconds that one join adds, with the number of coalesced shuffle partitions that
         adaptive execution makes of its size."""
-        build, read = self.table.build, records_of(shape.stage)
+        build, read = self.table.build, records_of(model.stage)
         rows = read if streamed_rows is None else streamed_rows
         share = min(1.0, rows / read) if read else 1.0
-        growth = shape.data(ratio)
+        growth = model.data(ratio)
         build_growth = build.data(ratio) if self.table.planned else self.growth
-        shuffled = shape.stage.read_bytes * share * growth + build.stage.read_bytes * build_growth
+        shuffled = model.stage.read_bytes * share * growth + build.stage.read_bytes * build_growth
         rows = rows * growth + records_of(build.stage) * build_growth
         work = max(rows / RECORDS_PER_SECOND, shuffled / BYTES_PER_SECOND) * self.stretch
         work *= self.share
-        rule = shape.partitioning
+        rule = model.partitioning
         counted, which = distinct(slots)
         cores = (counted * rule.cores_per_slot).astype(int).tolist()
         tasks = [min(rule.merged(shuffled, n), self.partitions) for n in cores]
-        return np.asarray(work / shape.at_once(slots, np.ceil(tasks)[which]))
+        return np.asarray(work / model.at_once(slots, np.ceil(tasks)[which]))
 
 
 def records_of(stage: StageRun) -> float:
@@ -137,7 +137,7 @@ def outgrown(
         return []
     stretch, adaptive_threshold = _stretch(replay.run.stages), _conversion_threshold(replay)
     broadcasts = list[OutgrownBroadcast]()
-    for table in tables(replay.shapes, threshold):
+    for table in tables(replay.models, threshold):
         source = table.source
         growth = source.data(ratio)
         probable = table.size.beyond(threshold, growth) >= 0.5
@@ -145,7 +145,7 @@ def outgrown(
             growth = ratio
         if table.size.beyond(threshold, growth) <= NEGLIGIBLE:
             continue
-        joined = _joined_with(replay.shapes, table.build.stage.stage_id)
+        joined = _joined_with(replay.models, table.build.stage.stage_id)
         partitions = shuffle_partitions or table.build.shuffle_partitions
         share = table.share(ratio, adaptive_threshold)
         broadcasts.append(
@@ -155,16 +155,16 @@ def outgrown(
 
 
 def _joined_with(
-    shapes: Sequence[StageModel], table: int
+    models: Sequence[StageModel], table: int
 ) -> tuple[tuple[StageModel, float | None], ...]:
     """The stages that join their rows with the table of stage id `table`, once per join, and the
     number of their rows that reached the join (None where unknown)."""
     joined: list[tuple[StageModel, float | None]] = []
-    for shape in shapes:
-        stage = shape.stage
+    for model in models:
+        stage = model.stage
         streamed_rows = stage.joined_records or (None,) * len(stage.joined_broadcasts)
         joins = zip(stage.joined_broadcasts, streamed_rows, strict=True)
-        joined += [(shape, rows) for build, rows in joins if build == table]
+        joined += [(model, rows) for build, rows in joins if build == table]
     return tuple(joined)
 
 
@@ -212,9 +212,9 @@ def most_shared(replay: Replay, ratio: float, shuffle_partitions: int | None) ->
     its shuffles; 0 where it adds nothing."""
     return max(
         (
-            broadcast.partitions * shape.stage.task_cpus
+            broadcast.partitions * model.stage.task_cpus
             for broadcast in outgrown(replay, ratio, shuffle_partitions)
-            for shape, _ in broadcast.joined
+            for model, _ in broadcast.joined
         ),
         default=0,
     )
@@ -226,7 +226,7 @@ def convertible_joins(replay: Replay, ratio: float) -> list[StageModel]:
     threshold = _conversion_threshold(replay)
     if threshold is None or ratio >= 1.0:
         return []
-    return [shape for shape in replay.shapes if _convertible_bytes(shape, ratio, threshold)]
+    return [model for model in replay.models if _convertible_bytes(model, ratio, threshold)]
 
 
 def _conversion_threshold(replay: Replay) -> int | None:
@@ -235,10 +235,10 @@ def _conversion_threshold(replay: Replay) -> int | None:
     return _limit(config, ADAPTIVE_THRESHOLD if ADAPTIVE_THRESHOLD in config else THRESHOLD)
 
 
-def _convertible_bytes(shape: StageModel, ratio: float, threshold: float) -> list[float]:
+def _convertible_bytes(model: StageModel, ratio: float, threshold: float) -> list[float]:
     """Sizes in the log of a stage's merged tables that shrink below the threshold."""
-    growth = shape.data(ratio)
-    return [size for size in shape.stage.merged_bytes if size > threshold >= size * growth]
+    growth = model.data(ratio)
+    return [size for size in model.stage.merged_bytes if size > threshold >= size * growth]
 
 
 def saved_seconds(
@@ -246,12 +246,12 @@ def saved_seconds(
 ) -> FloatArray:
     """(n,) seconds saved on (n,) slots if all `convertible_joins` are broadcast."""
     saved = np.zeros(len(slots))
-    for shape in convertible_joins(replay, ratio):
+    for model in convertible_joins(replay, ratio):
         counted, which = distinct(slots)
-        cut = [shape.scaled(ratio, shuffle_partitions, int(n)) for n in counted]
-        at_once = shape.at_once(counted, np.asarray([one.tasks for one in cut]))
+        cut = [model.scaled(ratio, shuffle_partitions, int(n)) for n in counted]
+        at_once = model.at_once(counted, np.asarray([one.tasks for one in cut]))
         work = np.asarray([one.work * one.partitions for one in cut]) / at_once
-        saved += MERGING_SHARE * shape.mean_seconds * work[which]
+        saved += MERGING_SHARE * model.mean_seconds * work[which]
     return saved
 
 
@@ -283,18 +283,18 @@ def conversion_notice(
     threshold, joins = _conversion_threshold(replay), convertible_joins(replay, ratio)
     if threshold is None or not joins:
         return None
-    shape = max(joins, key=lambda one: one.stage.task_seconds.total)
-    in_log = max(_convertible_bytes(shape, ratio, threshold))
+    model = max(joins, key=lambda one: one.stage.task_seconds.total)
+    in_log = max(_convertible_bytes(model, ratio, threshold))
     at = np.asarray([slots])
     saved = float(saved_seconds(replay, ratio, at, shuffle_partitions)[0]) / speed
     return Notice(
         "broadcast-possible",
-        f"{numbered_label(shape.stage)} sorts and merges a table of "
-        f"{format_bytes(in_log)}, {format_bytes(in_log * shape.data(ratio))} if that shrinks as it "
+        f"{numbered_label(model.stage)} sorts and merges a table of "
+        f"{format_bytes(in_log)}, {format_bytes(in_log * model.data(ratio))} if that shrinks as it "
         "is taken to: Spark may broadcast it then. The time is that of the log's plan; "
         f"the interval reaches {format_seconds(saved)} less, inferred from what the join takes",
         "add a log of a run with less input",
-        subject=numbered_label(shape.stage),
+        subject=numbered_label(model.stage),
         severity=saved,
     )
 

@@ -17,11 +17,11 @@ class BusySlots:
     """Stages that ran side by side in the log do so on any cluster.
 
     Args:
-        shapes: the s stages.
+        models: the s stages.
         cpus: (s,) slots that a task of each holds.
     """
 
-    shapes: tuple[StageModel, ...]
+    models: tuple[StageModel, ...]
     cpus: FloatArray
 
     def most(self, partitions: FloatArray) -> int:
@@ -33,7 +33,7 @@ class BusySlots:
     @cached_property
     def follows_cores(self) -> BoolArray:
         """(s,) the stages with a partition for each core."""
-        return np.asarray([shape.follows_cores for shape in self.shapes], dtype=bool)
+        return np.asarray([model.follows_cores for model in self.models], dtype=bool)
 
     def gained_by_cores(self, slots: FloatArray, *, busy: FloatArray, in_log: int) -> FloatArray:
         """(n,) log of the factor by which tasks would be slower on (n,) slots if stages with a
@@ -56,15 +56,15 @@ class BusySlots:
     def _share_by_coincidence(self) -> float:
         """Share of the work in stages of which one log does not say whether they have a partition
         for each core, or a number that the program asked for."""
-        work = np.asarray([shape.stage.tasks * shape.mean_seconds for shape in self.shapes])
-        chance = np.asarray([shape.per_core_by_coincidence for shape in self.shapes], dtype=bool)
+        work = np.asarray([model.stage.tasks * model.mean_seconds for model in self.models])
+        chance = np.asarray([model.per_core_by_coincidence for model in self.models], dtype=bool)
         return float(work[chance].sum() / (work.sum() or 1.0))
 
     @cached_property
     def _submissions_and_ends(self) -> tuple[IntArray, FloatArray]:
         """(2 s,) order in time of the stages' submissions and (after them in number) ends, ends
         first where both are at once; and 1 for those, -1 for these."""
-        stages = [shape.stage for shape in self.shapes]
+        stages = [model.stage for model in self.models]
         moments = [stage.submitted_seconds for stage in stages]
         moments += [stage.completed_seconds for stage in stages]
         sign = np.repeat([1.0, -1.0], len(stages))

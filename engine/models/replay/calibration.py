@@ -48,7 +48,7 @@ class Calibration(NamedTuple):
 
 
 def calibrated(
-    run: Run, graph: ApplicationGraph, shapes: Sequence[StageModel], *, executor_slots: int
+    run: Run, graph: ApplicationGraph, models: Sequence[StageModel], *, executor_slots: int
 ) -> Calibration:
     """Calibrates launch order and dispatch delay on the stages of a run that ran alone.
 
@@ -56,30 +56,30 @@ def calibrated(
         executor_slots: task slots of one executor.
     """
     slots, starts = run.cluster.slots or 0, np.asarray(graph.observed_start)[[*graph.stage_nodes]]
-    idle, rotation, waste = np.zeros((3, len(shapes)))
+    idle, rotation, waste = np.zeros((3, len(models)))
     vain = seconds_in_vain(run.stages)
-    alone, tasks = ran_alone(run.stages), [shape.stage.tasks for shape in shapes]
+    alone, tasks = ran_alone(run.stages), [model.stage.tasks for model in models]
     met = tasks_on_unused_slots(
         starts,
         tasks,
         slots,
         per_executor=executor_slots,
         near=Locality.of(run).near(tasks),
-        cpus=[shape.stage.task_cpus for shape in shapes],
+        cpus=[model.stage.task_cpus for model in models],
     )
-    for place, shape in enumerate(shapes):
-        if alone[place] and shape.stage.task_seconds.count == shape.stage.tasks:
+    for place, model in enumerate(models):
+        if alone[place] and model.stage.task_seconds.count == model.stage.tasks:
             cold, in_vain = int(met[place]), float(vain[place])
-            fitted = _fitted(run, shape, float(starts[place]), cold=cold, vain_seconds=in_vain)
+            fitted = _fitted(run, model, float(starts[place]), cold=cold, vain_seconds=in_vain)
             idle[place], rotation[place], waste[place] = fitted
     orders = known_orders(
-        shapes, dispatch_seconds=idle, rotation=rotation, tasks_on_unused_slots=met
+        models, dispatch_seconds=idle, rotation=rotation, tasks_on_unused_slots=met
     )
     return Calibration(idle, rotation, waste, orders)
 
 
 def _fitted(
-    run: Run, shape: StageModel, start: float, *, cold: int, vain_seconds: float
+    run: Run, model: StageModel, start: float, *, cold: int, vain_seconds: float
 ) -> tuple[float, float, float]:
     """Idle time per task, turn of the launch order and work done in vain (as far as it
     lengthened the stage) that come closest to a stage's time.
@@ -90,7 +90,7 @@ def _fitted(
             failed met one too, which is no work to be lost again.
         vain_seconds: of work in vain that the stage may have waited for.
     """
-    stage = shape.stage
+    stage = model.stage
     observed = stage.completed_seconds - start
     had = stage_slots(run.slot_steps, start, stage.completed_seconds, run.cluster.slots or 0)
     lanes = max(1, len(had.added_seconds) // stage.task_cpus)
@@ -99,7 +99,7 @@ def _fitted(
     # Where a replay takes the one order of so many tasks, half of the turns tell enough of it.
     turns = TURNS if stage.tasks <= MOST_SHIFTED_TASKS else TURNS[::2]
     turns = turns if stage.tasks > lanes else turns[:1]
-    tasks = shape.tasks(alike, dispatch_seconds=0.0, rotation=0.0)
+    tasks = model.tasks(alike, dispatch_seconds=0.0, rotation=0.0)
     warm, first = tasks.seconds, tasks.cold_seconds
     for turn in turns:
         met = Tasks(rotated(warm, turn), None if first is None else rotated(first, turn))
@@ -112,7 +112,7 @@ def _fitted(
     lost = min(vain_seconds / work, missing / best) if work and best > 0.0 else 0.0
     idle = idle_after_tasks(taken, had, stage.task_cpus, max(0.0, missing - lost * best))
     if came_and_went(run):
-        idle = min(idle, DYNAMIC_DISPATCH * shape.mean_seconds)
+        idle = min(idle, DYNAMIC_DISPATCH * model.mean_seconds)
     return idle, best_turn, lost
 
 
@@ -133,7 +133,7 @@ def seconds_in_vain(stages: Sequence[StageRun]) -> FloatArray:
 
 
 def known_orders(
-    shapes: Sequence[StageModel],
+    models: Sequence[StageModel],
     *,
     dispatch_seconds: FloatArray,
     rotation: FloatArray,
@@ -145,22 +145,22 @@ def known_orders(
         dispatch_seconds, rotation: (s,) as in `Replay`.
         tasks_on_unused_slots: (s,) their tasks on slots that never ran one.
     """
-    columns = zip(shapes, dispatch_seconds, rotation, tasks_on_unused_slots, strict=True)
+    columns = zip(models, dispatch_seconds, rotation, tasks_on_unused_slots, strict=True)
     return tuple(
-        _order(shape, float(idle), float(turn), int(met)) for shape, idle, turn, met in columns
+        _order(model, float(idle), float(turn), int(met)) for model, idle, turn, met in columns
     )
 
 
-def _order(shape: StageModel, idle: float, turn: float, met: int) -> LaunchOrder:
+def _order(model: StageModel, idle: float, turn: float, met: int) -> LaunchOrder:
     """That of a stage whose tasks are turned so far on its own slots."""
     by = 0.0 if turn == LONGEST_FIRST else turn
-    if shape.stage.tasks > MOST_SHIFTED_TASKS:
+    if model.stage.tasks > MOST_SHIFTED_TASKS:
         return LaunchOrder(by)
-    return LaunchOrder(by, partial(_luck, shape, idle=idle, rotation=turn, met=met, turn=by))
+    return LaunchOrder(by, partial(_luck, model, idle=idle, rotation=turn, met=met, turn=by))
 
 
-def _luck(shape: StageModel, *, idle: float, rotation: float, met: int, turn: float) -> float:
-    alike = ScaledStage(shape.stage.tasks, 1.0)
-    tasks = shape.tasks(alike, dispatch_seconds=idle, rotation=rotation)
-    lanes = max(1, shape.ran_on // shape.stage.task_cpus)
+def _luck(model: StageModel, *, idle: float, rotation: float, met: int, turn: float) -> float:
+    alike = ScaledStage(model.stage.tasks, 1.0)
+    tasks = model.tasks(alike, dispatch_seconds=idle, rotation=rotation)
+    lanes = max(1, model.ran_on // model.stage.task_cpus)
     return order_z_score(tasks, lanes, unused=met, turn=turn)

@@ -103,28 +103,28 @@ def with_all_tasks(run: Run) -> Run:
     if not slots or not seen_in_part(run):
         return run
     stages, later = [], 0.0
-    for stage, shape in zip(
+    for stage, model in zip(
         run.stages, stage_models(with_tasks_under_way(run), slots), strict=True
     ):
         more = 0.0
         if 0 < stage.task_seconds.count < stage.tasks:
-            stage, more = _whole(stage, shape, slots)
+            stage, more = _whole(stage, model, slots)
         stages.append(stage)
         later = max(later, more)
     return replace(run, seconds=run.seconds + later, stages=tuple(stages))
 
 
-def _whole(stage: StageRun, shape: StageModel, slots: int) -> tuple[StageRun, float]:
+def _whole(stage: StageRun, model: StageModel, slots: int) -> tuple[StageRun, float]:
     """A stage with all of its tasks, and the seconds by which that lengthens it. The unseen tasks
     run warm code on started executors, except on slots whose first task is still running."""
     lanes, seen, tasks = max(1, slots // stage.task_cpus), stage.task_seconds, stage.tasks
-    known = shape.stage.task_seconds
-    relative = 1.0 if shape.warm_up is None else shape.warm_up.mean(tasks / lanes)
+    known = model.stage.task_seconds
+    relative = 1.0 if model.warm_up is None else model.warm_up.mean(tasks / lanes)
     unseen = tasks - known.count
-    to_come = max(0.0, relative * tasks - known.count) * shape.mean_seconds
+    to_come = max(0.0, relative * tasks - known.count) * model.mean_seconds
     if starts_executors(stage):
-        to_come += max(0, min(lanes, tasks) - known.count) * shape.cold_excess
-    times = _joined(known, shape.warm, unseen, to_come)
+        to_come += max(0, min(lanes, tasks) - known.count) * model.cold_excess
+    times = _joined(known, model.warm, unseen, to_come)
     slower = (times.mean or 0.0) / (seen.mean or 1.0) if seen.total else 1.0
     more: dict[str, Any] = {}
     for name in (field.name for field in fields(stage)):
@@ -135,7 +135,7 @@ def _whole(stage: StageRun, shape: StageModel, slots: int) -> tuple[StageRun, fl
         amount = getattr(stage, name)
         more[name] = None if amount is None else amount * tasks / seen.count
     more["task_seconds"] = times
-    later = _seconds_left(stage, lanes, mean=shape.mean_seconds, total=times.total)
+    later = _seconds_left(stage, lanes, mean=model.mean_seconds, total=times.total)
     return replace(stage, completed_seconds=stage.completed_seconds + later, **more), later
 
 
@@ -196,8 +196,8 @@ def unseen_log_scale(run: Run) -> float:
     seen = np.asarray([max(1, stage.task_seconds.count) for stage in run.stages])
     tasks = np.asarray([stage.tasks for stage in run.stages])
     away = np.log2(np.maximum(1.0, tasks / seen))
-    shapes = stage_models(with_tasks_under_way(run), run.cluster.slots or 1)
-    late = np.asarray([shape.late_scale for shape in shapes])
+    models = stage_models(with_tasks_under_way(run), run.cluster.slots or 1)
+    late = np.asarray([model.late_scale for model in models])
     start = np.asarray([stage.submitted_seconds for stage in whole.stages])
     end = np.asarray([stage.completed_seconds for stage in whole.stages])
     alone = exclusive_seconds(start, np.maximum(start, end))

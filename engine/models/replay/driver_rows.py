@@ -30,16 +30,16 @@ def rows_notice(replay: Replay, ratio: float, seconds: float) -> Notice | None:
     in_all, longest = sum(added.values()), max(gaps, key=lambda gap: abs(added[gap]))
     if abs(in_all) < ROWS_WORTH_SAYING * seconds:
         return None
-    shape, sent = max(replay.fetched_before[longest], key=lambda one: one[1])
+    model, sent = max(replay.fetched_before[longest], key=lambda one: one[1])
     return Notice(
         "rows-fetched",
-        f"{numbered_label(shape.stage)} sent the driver {format_bytes(sent)} of rows, and no job "
+        f"{numbered_label(model.stage)} sent the driver {format_bytes(sent)} of rows, and no job "
         f"ran for {format_seconds(nodes[longest].delay_seconds)} after that: "
         f"{format_share(replay.on_rows[longest])} of it is taken for work on them, which grows "
         f"with the input ({format_seconds(abs(in_all))} {'more' if in_all > 0.0 else 'less'} here, "
         "in all). That is inferred: the interval reaches less and more of it",
         "add a log of a run with another input to measure it, or leave such work to executors",
-        subject=numbered_label(shape.stage),
+        subject=numbered_label(model.stage),
         severity=abs(in_all),
     )
 
@@ -58,11 +58,11 @@ def result_notice(replay: Replay, ratio: float) -> Notice | None:
     limit = configured_number(replay.run.config, MOST_FETCHED) or MOST_FETCHED_BYTES
     unlimited = is_configured_zero(replay.run.config, MOST_FETCHED)
     results = [
-        (shape.stage.fetched_bytes * shape.data(ratio), shape.stage.fetched_bytes, shape.stage)
-        for shape in replay.shapes
-        if shape.stage.fetched_bytes
-        and sends_more(shape)
-        and not shape.stage.name.startswith(ONE_BY_ONE)
+        (model.stage.fetched_bytes * model.data(ratio), model.stage.fetched_bytes, model.stage)
+        for model in replay.models
+        if model.stage.fetched_bytes
+        and sends_more(model)
+        and not model.stage.name.startswith(ONE_BY_ONE)
     ]
     if unlimited or not results or max(sent for _, sent, _ in results) > limit:
         return None

@@ -381,7 +381,7 @@ class ReplayModel(FittedModel):
         def seconds(m: int) -> float:
             return float(times.at(np.asarray([float(m)]), np.ones(1)).seconds[0])
 
-        least = max(shape.stage.task_cpus for shape in replay.shapes)
+        least = max(model.stage.task_cpus for model in replay.models)
         return useful_slots(seconds, slots, most, least=min(least, slots))
 
     def _range_notices(self, slots: FloatArray, wanted: Workload) -> list[Notice | None]:

@@ -65,8 +65,8 @@ unsure."""
 def _lost_share(replay: Replay) -> float:
     """Work in vain that lengthened stages, or made one of its own, as a share of all task time: of
     what is expected again."""
-    work = np.asarray([shape.stage.task_seconds.total for shape in replay.shapes])
-    again = np.asarray([shape.stage.recomputed for shape in replay.shapes])
+    work = np.asarray([model.stage.task_seconds.total for model in replay.models])
+    again = np.asarray([model.stage.recomputed for model in replay.models])
     again[list(replay.written_again)] = False
     total = float(work.sum())
     return float(work @ np.where(again, 1.0, replay.waste)) / total if total > 0.0 else 0.0
@@ -139,18 +139,18 @@ def scan_notice(
 ) -> Notice | None:
     """That the size of scanned files is inferred, of the largest stage whose number of tasks hangs
     on it at `ratio` times the input on so many slots."""
-    in_all = sum(shape.stage.task_seconds.total for shape in replay.shapes)
+    in_all = sum(model.stage.task_seconds.total for model in replay.models)
     open_ones = [
-        shape
-        for shape in replay.shapes
-        if shape.file_sizes_uncertain
-        and shape.stage.task_seconds.total >= SCAN_WORTH_SAYING * in_all
+        model
+        for model in replay.models
+        if model.file_sizes_uncertain
+        and model.stage.task_seconds.total >= SCAN_WORTH_SAYING * in_all
     ]
-    for shape in sorted(open_ones, key=lambda shape: -shape.stage.task_seconds.total):
-        files = shape.unplanned
+    for model in sorted(open_ones, key=lambda model: -model.stage.task_seconds.total):
+        files = model.unplanned
         assert files is not None
         held, fewest, most = (
-            replace(shape, unplanned=one).scaled(ratio, shuffle_partitions, slots).tasks
+            replace(model, unplanned=one).scaled(ratio, shuffle_partitions, slots).tasks
             for one in (files, *files.others)
         )
         if fewest != most:
@@ -158,13 +158,13 @@ def scan_notice(
             return Notice(
                 "scan-size-inferred",
                 f"no plan of the log tells how large the files are that "
-                f"{numbered_label(shape.stage)} scans: they are taken to "
+                f"{numbered_label(model.stage)} scans: they are taken to "
                 f"have {format_bytes(files.total_bytes)} there{told} which makes "
                 f"{format_count(held, 'task')} here; it may be {format_bytes(files.least_bytes)} "
                 f"to {format_bytes(files.most_bytes)}, {fewest:,} to {most:,} tasks, which the "
                 "interval reaches",
                 "add a log of a run with other cores or input to measure it",
-                subject=numbered_label(shape.stage),
+                subject=numbered_label(model.stage),
                 severity=held,
             )
     return None
@@ -173,15 +173,15 @@ def scan_notice(
 def groups_notice(replay: Replay, ratio: float) -> Notice | None:
     """That stages are taken to read other than in proportion to the input, of the one of which most
     of the time hangs on that at `ratio` times the input."""
-    in_all = ratio * sum(shape.stage.task_seconds.total for shape in replay.shapes)
+    in_all = ratio * sum(model.stage.task_seconds.total for model in replay.models)
     apart = {
-        shape: abs(ratio - shape.read_growth(ratio)) * shape.stage.task_seconds.total
-        for shape in replay.shapes
-        if groups_open(shape) and not shape.small_table
+        model: abs(ratio - model.read_growth(ratio)) * model.stage.task_seconds.total
+        for model in replay.models
+        if groups_open(model) and not model.small_table
     }
     if sum(apart.values()) < GROUPS_WORTH_SAYING * in_all or not in_all:
         return None
-    first = max(apart, key=lambda shape: apart[shape])
+    first = max(apart, key=lambda model: apart[model])
     more = f", like {len(apart) - 1} more," if len(apart) > 1 else ""
     rows, why = _grown_apart(replay)
     return Notice(
@@ -201,9 +201,9 @@ def _grown_apart(replay: Replay) -> tuple[str, str]:
         "rows that were grouped",
         "judging by the groups that tasks of the log have in common",
     )
-    if not any(shape.small_table for shape in replay.shapes):
+    if not any(model.small_table for model in replay.models):
         return grouped, by_groups
-    if all(shape.stage.groups is None for shape in replay.shapes):
+    if all(model.stage.groups is None for model in replay.models):
         return "rows of small tables", "as these are taken to grow slower than it"
     return (
         f"{grouped} or of small tables",
@@ -214,12 +214,12 @@ def _grown_apart(replay: Replay) -> tuple[str, str]:
 def small_tables_notice(replay: Replay, ratio: float) -> Notice | None:
     """That small tables are taken to grow slower than the input, of the largest of those, where a
     good part of the time at `ratio` times the input hangs on that."""
-    in_all = ratio * sum(shape.stage.task_seconds.total for shape in replay.shapes)
-    small = [one for one in replay.shapes if one.small_table and one.law.cut is None]
+    in_all = ratio * sum(model.stage.task_seconds.total for model in replay.models)
+    small = [one for one in replay.models if one.small_table and one.law.cut is None]
     apart = sum(abs(ratio - s.read_growth(ratio)) * s.stage.task_seconds.total for s in small)
     if not in_all or apart < GROUPS_WORTH_SAYING * in_all:
         return None
-    first = max(small, key=lambda shape: shape.stage.files_bytes or 0.0)
+    first = max(small, key=lambda model: model.stage.files_bytes or 0.0)
     more = f", like {len(small) - 1} more," if len(small) > 1 else ""
     return Notice(
         "small-tables",
@@ -233,6 +233,6 @@ def small_tables_notice(replay: Replay, ratio: float) -> Notice | None:
     )
 
 
-def _growth(shape: StageModel, ratio: float) -> str:
+def _growth(model: StageModel, ratio: float) -> str:
     """How many times as much a stage reads at `ratio` times the input."""
-    return format_number(shape.read_growth(ratio), figures=2)
+    return format_number(model.read_growth(ratio), figures=2)

@@ -79,7 +79,7 @@ class Replay:
     run: Run
     slots: int
     graph: ApplicationGraph
-    shapes: tuple[StageModel, ...]
+    models: tuple[StageModel, ...]
     dispatch_seconds: FloatArray
     rotation: FloatArray
     contention_growth: FloatArray
@@ -94,18 +94,18 @@ class Replay:
         """The replay of a run with stages on a known number of slots."""
         if not run.stages or not run.cluster.slots:
             raise ValueError("a replay needs stages and slots")
-        shapes = stage_models(run, run.cluster.slots)
+        models = stage_models(run, run.cluster.slots)
         if of_local_master(run):
-            shapes = relinked(replace(one, law=waiting_law(one.stage)) for one in shapes)
+            models = relinked(replace(one, law=waiting_law(one.stage)) for one in models)
         graph = graph_of(run)
-        on_rows = rows_shares(run, graph, shapes)
-        learnt = calibrated(run, graph, shapes, executor_slots=executor_slots_of(run))
+        on_rows = rows_shares(run, graph, models)
+        learnt = calibrated(run, graph, models, executor_slots=executor_slots_of(run))
         return cls(
             run=run,
             slots=run.cluster.slots,
             graph=graph,
-            shapes=tuple(shapes),
-            contention_growth=np.asarray([contention_growth(shape) for shape in shapes]),
+            models=tuple(models),
+            contention_growth=np.asarray([contention_growth(model) for model in models]),
             dispatch_seconds=learnt.dispatch_seconds,
             rotation=learnt.rotation,
             waste=learnt.waste,
@@ -164,21 +164,21 @@ class Replay:
         spared |= self.written_again if slots else frozenset()
         combining = self.trees.added_seconds(counts, slots or self.slots)
         for place, (scaled, tasks) in enumerate(zip(prepared.scaled, prepared.tasks, strict=True)):
-            shape, (slowdown, closed) = self.shapes[place], forms.get(place, (None, None))
+            model, (slowdown, closed) = self.models[place], forms.get(place, (None, None))
             if slowdown is None:
                 growth, in_log = self.contention_growth[place], own.cut(place)
-                there = slots or shape.ran_on
-                slowdown = slowdown_of(shape, growth, (scaled, tasks), in_log, there)
+                there = slots or model.ran_on
+                slowdown = slowdown_of(model, growth, (scaled, tasks), in_log, there)
             tasks = tasks.slowed(
                 contention=slowdown.contention,
-                typical_seconds=shape.mean_seconds * scaled.work,
+                typical_seconds=model.mean_seconds * scaled.work,
                 speed=float(lasting[place]) / slowdown.warm,
                 known=closed,
             )
             node = self.graph.stage_nodes[place]
             at = nodes[node]
             tasks = Tasks(np.empty(0)) if place in spared else tasks
-            at_once = max(1, shape.ran_on // shape.stage.task_cpus)
+            at_once = max(1, model.ran_on // model.stage.task_cpus)
             launching = driver_launch_seconds(self.launch_seconds, len(tasks), at_once)
             known = near[place], self.orders[place]
             delay = at.delay_seconds + combining.get(place, 0.0) / float(lasting[place])
@@ -209,7 +209,7 @@ class Replay:
     @cached_property
     def fetched_before(self) -> Mapping[int, FetchedRows]:
         """By index of a node of the graph, the rows that the driver fetched before it."""
-        return fetched_before(self.graph, self.shapes)
+        return fetched_before(self.graph, self.models)
 
     @cached_property
     def locality(self) -> Locality:
@@ -310,7 +310,7 @@ class Replay:
     @cached_property
     def _table(self) -> StageTable:
         return StageTable(
-            shapes=self.shapes,
+            models=self.models,
             dispatch_seconds=self.dispatch_seconds,
             rotation=self.rotation,
             contention_growth=self.contention_growth,
@@ -336,13 +336,13 @@ class Replay:
 
     def _cores(self, slots: int) -> float:
         """Of a cluster of so many slots."""
-        return slots * self.shapes[0].partitioning.cores_per_slot
+        return slots * self.models[0].partitioning.cores_per_slot
 
     def _counts(self, ratio: float, shuffle_partitions: int | None) -> PartitionCounts:
         """Their partitions."""
         counted = self._kept.counted.get(
             shuffle_partitions,
-            lambda: CountedStages(self.shapes, self.slots, shuffle_partitions),
+            lambda: CountedStages(self.models, self.slots, shuffle_partitions),
         )
         key = (ratio, shuffle_partitions)
         return self._kept.counts.get(key, lambda: counted.at(ratio))
@@ -385,7 +385,7 @@ class Replay:
 
     @cached_property
     def _busy(self) -> BusySlots:
-        return BusySlots(self.shapes, self._table.cpus)
+        return BusySlots(self.models, self._table.cpus)
 
     @cached_property
     def arrivals(self) -> FloatArray | None:

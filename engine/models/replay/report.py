@@ -64,24 +64,24 @@ def explanation(
     at = _moments(replayed.start, replayed.end, factor, idle_factor)
     exclusive *= factor
     bottlenecks = [
-        bottleneck(shape.stage, tasks, slots, float(end - start))
-        for shape, tasks, start, end in zip(
-            replay.shapes, replayed.tasks, replayed.start, replayed.end, strict=True
+        bottleneck(model.stage, tasks, slots, float(end - start))
+        for model, tasks, start, end in zip(
+            replay.models, replayed.tasks, replayed.start, replayed.end, strict=True
         )
     ]
     stages = tuple(
         StageForecast(
-            stage_id=shape.stage.stage_id,
-            name=stage_label(shape.stage),
+            stage_id=model.stage.stage_id,
+            name=stage_label(model.stage),
             tasks=tasks,
             start_seconds=at(float(start)),
             end_seconds=at(float(end)),
-            waves=tasks * shape.stage.task_cpus / slots,
+            waves=tasks * model.stage.task_cpus / slots,
             bottleneck=word,
-            busy_share=_busy_share(shape.stage, float(work), slots, float(end - start)),
+            busy_share=_busy_share(model.stage, float(work), slots, float(end - start)),
         )
-        for shape, tasks, work, start, end, word in zip(
-            replay.shapes,
+        for model, tasks, work, start, end, word in zip(
+            replay.models,
             replayed.tasks,
             replayed.work,
             replayed.start,
@@ -91,7 +91,7 @@ def explanation(
         )
     )
     driver = max(0.0, seconds - cache_miss_seconds - float(exclusive.sum()))
-    names = [stage_label(shape.stage) for shape in replay.shapes]
+    names = [stage_label(model.stage) for model in replay.models]
     bounds = {DRIVER: driver, MEMORY: cache_miss_seconds}
     waited = min(driver, waited_seconds(replay.run) * idle_factor)
     phases = dict(_phases(driver - waited, names, exclusive))
@@ -280,8 +280,8 @@ def too_few_tasks(
     Args:
         useful: `useful_slots` of the given number as `most`.
     """
-    shapes = replay.shapes
-    few = [p for p, tasks in enumerate(replayed.tasks) if tasks * shapes[p].stage.task_cpus < slots]
+    models = replay.models
+    few = [p for p, tasks in enumerate(replayed.tasks) if tasks * models[p].stage.task_cpus < slots]
     if not few:
         return None
     exclusive = exclusive_seconds(replayed.start, replayed.end)
@@ -290,7 +290,7 @@ def too_few_tasks(
     if enough > most:
         return None
     worst = max(few, key=lambda place: exclusive[place])
-    stage, tasks = shapes[worst].stage, replayed.tasks[worst]
+    stage, tasks = models[worst].stage, replayed.tasks[worst]
     each = f" of {stage.task_cpus} slots" if stage.task_cpus > 1 else ""
     change = "the time hardly falls"
     if saves >= LEAST_SAVED_SHARE:
@@ -305,7 +305,7 @@ def too_few_tasks(
     above = f" above {shuffle_partitions}" if shuffle_partitions else ""
     rdds = total_of(stage.shuffle_read_bytes) > 0.0
     more = "name more partitions in the program" if rdds else "smaller splits"
-    if follows_configured(stage, shapes[worst].shuffle_partitions):
+    if follows_configured(stage, models[worst].shuffle_partitions):
         more = f"raise --shuffle-partitions{above}"
     remedy = f"use {fewer_slots(batch)}, or {more}"
     label = numbered_label(stage)
@@ -317,7 +317,7 @@ def skewed_stages(replay: Replay, replayed: Replayed, *, slots: int) -> list[Not
     exclusive = exclusive_seconds(replayed.start, replayed.end)
     notices = []
     for place in np.argsort(-exclusive, kind="stable")[:3].tolist():
-        stage = replay.shapes[place].stage
+        stage = replay.models[place].stage
         length = float(replayed.end[place] - replayed.start[place])
         if exclusive[place] < 0.1 * replayed.seconds:
             continue

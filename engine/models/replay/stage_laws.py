@@ -96,7 +96,7 @@ def pair_fit(one: Replay, other: Replay, *, unlike: Collection[int] = ()) -> Pai
         unlike: indices of stages of `one` that did different work in `other` (read a cache that had
             not fitted).
     """
-    stages, ratio = len(one.shapes), size_ratio(other.run.workload, one.run)
+    stages, ratio = len(one.models), size_ratio(other.run.workload, one.run)
     likelihood = np.zeros((stages, len(WORK), len(SLOTS)), dtype=np.float32)
     partitions, cut, data = np.full((3, stages), np.nan)
     by_cores = np.zeros(stages, dtype=bool)
@@ -106,14 +106,14 @@ def pair_fit(one: Replay, other: Replay, *, unlike: Collection[int] = ()) -> Pai
     for place, match in enumerate(stage_counterparts(one.run, other.run)):
         if match is None or place in unlike:
             continue
-        shape, counterpart = one.shapes[place], other.shapes[match]
-        both = shape.follows_cores and counterpart.follows_cores
-        by_cores[place] = both and shape.stage.tasks != counterpart.stage.tasks
+        model, counterpart = one.models[place], other.models[match]
+        both = model.follows_cores and counterpart.follows_cores
+        by_cores[place] = both and model.stage.tasks != counterpart.stage.tasks
         if apart:
-            cut[place] = math.log(counterpart.stage.tasks / shape.stage.tasks) / math.log(ratio)
-            if not _follows_rules(shape, counterpart.stage.tasks, other.slots, ratio):
+            cut[place] = math.log(counterpart.stage.tasks / model.stage.tasks) / math.log(ratio)
+            if not _follows_rules(model, counterpart.stage.tasks, other.slots, ratio):
                 partitions[place] = cut[place]
-            data[place] = _data_power(shape, counterpart.stage, other.slots, ratio)
+            data[place] = _data_power(model, counterpart.stage, other.slots, ratio)
         likelihood[place] = _likelihood(one, place, counterpart, other.slots, ratio, speed)
     driver = _driver_growths(one, other, ratio) if apart else (0.0, 0.0)
     return PairFit(likelihood, partitions, cut, data, by_cores, driver)
@@ -128,13 +128,13 @@ def _driver_growths(one: Replay, other: Replay, ratio: float) -> tuple[float, fl
     return ratio - 1.0, other.growing_driver_seconds / seconds - 1.0
 
 
-def _follows_rules(shape: StageModel, tasks: int, slots: int, ratio: float) -> bool:
+def _follows_rules(model: StageModel, tasks: int, slots: int, ratio: float) -> bool:
     """Whether Spark's partitioning rules predict so many tasks; then they extrapolate better to
     other inputs and clusters than any power of the input."""
-    return abs(shape.scaled(ratio, None, slots).tasks - tasks) <= max(1.0, RULE_TOLERANCE * tasks)
+    return abs(model.scaled(ratio, None, slots).tasks - tasks) <= max(1.0, RULE_TOLERANCE * tasks)
 
 
-def _data_power(shape: StageModel, other: StageRun, slots: int, ratio: float) -> float:
+def _data_power(model: StageModel, other: StageRun, slots: int, ratio: float) -> float:
     """Power of the input with which the bytes grow that a stage reads on its own cluster, by ridge
     regression (least squares with a prior) towards the power that its own log predicts; NaN where
     either log reads none.
@@ -142,12 +142,12 @@ def _data_power(shape: StageModel, other: StageRun, slots: int, ratio: float) ->
     Args:
         other: the counterpart, in a run on `slots` slots with `ratio` times the input.
     """
-    own, log_ratio = shape.stage.read_bytes, math.log(ratio)
+    own, log_ratio = model.stage.read_bytes, math.log(ratio)
     if min(own, other.read_bytes) <= 0.0:
         return math.nan
     prior = (SIZE_NOISE / POWER_SPREAD) ** 2
-    here = shape.read_growth(ratio)
-    there = shape.read_growth(ratio, slots * shape.partitioning.cores_per_slot)
+    here = model.read_growth(ratio)
+    there = model.read_growth(ratio, slots * model.partitioning.cores_per_slot)
     expected = math.log(here) / log_ratio
     grown = math.log(other.read_bytes / own * here / there)
     return (log_ratio * grown + prior * expected) / (log_ratio**2 + prior)
@@ -163,17 +163,17 @@ def _likelihood(
 ) -> NDArray[np.float32]:
     """(work, slots) log-likelihood of the stage's law at each grid point, given its task time in
     another log on slots of a relative `speed` (slots of denser nodes are slower)."""
-    shape, stage, count = one.shapes[place], one.shapes[place].stage, counterpart.stage.tasks
-    cores = slots * shape.partitioning.cores_per_slot
-    base = shape.grown(ratio, count / stage.tasks, cores)
+    model, stage, count = one.models[place], one.models[place].stage, counterpart.stage.tasks
+    cores = slots * model.partitioning.cores_per_slot
+    base = model.grown(ratio, count / stage.tasks, cores)
     own_seconds, seconds = stage.task_seconds.total, counterpart.stage.task_seconds.total
-    if min(own_seconds, seconds, shape.mean_seconds) <= 0.0:
+    if min(own_seconds, seconds, model.mean_seconds) <= 0.0:
         return np.zeros((len(WORK), len(SLOTS)), dtype=np.float32)
     work = np.asarray([StageLaw(law).total(ratio, base) for law in WORK]) * stage.tasks / count
-    cut = shape.scaled(ratio, None).tasks if shape.depends_on_cluster else count
+    cut = model.scaled(ratio, None).tasks if model.depends_on_cluster else count
     expected = typical_seconds(one, place, work, tasks=count, slots=slots, cut=cut)
-    doublings = math.log2(shape.at_once(slots, count) / shape.at_once(shape.ran_on))
-    grown = np.log(expected * count / (shape.mean_seconds * stage.tasks))
+    doublings = math.log2(model.at_once(slots, count) / model.at_once(model.ran_on))
+    grown = np.log(expected * count / (model.mean_seconds * stage.tasks))
     error = math.log(seconds * speed / own_seconds) - grown[:, None] - SLOTS * doublings
     noise = math.hypot(STAGE_NOISE, STAGE_NOISE_SECONDS / min(own_seconds, seconds))
     return np.asarray(-0.5 * np.minimum(np.abs(error / noise), OUTLIER) ** 2, dtype=np.float32)
@@ -188,36 +188,36 @@ def typical_seconds(
     Args:
         cut: number of tasks that the same work has on the log's own slots.
     """
-    shape = replay.shapes[place]
-    typical, fixed = shape.mean_seconds * work, shape.fixed_seconds
-    doublings = math.log2(shape.at_once(slots, tasks) / shape.at_once(shape.ran_on))
+    model = replay.models[place]
+    typical, fixed = model.mean_seconds * work, model.fixed_seconds
+    doublings = math.log2(model.at_once(slots, tasks) / model.at_once(model.ran_on))
     warm = np.zeros_like(work)
-    if shape.warm_up is not None:
-        held = shape.stage.task_cpus
-        lanes, own = (max(1, many // held) for many in (slots, shape.ran_on))
-        in_log, each = work_of_slots(_alike(shape, cut), own), work * tasks / cut
+    if model.warm_up is not None:
+        held = model.stage.task_cpus
+        lanes, own = (max(1, many // held) for many in (slots, model.ran_on))
+        in_log, each = work_of_slots(_alike(model, cut), own), work * tasks / cut
         beyond = np.maximum(0.0, work - 1.0)
         factor = warmed(
-            shape.warm_up.means_of,
+            model.warm_up.means_of,
             in_log[0] * each,
-            busiest=work_of_slots(_alike(shape, tasks), lanes)[1] * work,
+            busiest=work_of_slots(_alike(model, tasks), lanes)[1] * work,
             busiest_in_log=in_log[1] * each,
             typical_seconds=typical,
             fixed_seconds=fixed * beyond,
-            late_fixed_seconds=shape.late_fixed_seconds * beyond,
+            late_fixed_seconds=model.late_fixed_seconds * beyond,
         )
         warm = np.log(factor)
     grown = np.full_like(work, replay.contention_growth[place] * doublings)
-    seconds = fixed + (shape.mean_seconds - fixed) * work
+    seconds = fixed + (model.mean_seconds - fixed) * work
     contention, warm = (np.exp(logs) for logs in combined_each(grown, warm))
     seconds += (contention - 1.0) * np.minimum(seconds, typical)
     return np.asarray(seconds * warm)
 
 
-def _alike(shape: StageModel, tasks: int) -> ScaledTasks:
+def _alike(model: StageModel, tasks: int) -> ScaledTasks:
     """So many tasks of a stage, each with the observed mean work."""
     scaled = ScaledStage(tasks, 1.0)
-    return scaled, shape.tasks(scaled, dispatch_seconds=0.0, rotation=0.0)
+    return scaled, model.tasks(scaled, dispatch_seconds=0.0, rotation=0.0)
 
 
 def with_laws(replay: Replay, weighted_pairs: Sequence[tuple[PairFit, float]]) -> Replay:
@@ -232,10 +232,10 @@ def with_laws(replay: Replay, weighted_pairs: Sequence[tuple[PairFit, float]]) -
     pairs = [pair for pair, _ in weighted_pairs]
     weighted = [weight * pair.likelihood for pair, weight in weighted_pairs]
     likelihood = np.sum(weighted, axis=0, dtype=float)
-    work = np.asarray([shape.stage.task_seconds.total for shape in replay.shapes])
+    work = np.asarray([model.stage.task_seconds.total for model in replay.models])
     share = work / work.sum() if work.sum() > 0.0 else np.full(len(work), 1.0 / len(work))
     pieces = min(SEPARATE_STAGES, 1.0 / float((share**2).sum()))
-    prior_work = np.asarray([shape.law.work for shape in replay.shapes])
+    prior_work = np.asarray([model.law.work for model in replay.models])
     prior = _log_prior(float(share @ prior_work), 0.0)
     common = _mean(np.einsum("s,swm->wm", share * pieces, likelihood) + prior)
     stage_prior = _log_prior(*common)
@@ -245,17 +245,17 @@ def with_laws(replay: Replay, weighted_pairs: Sequence[tuple[PairFit, float]]) -
     by_cores = np.any([pair.by_cores for pair in pairs], axis=0)
     laws = [
         _law(likelihood[place] + stage_prior, powers[place], cuts[place], data[place])
-        for place in range(len(replay.shapes))
+        for place in range(len(replay.models))
     ]
-    shapes = relinked(
-        replace(shape, law=replace(law, by_cores=bool(follows)))
-        for shape, law, follows in zip(replay.shapes, laws, by_cores, strict=True)
+    models = relinked(
+        replace(model, law=replace(law, by_cores=bool(follows)))
+        for model, law, follows in zip(replay.models, laws, by_cores, strict=True)
     )
     expected = replay.share_on_rows
     points = [(*pair.driver, weight) for pair, weight in weighted_pairs]
     return replace(
         replay,
-        shapes=tuple(shapes),
+        models=tuple(models),
         driver_growth=_driver_growth(points, expected) - expected,
     ).fresh()
 

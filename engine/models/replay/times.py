@@ -157,10 +157,10 @@ class ReplayTimes:
 
     def _steps(self, most: int) -> list[int]:
         """Both sides of the last steps of the longest stages: where one wave fewer is enough."""
-        scaled = [s.scaled(self.ratio, self.shuffle_partitions) for s in self.replay.shapes]
+        scaled = [s.scaled(self.ratio, self.shuffle_partitions) for s in self.replay.models]
         work = [
-            many.partitions * many.work * shape.mean_seconds
-            for many, shape in zip(scaled, self.replay.shapes, strict=True)
+            many.partitions * many.work * model.mean_seconds
+            for many, model in zip(scaled, self.replay.models, strict=True)
         ]
         longest = sorted(range(len(work)), key=lambda place: -work[place])[:STEPPED_STAGES]
         last = {

@@ -60,11 +60,11 @@ class RowsShare:
 
 
 def rows_shares(
-    run: Run, graph: ApplicationGraph, shapes: Sequence[StageModel]
+    run: Run, graph: ApplicationGraph, models: Sequence[StageModel]
 ) -> Mapping[int, RowsShare]:
     """By index of a node of the run's graph, the share of the driver time before it that goes to
     rows fetched of its predecessors. Nodes of a negligible share are left out."""
-    fetched, stage_nodes, shares = fetched_before(graph, shapes), set(graph.stage_nodes), {}
+    fetched, stage_nodes, shares = fetched_before(graph, models), set(graph.stage_nodes), {}
     for index, stages in fetched.items():
         node, sent = graph.nodes[index], sum(size for _, size in stages)
         on_data = sent / BYTES_PER_SECOND
@@ -105,18 +105,18 @@ FetchedRows = Sequence[tuple[StageModel, float]]
 
 
 def fetched_before(
-    graph: ApplicationGraph, shapes: Sequence[StageModel]
+    graph: ApplicationGraph, models: Sequence[StageModel]
 ) -> Mapping[int, FetchedRows]:
     """By index of a node of the graph, its predecessors that sent rows to the program and send more
     with more data (`sends_more`). Tables that are broadcast do not count."""
-    broadcast = {maker for shape in shapes for maker in shape.stage.joined_broadcasts}
+    broadcast = {maker for model in models for maker in model.stage.joined_broadcasts}
     rows = {
-        node: (shape, shape.stage.fetched_bytes)
-        for node, shape in zip(graph.stage_nodes, shapes, strict=True)
-        if shape.stage.fetched_bytes
-        and sends_more(shape)
-        and shape.stage.stage_id not in broadcast
-        and not any(name.startswith("BroadcastExchange") for name in shape.stage.operations)
+        node: (model, model.stage.fetched_bytes)
+        for node, model in zip(graph.stage_nodes, models, strict=True)
+        if model.stage.fetched_bytes
+        and sends_more(model)
+        and model.stage.stage_id not in broadcast
+        and not any(name.startswith("BroadcastExchange") for name in model.stage.operations)
     }
     sent = {
         index: [rows[one] for one in node.after if one in rows]
@@ -129,13 +129,13 @@ def rows_growth(fetched: FetchedRows, ratio: float) -> float:
     """Growth of the bytes that stages send to the program, at `ratio` times the input: in
     proportion to what each reads."""
     sent = sum(size for _, size in fetched)
-    return sum(size * shape.data(ratio) for shape, size in fetched) / sent
+    return sum(size * model.data(ratio) for model, size in fetched) / sent
 
 
-def sends_more(shape: StageModel) -> bool:
+def sends_more(model: StageModel) -> bool:
     """Whether what a stage sends to the driver grows with the input. Rows that the program makes,
     the first few rows, and values that tasks have aggregated do not."""
-    stage = shape.stage
-    if shape.growth is Growth.NONE or stage.in_part or FIRST_IN_ORDER in stage.operations:
+    stage = model.stage
+    if model.growth is Growth.NONE or stage.in_part or FIRST_IN_ORDER in stage.operations:
         return False
     return not stage.name.startswith(OF_FIXED_SIZE)

@@ -224,7 +224,7 @@ def _last_tasks(
     rank = np.zeros((len(stages), 1))
     for row in np.flatnonzero(cuts.last < 1.0).tolist():
         index, n = int(stages[row]), int(cuts.tasks[row])
-        rank[row] = last_launched(table.shapes[index].order_seed, n, table.turns[index])
+        rank[row] = last_launched(table.models[index].order_seed, n, table.turns[index])
     return rank, table.stretched(stages, times(rank), (cuts.work * cuts.last)[:, None])
 
 
@@ -236,7 +236,7 @@ def _work_by_rank(table: StageTable, stages: IntArray, cuts: ScaledBatch, ranks:
     work = np.repeat(cuts.work[:, None], ranks, axis=1)
     for row in partial.tolist():
         index, n = int(stages[row]), int(cuts.tasks[row])
-        rank = last_launched(table.shapes[index].order_seed, n, table.turns[index])
+        rank = last_launched(table.models[index].order_seed, n, table.turns[index])
         work[row, rank] *= cuts.last[row]
     return work
 

@@ -69,21 +69,21 @@ class CountedStages:
     """The partitions of a run's stages as a function of the input, for one configured number of
     shuffle partitions (None for the log's)."""
 
-    shapes: Sequence[StageModel]
+    models: Sequence[StageModel]
     slots: int
     shuffle_partitions: int | None
 
     def at(self, ratio: float) -> PartitionCounts:
         """Their partitions at `ratio` times the input, as `StageModel.partition_count`."""
-        own, others = np.empty(len(self.shapes)), list[tuple[int, PartitionRule]]()
+        own, others = np.empty(len(self.models)), list[tuple[int, PartitionRule]]()
         for stages, rule in self._ruled:
             own[stages] = rule.on_log_cores(ratio)
         for index in self._others:
-            count = self.shapes[index].partition_count(ratio, self.shuffle_partitions)
+            count = self.models[index].partition_count(ratio, self.shuffle_partitions)
             own[index] = count.own
             if count.rule is not None:
                 others.append((index, count.rule))
-        counting = [(at, rule) for at, rule in self._ruled if self.shapes[at[0]].depends_on_cluster]
+        counting = [(at, rule) for at, rule in self._ruled if self.models[at[0]].depends_on_cluster]
         ruled = [*counting, *by_kind(others)]
         per_slot, planned_on = self._cores_per_slot, self._planned_on
         own = self._trees.counted(own)
@@ -91,23 +91,23 @@ class CountedStages:
 
     @cached_property
     def _trees(self) -> TreeAggregations:
-        return TreeAggregations.of([shape.stage for shape in self.shapes])
+        return TreeAggregations.of([model.stage for model in self.models])
 
     @property
     def _cores_per_slot(self) -> float:
-        return self.shapes[0].partitioning.cores_per_slot if self.shapes else 1.0
+        return self.models[0].partitioning.cores_per_slot if self.models else 1.0
 
     @cached_property
     def _planned_on(self) -> FloatArray | None:
         """As `PartitionCounts.planned_on`."""
-        sources = [shape.partition_source(self.shuffle_partitions) for shape in self.shapes]
+        sources = [model.partition_source(self.shuffle_partitions) for model in self.models]
         cores = [stage.partitioning.log_cores for stage in sources]
         same = set(cores) <= {round(self.slots * self._cores_per_slot)}
         return None if same else np.asarray(cores, dtype=float)
 
     @cached_property
     def _rules(self) -> list[ScalingPartitionRule | None]:
-        return [shape.rule(self.shuffle_partitions) for shape in self.shapes]
+        return [model.rule(self.shuffle_partitions) for model in self.models]
 
     @cached_property
     def _ruled(self) -> list[tuple[IntArray, ScalingPartitionRule]]:
@@ -118,7 +118,7 @@ class CountedStages:
                 [
                     (index, rule)
                     for index, rule in enumerate(self._rules)
-                    if rule is not None and self.shapes[index].depends_on_cluster == counts
+                    if rule is not None and self.models[index].depends_on_cluster == counts
                 ]
             )
         return result

@@ -47,7 +47,7 @@ class ScaledStages:
             stages: (m,) indices of the stages; None for all.
             cores: cores of the cluster; None for the log's.
         """
-        stages = np.arange(len(table.shapes)) if stages is None else stages
+        stages = np.arange(len(table.models)) if stages is None else stages
         cuts = table.cut(stages, ratio, wanted, cores)
         scaled = cuts.each()
         if len(stages) < FEWEST_STAGES:

@@ -61,7 +61,7 @@ class StageTable:
         contention_growth: (s,) prior growth of log task time per doubling of concurrent tasks.
     """
 
-    shapes: tuple[StageModel, ...]
+    models: tuple[StageModel, ...]
     dispatch_seconds: FloatArray
     rotation: FloatArray
     contention_growth: FloatArray
@@ -78,38 +78,38 @@ class StageTable:
     @cached_property
     def mean_seconds(self) -> FloatArray:
         """(s,) time of a typical warm task."""
-        return np.asarray([shape.mean_seconds for shape in self.shapes])
+        return np.asarray([model.mean_seconds for model in self.models])
 
     @cached_property
     def cpus(self) -> FloatArray:
         """(s,) slots of one task."""
-        return np.asarray([float(shape.stage.task_cpus) for shape in self.shapes])
+        return np.asarray([float(model.stage.task_cpus) for model in self.models])
 
     @cached_property
     def ran_on(self) -> FloatArray:
         """(s,) slots that each had in the log."""
-        return np.asarray([float(shape.ran_on) for shape in self.shapes])
+        return np.asarray([float(model.ran_on) for model in self.models])
 
     @cached_property
     def observed(self) -> FloatArray:
         """(s,) tasks in the log."""
-        return np.asarray([float(shape.stage.tasks) for shape in self.shapes])
+        return np.asarray([float(model.stage.tasks) for model in self.models])
 
     @cached_property
     def law_slots(self) -> FloatArray:
         """(s,) `StageLaw.slots`: fitted growth of log task time per doubling of concurrent
         tasks."""
-        return np.asarray([shape.law.slots for shape in self.shapes])
+        return np.asarray([model.law.slots for model in self.models])
 
     @cached_property
     def hot(self) -> BoolArray:
         """(s,) whether the stage has hot partitions."""
-        return np.asarray([shape.hot is not None for shape in self.shapes])
+        return np.asarray([model.hot is not None for model in self.models])
 
     @cached_property
     def warm_ups(self) -> WarmUps:
         """The warm-up curves."""
-        return WarmUps.of([shape.warm_up for shape in self.shapes])
+        return WarmUps.of([model.warm_up for model in self.models])
 
     @cached_property
     def longest_first(self) -> FloatArray:
@@ -118,80 +118,80 @@ class StageTable:
 
     @cached_property
     def _law_work(self) -> FloatArray:
-        return np.asarray([shape.law.work for shape in self.shapes])
+        return np.asarray([model.law.work for model in self.models])
 
     @cached_property
     def _law_cut(self) -> FloatArray:
-        cuts = [shape.law.cut for shape in self.shapes]
+        cuts = [model.law.cut for model in self.models]
         return np.asarray([math.nan if cut is None else cut for cut in cuts])
 
     @cached_property
     def _grows(self) -> FloatArray:
-        return np.asarray([shape.growth is not Growth.NONE for shape in self.shapes])
+        return np.asarray([model.growth is not Growth.NONE for model in self.models])
 
     @cached_property
     def _not_in_proportion(self) -> list[int]:
-        return [index for index, shape in enumerate(self.shapes) if not shape.in_proportion]
+        return [index for index, model in enumerate(self.models) if not model.in_proportion]
 
     def grown(self, ratio: float, cores: float | None = None) -> FloatArray:
         """(s,) `StageModel.grown` in the observed number of partitions."""
         result = np.where(self._grows, ratio, 1.0)
         for index in self._not_in_proportion:
-            result[index] = self.shapes[index].grown(ratio, 1.0, cores)
+            result[index] = self.models[index].grown(ratio, 1.0, cores)
         return result
 
     @cached_property
     def _pairs(self) -> FloatArray:
         """(3, s) whether the stage is a product, its `pairs_share` and its `pairs_power`."""
-        rows = [(shape.pairs, shape.pairs_share, shape.pairs_power) for shape in self.shapes]
+        rows = [(model.pairs, model.pairs_share, model.pairs_power) for model in self.models]
         return np.asarray(rows, dtype=float).T
 
     @cached_property
     def overhead(self) -> FloatArray:
         """(s,) `StageModel.overhead_seconds`."""
-        return np.asarray([shape.overhead_seconds for shape in self.shapes])
+        return np.asarray([model.overhead_seconds for model in self.models])
 
     @cached_property
     def set_up_share(self) -> FloatArray:
         """(s,) `StageModel.set_up_share`."""
-        return np.asarray([shape.set_up_share for shape in self.shapes])
+        return np.asarray([model.set_up_share for model in self.models])
 
     @cached_property
     def fixed_seconds(self) -> FloatArray:
         """(2, s) `StageModel.fixed_seconds` and `late_fixed_seconds`."""
-        pairs = [(shape.fixed_seconds, shape.late_fixed_seconds) for shape in self.shapes]
+        pairs = [(model.fixed_seconds, model.late_fixed_seconds) for model in self.models]
         return np.asarray(pairs).T
 
     @cached_property
     def points(self) -> IntArray:
         """(s,) number of stored quantiles."""
-        return np.asarray([len(shape.warm) for shape in self.shapes])
+        return np.asarray([len(model.warm) for model in self.models])
 
     @cached_property
     def sampled(self) -> BoolArray:
         """(s,) whether the quantiles stand for more tasks than there are of them."""
-        shapes = self.shapes
-        return np.asarray([are_subsampled(one.warm, one.mean_seconds) for one in shapes])
+        models = self.models
+        return np.asarray([are_subsampled(one.warm, one.mean_seconds) for one in models])
 
     @cached_property
     def values(self) -> FloatArray:
         """(s, q) the quantiles, at least two; shorter rows repeat their last one."""
-        values = np.empty((len(self.shapes), max(2, int(self.points.max()))))
-        for row, shape in enumerate(self.shapes):
-            values[row, : len(shape.warm)] = shape.warm
-            values[row, len(shape.warm) :] = shape.warm[-1]
+        values = np.empty((len(self.models), max(2, int(self.points.max()))))
+        for row, model in enumerate(self.models):
+            values[row, : len(model.warm)] = model.warm
+            values[row, len(model.warm) :] = model.warm[-1]
         return values
 
     @cached_property
     def _sums(self) -> FloatArray:
         """(s, q + 1) sums of the quantiles before each."""
-        before = np.zeros((len(self.shapes), 1))
+        before = np.zeros((len(self.models), 1))
         return np.concatenate((before, np.cumsum(self.values, axis=1)), axis=1)
 
     @cached_property
     def ends(self) -> tuple[FloatArray, FloatArray]:
         """(s,) the longest time and the quantile before it, between which the tail lies."""
-        rows = np.arange(len(self.shapes))
+        rows = np.arange(len(self.models))
         return self.values[rows, self.points - 1], self.values[rows, self.points - 2]
 
     @cached_property
@@ -218,7 +218,7 @@ class StageTable:
 
     def drawn(self, index: int, scaled: ScaledStage) -> Tasks:
         """The tasks of the stage at index `index`."""
-        return self.shapes[index].tasks(
+        return self.models[index].tasks(
             scaled,
             dispatch_seconds=self._idle[index],
             rotation=self.turns[index],
@@ -226,9 +226,9 @@ class StageTable:
 
     def deferred(self, index: int, scaled: ScaledStage) -> Tasks:
         """As `drawn`, computed when first used."""
-        shape, excess = self.shapes[index], None
-        if (scaled.tasks > PLACED_TASKS and shape.hot is None) or not len(shape.cold):
-            excess = shape.cold_excess
+        model, excess = self.models[index], None
+        if (scaled.tasks > PLACED_TASKS and model.hot is None) or not len(model.cold):
+            excess = model.cold_excess
         return DeferredTasks(
             scaled.tasks,
             partial(self.drawn, index, scaled),
@@ -240,7 +240,7 @@ class StageTable:
     def base_times(self) -> FloatArray:
         """(s, p) times at the probabilities `BASE`, interpolated linearly between quantiles."""
         at = BASE * (self.points[:, None] - 1.0)
-        return self.between(np.arange(len(self.shapes)), at)
+        return self.between(np.arange(len(self.models)), at)
 
     @cached_property
     def base_depth(self) -> FloatArray:

@@ -37,7 +37,7 @@ from engine.stage_run import Measure, total_of
 
 
 def test_the_tasks_of_a_log_tell_how_groups_become_more() -> None:
-    powers = [group_power(shape.stage) for shape in grouping(FEW)]
+    powers = [group_power(model.stage) for model in grouping(FEW)]
     assert powers[DAYS] == 0.0, "every task has every day"
     assert powers[OWN] == 1.0, "no two tasks have a key in common"
     assert powers[WORDS] == powers[WORDS_WRITTEN] == pytest.approx(0.46, abs=0.01)
@@ -64,8 +64,8 @@ def test_tasks_that_aggregate_in_a_tree_hand_on_one_aggregate_each() -> None:
 
 def test_aggregates_of_a_tree_are_as_many_as_tasks_and_nothing_is_left_open() -> None:
     """What puts them together reads one of each task before: no inference from groups."""
-    (shape, other) = (reader(FEW, grouping(FEW)[place]) for place in (OWN, WORDS))
-    growing = replace(shape, growing=other.growing)
+    (model, other) = (reader(FEW, grouping(FEW)[place]) for place in (OWN, WORDS))
+    growing = replace(model, growing=other.growing)
     assert groups_open(growing)
     tree = replace(growing.stage, operations=("treeAggregate",))
     assert not groups_open(replace(growing, stage=tree))
@@ -75,11 +75,11 @@ def test_aggregates_of_a_tree_are_as_many_as_tasks_and_nothing_is_left_open() ->
 def test_each_log_predicts_the_rows_that_the_other_shuffles(known: Run, asked: Run) -> None:
     """Of rows that each of two tasks has grouped; those of words within 3 %."""
     ratio = FILES if asked is MORE else 1.0 / FILES
-    for shape, seen in zip(grouping(known), grouping(asked), strict=True):
-        here, there = (reader(r, s).stage for r, s in ((known, shape), (asked, seen)))
+    for model, seen in zip(grouping(known), grouping(asked), strict=True):
+        here, there = (reader(r, s).stage for r, s in ((known, model), (asked, seen)))
         assert here.shuffle_read_records
         assert there.shuffle_read_records
-        grown = reader(known, shape).data(ratio)
+        grown = reader(known, model).data(ratio)
         assert grown * here.shuffle_read_records == pytest.approx(
             there.shuffle_read_records, rel=0.03
         )
@@ -100,9 +100,9 @@ def test_groups_that_were_written_are_read_as_many(known: Run, asked: Run) -> No
 def test_rows_that_are_collected_grow_in_proportion() -> None:
     """As many groups, each of more rows: the plan tells of no groups of one size."""
     names = "ObjectHashAggregate"
-    (shape,) = (s for s in stage_models(FEW, 2) if names in s.stage.operations and s.stage.parents)
-    assert shape.growing is None
-    assert shape.data(FILES) == FILES
+    (model,) = (s for s in stage_models(FEW, 2) if names in s.stage.operations and s.stage.parents)
+    assert model.growing is None
+    assert model.data(FILES) == FILES
 
 
 def test_more_tasks_group_as_many_rows_each() -> None:
@@ -131,8 +131,8 @@ def test_the_work_and_the_partitions_grow_with_what_is_read() -> None:
 def test_the_interval_reaches_groups_that_become_more_with_the_input() -> None:
     replay = Replay.of(FEW)
     (other,) = alternatives_of(replay)
-    assert all(shape.growing is None for shape in other.shapes)
-    assert any(shape.growing for shape in replay.shapes)
+    assert all(model.growing is None for model in other.models)
+    assert any(model.growing for model in replay.models)
 
 
 def test_it_is_said_where_much_of_the_time_hangs_on_it() -> None:
@@ -155,25 +155,25 @@ def test_it_is_said_where_much_of_the_time_hangs_on_it() -> None:
 def test_another_log_is_held_against_what_groups_say() -> None:
     """A log that has as many rows as predicted teaches no other power."""
     few, more = Replay.of(FEW), Replay.of(MORE)
-    place = next(i for i, s in enumerate(few.shapes) if s.growing and s.read_growth(3.0) == 1.0)
+    place = next(i for i, s in enumerate(few.models) if s.growing and s.read_growth(3.0) == 1.0)
     assert pair_fit(few, more).data[place] == pytest.approx(0.0, abs=0.01)
 
 
 def test_a_log_of_more_slots_teaches_what_data_become_on_the_same() -> None:
     """Of six tasks three times as many rows by day as of two: the tasks are more, not the days."""
     few, wide = Replay.of(FEW), Replay.of(WIDE)
-    place = next(i for i, s in enumerate(few.shapes) if s.growing and s.read_growth(3.0) == 1.0)
-    assert total_of(wide.shapes[place].stage.shuffle_read_bytes) > 2.0 * total_of(
-        few.shapes[place].stage.shuffle_read_bytes
+    place = next(i for i, s in enumerate(few.models) if s.growing and s.read_growth(3.0) == 1.0)
+    assert total_of(wide.models[place].stage.shuffle_read_bytes) > 2.0 * total_of(
+        few.models[place].stage.shuffle_read_bytes
     )
-    told = with_laws(few, [(pair_fit(few, wide), 1.0)]).shapes[place]
+    told = with_laws(few, [(pair_fit(few, wide), 1.0)]).models[place]
     assert told.law.data == pytest.approx(0.0, abs=0.05)
     assert told.data(FILES, 6) == pytest.approx(3.0, rel=0.05)
 
 
 def test_where_all_is_in_proportion_nothing_changes() -> None:
     stages = tuple(replace(stage, groups=None, grouped_rows=None) for stage in FEW.stages)
-    assert all(shape.growing is None for shape in stage_models(replace(FEW, stages=stages), 2))
+    assert all(model.growing is None for model in stage_models(replace(FEW, stages=stages), 2))
 
 
 def test_more_input_is_never_less_time() -> None:
@@ -195,8 +195,8 @@ def test_of_next_to_no_groups_none_are_more() -> None:
 def test_files_that_a_run_makes_of_nothing_are_its_input() -> None:
     """All that this run reads are files that it wrote itself: more input is more of these."""
     run = read(DATA / "vectored.zstd").runs[0]
-    scans = [shape for shape in stage_models(run, 2) if shape.stage.files_by is not None]
-    assert [shape.data(FILES) for shape in scans] == [FILES] * 4
+    scans = [model for model in stage_models(run, 2) if model.stage.files_by is not None]
+    assert [model.data(FILES) for model in scans] == [FILES] * 4
 
 
 def test_so_are_those_that_it_shuffled_before_it_wrote_them() -> None:
@@ -205,10 +205,10 @@ def test_so_are_those_that_it_shuffled_before_it_wrote_them() -> None:
     sent = Measure(writer.tasks, 4e6, (1e6,))
     made = replace(writer, stage_id=1000, output_bytes=None, shuffle_write_bytes=sent)
     writer = replace(writer, parents=(1000,), shuffle_read_bytes=sent)
-    shapes = stage_models(replace(run, stages=(made, writer, *others)), 2)
-    assert shapes[1].data(FILES) == 1.0, "what it wrote stays, by the rows that it made"
-    scans = [shape for shape in shapes if shape.stage.files_by is not None]
-    assert [shape.data(FILES) for shape in scans] == [FILES] * 4
+    models = stage_models(replace(run, stages=(made, writer, *others)), 2)
+    assert models[1].data(FILES) == 1.0, "what it wrote stays, by the rows that it made"
+    scans = [model for model in models if model.stage.files_by is not None]
+    assert [model.data(FILES) for model in scans] == [FILES] * 4
 
 
 def grown(**changes: object) -> float:

@@ -79,7 +79,7 @@ def fetching(mib: float, *, gap: float = 10.0, **changes: Any) -> Run:
 
 def on_rows(run: Run) -> list[RowsShare]:
     replay = Replay.of(run)
-    return list(rows_shares(run, replay.graph, replay.shapes).values())
+    return list(rows_shares(run, replay.graph, replay.models).values())
 
 
 def test_more_rows_before_as_long_a_gap_are_more_of_it() -> None:

@@ -167,10 +167,10 @@ def test_the_sister_is_found_in_the_run() -> None:
 
 
 def test_what_spark_adds_to_later_tasks_keeps_its_share_of_their_time() -> None:
-    (shape,) = stage_models(broken_off(SLOTS), SLOTS)
-    assert shape.late_scale > 0.0
-    assert shape.mean_seconds < 0.5 * COLD
-    assert shape.overhead_seconds / shape.mean_seconds == pytest.approx(5.0 / COLD)
+    (model,) = stage_models(broken_off(SLOTS), SLOTS)
+    assert model.late_scale > 0.0
+    assert model.mean_seconds < 0.5 * COLD
+    assert model.overhead_seconds / model.mean_seconds == pytest.approx(5.0 / COLD)
 
 
 def test_no_time_of_its_own_is_in_the_rule() -> None:

@@ -28,8 +28,8 @@ def scans(run: Run) -> tuple[StageModel, StageModel]:
 
 def scans_of(run: Run) -> list[StageModel]:
     assert run.cluster.slots
-    shapes = stage_models(run, run.cluster.slots)
-    return [shape for shape in shapes if "Scan parquet" in shape.stage.operations]
+    models = stage_models(run, run.cluster.slots)
+    return [model for model in models if "Scan parquet" in model.stage.operations]
 
 
 def without_query(run: Run) -> Run:
@@ -40,7 +40,7 @@ def without_query(run: Run) -> Run:
 
 def test_the_log_tells_nothing_of_the_files_of_an_rdd() -> None:
     for run in (FEW, MORE):
-        rdd, query = (shape.stage for shape in scans(run))
+        rdd, query = (model.stage for model in scans(run))
         assert (rdd.files_bytes, rdd.files_read) == (None, None)
         assert query.files_bytes
         assert query.files_read
@@ -55,7 +55,7 @@ def test_a_query_of_the_same_files_tells_their_size() -> None:
         assert query.unplanned is None
         assert rdd.unplanned.total_bytes == query.stage.files_bytes
         for ratio in (0.3, 1.0, 3.0, 30.0):
-            found, same = (shape.partition_count(ratio, None) for shape in (rdd, query))
+            found, same = (model.partition_count(ratio, None) for model in (rdd, query))
             assert [found.at(n) for n in (2, 8, 50)] == [same.at(n) for n in (2, 8, 50)]
     assert scans(MORE)[0].scaled(1 / 3, None, 2).tasks == scans(FEW)[0].stage.tasks
 

@@ -24,8 +24,8 @@ and the lines of each shop."""
 
 def reader(run: Run, of: int) -> StageModel:
     assert run.cluster.slots
-    shapes = stage_models(run, run.cluster.slots)
-    (found,) = (shape for shape in shapes if shape.stage.parents == (of,))
+    models = stage_models(run, run.cluster.slots)
+    (found,) = (model for model in models if model.stage.parents == (of,))
     return found
 
 
@@ -55,7 +55,7 @@ def test_what_combines_them_reads_as_much_of_each_task_as_before() -> None:
 
 def test_the_interval_reaches_growth_in_proportion() -> None:
     (other,) = (
-        a for a in alternatives_of(Replay.of(FEW)) if all(s.growing is None for s in a.shapes)
+        a for a in alternatives_of(Replay.of(FEW)) if all(s.growing is None for s in a.models)
     )
-    held = {s.stage.stage_id: s.data(FILES) for s in Replay.of(FEW).shapes}
-    assert any(shape.data(FILES) > 2.0 * held[shape.stage.stage_id] for shape in other.shapes)
+    held = {s.stage.stage_id: s.data(FILES) for s in Replay.of(FEW).models}
+    assert any(model.data(FILES) > 2.0 * held[model.stage.stage_id] for model in other.models)

@@ -95,10 +95,10 @@ def test_what_is_outside_the_run_time_is_no_part_of_it() -> None:
     overhead = measure(np.full(TASKS, 0.07))
     run = observed([Stage(np.full(TASKS, 0.1), shuffle_bytes=1e4 * TASKS)], slots=SLOTS)
     warming = replace(run.stages[0], warm_up=falling, overhead_seconds=overhead)
-    shape = Replay.of(replace(run, stages=(warming,))).shapes[0]
-    assert shape.late_seconds < 0.07
-    expected = set_up_share(made, 0.03 * shape.late_seconds / 0.1)
-    assert shape.set_up_share == pytest.approx(expected)
+    model = Replay.of(replace(run, stages=(warming,))).models[0]
+    assert model.late_seconds < 0.07
+    expected = set_up_share(made, 0.03 * model.late_seconds / 0.1)
+    assert model.set_up_share == pytest.approx(expected)
     assert expected > SET_UP_SHARE
 
 

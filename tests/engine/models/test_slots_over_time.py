@@ -54,8 +54,8 @@ def made(
 def plain(run: Run) -> Replay:
     """Its replay with task times as they are on any number of slots."""
     replay = Replay.of(run)
-    shapes = tuple(replace(shape, warm_up=None) for shape in replay.shapes)
-    return replace(replay, contention_growth=np.zeros(len(shapes)), shapes=shapes)
+    models = tuple(replace(model, warm_up=None) for model in replay.models)
+    return replace(replay, contention_growth=np.zeros(len(models)), models=models)
 
 
 LATE = ((5.0, 4), (35.0, 20))

@@ -46,18 +46,18 @@ def of_every_kind(count: int = 40) -> Replay:
     """Those stages with laws learnt from other logs, first tasks that take longer, idle time
     between tasks and every launch order; some have one task, or tasks of one length."""
     replay = Replay.of(many_stages(count))
-    shapes = []
-    for place, shape in enumerate(replay.shapes):
+    models = []
+    for place, model in enumerate(replay.models):
         law = StageLaw(slots=0.05 * (-1) ** place, work=0.1 * (place % 5 - 2))
-        cold = shape.warm * 1.5 if place % 4 == 1 else shape.cold
-        warm = shape.warm[:1] if place % 11 == 3 else shape.warm
-        mean = float(warm.mean()) if len(warm) == 1 else shape.mean_seconds
+        cold = model.warm * 1.5 if place % 4 == 1 else model.cold
+        warm = model.warm[:1] if place % 11 == 3 else model.warm
+        mean = float(warm.mean()) if len(warm) == 1 else model.mean_seconds
         mean *= 1.3 if place % 7 == 2 else 1.0
-        shapes.append(replace(shape, law=law, cold=cold, warm=warm, mean_seconds=mean))
+        models.append(replace(model, law=law, cold=cold, warm=warm, mean_seconds=mean))
     places = np.arange(count)
     rotation = np.where(places % 9 == 8, LONGEST_FIRST, places % 9 / 8.0)
     changed = replace(
-        replay, shapes=tuple(shapes), dispatch_seconds=0.01 * (places % 3), rotation=rotation
+        replay, models=tuple(models), dispatch_seconds=0.01 * (places % 3), rotation=rotation
     )
     return changed.fresh()
 
@@ -102,20 +102,20 @@ def test_closed_forms_agree_with_single_stages(ratio: float, slots: int) -> None
     stages = replay._prepared(ratio, None)
     forms = stages.closed_forms(slots, speed)
     assert sorted(forms) == list(range(40))
-    for place, shape in enumerate(replay.shapes):
-        scaled, (contention, form) = shape.scaled(ratio, None), forms[place]
+    for place, model in enumerate(replay.models):
+        scaled, (contention, form) = model.scaled(ratio, None), forms[place]
         tasks = replay._table.drawn(place, scaled)
         assert stages.scaled[place].tasks == scaled.tasks
         assert stages.scaled[place].work == pytest.approx(scaled.work, rel=1e-12)
         assert stages.scaled[place].last == pytest.approx(scaled.last, rel=1e-9)
         one = slowdown_of(
-            shape, replay.contention_growth[place], (scaled, tasks), (scaled, tasks), slots
+            model, replay.contention_growth[place], (scaled, tasks), (scaled, tasks), slots
         )
         assert contention == pytest.approx(one, rel=1e-12)
-        typical = shape.mean_seconds * scaled.work
+        typical = model.mean_seconds * scaled.work
         pace = float(speed[place]) / one.warm
         slow = tasks.slowed(contention=one.contention, typical_seconds=typical, speed=pace)
-        lanes = max(1, slots // shape.stage.task_cpus)
+        lanes = max(1, slots // model.stage.task_cpus)
         assert form.slots == lanes
         exact = pytest.approx((slow.total, slow.longest), rel=1e-12)
         assert (form.total, form.longest) == exact
@@ -168,7 +168,7 @@ def test_stages_that_the_cluster_cuts_are_answered_at_once(
 ) -> None:
     """Scans that Spark cuts for the cores, as many as the cluster has."""
     replay = Replay.of(scans())
-    assert sum(shape.depends_on_cluster for shape in replay.shapes) == 20
+    assert sum(model.depends_on_cluster for model in replay.models) == 20
     at_once = replay.replayed(slots, ratio=1.3)
     monkeypatch.setattr("engine.models.stages.scaled_stages.FEWEST_STAGES", 1000)
     alone = replay.fresh().replayed(slots, ratio=1.3)

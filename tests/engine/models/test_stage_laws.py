@@ -109,7 +109,7 @@ def test_more_tasks_of_the_same_size_slow_each_other_half_as_much() -> None:
 def test_work_that_does_not_grow_is_recovered() -> None:
     """Half of the join's work is fixed: one log cannot tell, two can."""
     small, large = job(1.0, fixed=4.0), job(4.0, fixed=4.0)
-    (law,) = [s.law for s in learnt(small, large).shapes if s.stage.name == "join"]
+    (law,) = [s.law for s in learnt(small, large).models if s.stage.name == "join"]
     assert law.work == pytest.approx(-4.0 / 6.0, abs=0.15)
     truth = job(16.0, fixed=4.0).seconds
     question = Workload(60 * 16.0 * BLOCK)
@@ -123,7 +123,7 @@ def test_work_that_does_not_grow_is_recovered() -> None:
 
 def test_work_that_grows_faster_is_recovered() -> None:
     small, large = job(1.0, power=1.4), job(4.0, power=1.4)
-    (law,) = [s.law for s in learnt(small, large).shapes if s.stage.name == "join"]
+    (law,) = [s.law for s in learnt(small, large).models if s.stage.name == "join"]
     assert law.work == pytest.approx(0.4, abs=0.12)
 
 
@@ -134,7 +134,7 @@ def test_partitions_are_learnt() -> None:
         for run, tasks in ((job(1.0), 40), (job(4.0), 160))
     )
     replay = learnt(small, large)
-    assert replay.shapes[1].law.partitions == pytest.approx(1.0)
+    assert replay.models[1].law.partitions == pytest.approx(1.0)
     assert replay.replayed(4, ratio=8.0).tasks == (480, 320)
 
 
@@ -145,7 +145,7 @@ def test_partitions_stay_with_the_rules_that_predicted_them() -> None:
     found = pair_fit(small, large)
     assert np.isnan(found.partitions[0])
     taught = with_laws(small, [(found, 1.0)])
-    assert taught.shapes[0].law.partitions is None
+    assert taught.models[0].law.partitions is None
     assert taught.replayed(2, ratio=36.0).tasks[0] == math.ceil(36.0 * 65.0 / 128.0)
 
 
@@ -155,7 +155,7 @@ def test_partitions_grow_no_faster_than_the_power_of_one_and_a_half() -> None:
         replace(run, stages=(run.stages[0], replace(run.stages[1], tasks=tasks)))
         for run, tasks in ((job(1.0), 40), (job(4.0), 64 * 40))
     )
-    assert learnt(small, large).shapes[1].law.partitions == 1.5
+    assert learnt(small, large).models[1].law.partitions == 1.5
 
 
 def test_stages_that_agree_bear_each_other_out_up_to_eight() -> None:
@@ -171,7 +171,7 @@ def test_stages_that_agree_bear_each_other_out_up_to_eight() -> None:
         ]
         return observed([read, *rest], slots=4)
 
-    laws = {n: learnt(run(1.0, n), run(4.0, n)).shapes[0].law.work for n in (1, 2, 4, 8, 16)}
+    laws = {n: learnt(run(1.0, n), run(4.0, n)).models[0].law.work for n in (1, 2, 4, 8, 16)}
     assert 0.0 > laws[1] > laws[2] + 0.01 > laws[4] + 0.02 > laws[8] + 0.03
     assert laws[16] == pytest.approx(laws[8])
 
@@ -203,8 +203,8 @@ def test_growth_with_slots_is_learnt() -> None:
         ]
         slowed.append(observed(stages, slots=run.cluster.slots or 1))
     replay = learnt(slowed[0], *slowed[1:])
-    for shape, prior in zip(replay.shapes, replay.contention_growth, strict=True):
-        assert prior + shape.law.slots == pytest.approx(math.log(1.15), abs=0.03)
+    for model, prior in zip(replay.models, replay.contention_growth, strict=True):
+        assert prior + model.law.slots == pytest.approx(math.log(1.15), abs=0.03)
 
 
 def test_driver_time_grows_only_where_logs_show_it_and_never_when_idle() -> None:
@@ -242,10 +242,10 @@ def test_other_machines_and_the_same_run_teach_nothing() -> None:
         ),
     )
     for replay in (learnt(one, typed), learnt(one, one)):
-        for shape in replay.shapes:
-            assert shape.law.work == pytest.approx(0.0, abs=1e-6)
-            assert shape.law.slots == pytest.approx(0.0, abs=1e-6)
-            assert shape.law.partitions is None
+        for model in replay.models:
+            assert model.law.work == pytest.approx(0.0, abs=1e-6)
+            assert model.law.slots == pytest.approx(0.0, abs=1e-6)
+            assert model.law.partitions is None
 
 
 def reading(*sizes: float) -> Run:
@@ -263,11 +263,11 @@ def test_how_bytes_grow_is_learnt_apart_from_seconds() -> None:
     """Four times the input: one stage reads four times as much, one twice, one the same, one
     nothing. No stage takes longer."""
     small, large = reading(1e9, 1e8, 1e8, 1e8, 0.0), reading(4e9, 4e8, 2e8, 1e8, 0.0)
-    shapes = learnt(small, large).shapes
-    assert all(shape.law.work < -0.1 for shape in shapes[:2])
-    powers = [shape.law.data for shape in shapes]
+    models = learnt(small, large).models
+    assert all(model.law.work < -0.1 for model in models[:2])
+    powers = [model.law.data for model in models]
     assert powers[:4] == pytest.approx([1.0, 1.0, 0.5, 0.0], abs=0.02)
     assert powers[4] is None
-    grown = [shape.data(16.0) for shape in shapes]
+    grown = [model.data(16.0) for model in models]
     assert grown == pytest.approx([16.0, 16.0, 4.0, 1.0, 1.0], rel=0.05)
-    assert [shape.data(16.0) for shape in Replay.of(small).shapes] == [16.0] * 4 + [1.0]
+    assert [model.data(16.0) for model in Replay.of(small).models] == [16.0] * 4 + [1.0]

@@ -37,9 +37,9 @@ def whole_seconds(replay: Replay, place: int, source: int, disk_rate: float) -> 
 
 def _computing_seconds(replay: Replay, place: int) -> float:
     """Task time of a stage once its code is warm (JIT-compiled)."""
-    shape = replay.shapes[place]
-    late = shape.warm_up.late if shape.warm_up is not None else 1.0
-    return shape.mean_seconds * shape.stage.tasks * late
+    model = replay.models[place]
+    late = model.warm_up.late if model.warm_up is not None else 1.0
+    return model.mean_seconds * model.stage.tasks * late
 
 
 def recompute_costs(replay: Replay, cache: CacheReplay, disk_rate: float) -> dict[int, float]:

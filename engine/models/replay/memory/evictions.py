@@ -53,11 +53,11 @@ class EvictingStages:
     @classmethod
     def of(cls, replay: Replay, cache: CacheReplay) -> EvictingStages | None:
         """None where the log reports no execution memory of a stage in between."""
-        taking_memory = {id(stage.shape): stage for stage in spilling_stages(replay)}
+        taking_memory = {id(stage.model): stage for stage in spilling_stages(replay)}
         taking = {
-            place: (taking_memory[id(shape)], _uneven(shape))
+            place: (taking_memory[id(model)], _uneven(model))
             for place in _between(cache.needed)
-            if id(shape := replay.shapes[place]) in taking_memory
+            if id(model := replay.models[place]) in taking_memory
         }
         if not taking:
             return None
@@ -70,7 +70,7 @@ class EvictingStages:
         blocks = sum(replay.run.stages[origin].tasks for origin in cache.origins.values())
         block_bytes = sum(cache.stored_bytes.values()) / blocks
         stage, uneven = taking[max(most, key=lambda place: most[place])]
-        return cls(places, stage, uneven, replay.shapes[cache.origins[largest]], block_bytes)
+        return cls(places, stage, uneven, replay.models[cache.origins[largest]], block_bytes)
 
     def storage_left_bytes(
         self,
@@ -81,10 +81,10 @@ class EvictingStages:
     ) -> FloatArray:
         """(n,) storage memory left to cached blocks, over the whole cluster, while these stages run
         on n clusters at `ratio` times the input; NaN where it is unknown."""
-        cores, shape = batch.cores_held, self.stage.shape
+        cores, model = batch.cores_held, self.stage.model
         slots = np.where(batch.slots >= 1.0, batch.slots, 1.0)
-        tasks, data = shape.largest_task_bytes(ratio, shuffle_partitions, slots)
-        cpus = shape.stage.task_cpus
+        tasks, data = model.largest_task_bytes(ratio, shuffle_partitions, slots)
+        cpus = model.stage.task_cpus
         beside = tasks_beside(tasks, cpus=cpus, slots=slots, executor_cores=cores)
         taken = self.stage.task_bytes * data * np.maximum(beside, self.uneven)
         return memory.storage_bytes(batch, taken / cores)
@@ -110,15 +110,15 @@ def _between(needed: Sequence[Sequence[int]]) -> list[int]:
     return [place for place in inside if not needed[place]]
 
 
-def _uneven(shape: StageModel) -> float:
+def _uneven(model: StageModel) -> float:
     """Largest over mean peak execution memory of a stage's tasks; 1 where it is unknown."""
-    peak = shape.stage.peak_execution_memory_bytes
+    peak = model.stage.peak_execution_memory_bytes
     return peak.maximum / peak.mean if peak and peak.mean and peak.maximum else 1.0
 
 
 def _beside(stage: SpillingStage, replay: Replay) -> float:
     """Tasks of a stage that ran concurrently on one executor of the log."""
-    ran = stage.shape.stage
+    ran = stage.model.stage
     cores = replay.slots / (replay.run.cluster.executors or replay.slots)
     return float(
         tasks_beside(ran.tasks, cpus=ran.task_cpus, slots=replay.slots, executor_cores=cores)

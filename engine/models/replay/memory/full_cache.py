@@ -35,22 +35,22 @@ def with_full_cache(replay: Replay, misses: Mapping[int, tuple[float, float]]) -
         misses: index of a stage -> task seconds that its cache misses took in the log, and the
             share of its cached data that it missed.
     """
-    shapes = list(replay.shapes)
+    models = list(replay.models)
     for index, (seconds, share) in misses.items():
-        shapes[index] = _without_misses(shapes[index], seconds, share)
-    return replace(replay, shapes=tuple(shapes)).fresh()
+        models[index] = _without_misses(models[index], seconds, share)
+    return replace(replay, models=tuple(models)).fresh()
 
 
-def _without_misses(shape: StageModel, miss_seconds: float, missed_share: float) -> StageModel:
+def _without_misses(model: StageModel, miss_seconds: float, missed_share: float) -> StageModel:
     """The stage with the task times of its cache hits alone, its shortest tasks.
 
     The hits end where the sorted task times jump (`_hits_before_jump`). Where no jump shows it, the
     time saved is at most `miss_seconds`: the shortest of equal tasks are short by chance alone.
     """
-    n = shape.stage.tasks
-    times = times_from_quantiles(shape.warm, n, shape.mean_seconds)
+    n = model.stage.tasks
+    times = times_from_quantiles(model.warm, n, model.mean_seconds)
     hits = n - math.ceil(missed_share * n)
-    quantiles = len(shape.stage.task_seconds.quantiles)
+    quantiles = len(model.stage.task_seconds.quantiles)
     span = 1 if quantiles >= n else math.ceil(n / max(1, quantiles - 1)) + 1
     cost_seconds = miss_seconds / max(1, n - hits)
     jump = _hits_before_jump(times, hits, span=span, cost_seconds=cost_seconds)
@@ -62,8 +62,8 @@ def _without_misses(shape: StageModel, miss_seconds: float, missed_share: float)
     else:
         mean = max(mean_without, hit_mean) if hits >= TELLING_TASKS else mean_without
     warm = hit_times * (mean / hit_mean) if hit_mean > 0.0 else hit_times
-    cold = warm + shape.cold_excess if len(shape.cold) else shape.cold
-    return replace(shape, warm=warm, mean_seconds=mean, cold=cold, warm_up=None)
+    cold = warm + model.cold_excess if len(model.cold) else model.cold
+    return replace(model, warm=warm, mean_seconds=mean, cold=cold, warm_up=None)
 
 
 def _hits_before_jump(

@@ -332,20 +332,20 @@ class MemoryCliff:
             return total
         same_slots: dict[tuple[float, int, bool], tuple[StageModel, FloatArray]] = {}
         for reader in self.cache_readers:
-            shape = self.replay.shapes[reader.place]
-            scaled = shape.scaled(ratio, None)
+            model = self.replay.models[reader.place]
+            scaled = model.scaled(ratio, None)
             lost = np.stack((reader.miss_seconds, reader.evicted_seconds))
-            lost *= scaled.partitions * scaled.work / shape.stage.tasks
-            if shape.depends_on_cluster:
-                tasks, _ = shape.largest_task_bytes(ratio, shuffle_partitions, slots)
-                total += self._more_lost(lost, share, left) / shape.at_once(slots, tasks)
+            lost *= scaled.partitions * scaled.work / model.stage.tasks
+            if model.depends_on_cluster:
+                tasks, _ = model.largest_task_bytes(ratio, shuffle_partitions, slots)
+                total += self._more_lost(lost, share, left) / model.at_once(slots, tasks)
             else:
-                count = float(shape.scaled(ratio, shuffle_partitions).tasks)
-                key = count, shape.stage.task_cpus, bool(reader.evicted_seconds[0])
+                count = float(model.scaled(ratio, shuffle_partitions).tasks)
+                key = count, model.stage.task_cpus, bool(reader.evicted_seconds[0])
                 summed = same_slots[key][1] + lost if key in same_slots else lost
-                same_slots[key] = shape, summed
-        for (count, *_), (shape, lost) in same_slots.items():
-            total += self._more_lost(lost, share, left) / shape.at_once(slots, count)
+                same_slots[key] = model, summed
+        for (count, *_), (model, lost) in same_slots.items():
+            total += self._more_lost(lost, share, left) / model.at_once(slots, count)
         return total
 
     def _more_lost(

@@ -93,7 +93,7 @@ def _does_not_fit(
 
 
 def _driven_out(evicting_stages: EvictingStages, needed: float, left: float) -> Notice:
-    stage, count = evicting_stages.stage.shape.stage, len(evicting_stages.places)
+    stage, count = evicting_stages.stage.model.stage, len(evicting_stages.places)
     which = numbered_label(stage)
     others = f" and {format_count(count - 1, 'other stage')}" if count > 1 else ""
     return Notice(
@@ -143,7 +143,7 @@ def spill_notices(
             most, worst = spilled, stage
     if worst is None:
         return []
-    name = numbered_label(worst.shape.stage)
+    name = numbered_label(worst.model.stage)
     available = memory_of_task(worst, offered, ratio, shuffle_partitions)
     return [
         Notice(
