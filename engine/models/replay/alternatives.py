@@ -22,9 +22,9 @@ import numpy as np
 from engine.forecast import FloatArray
 from engine.models.replay.broadcasts import records_of
 from engine.models.replay.replayed_run import Replay
-from engine.models.replay.times import REACHED, Times
+from engine.models.replay.times import SCALE_PER_HALF_WIDTH_90, Times
 from engine.models.stages.durations.task_times import StageModel
-from engine.models.stages.fetched_rows import rows_shares
+from engine.models.stages.fetched_rows import fetched_rows_shares
 from engine.models.stages.linked_stages import relinked
 from engine.models.stages.paired_inputs import pairs_power
 from engine.models.stages.partitioning.partitions import Growth
@@ -45,16 +45,20 @@ def alternatives_of(replay: Replay) -> tuple[Replay, ...]:
     )
     multiplied = _changed(
         replay,
-        lambda model: multiplied_share(replay, model) > 0.0,
-        lambda model: replace(model, law=replace(model.law, work=multiplied_share(replay, model))),
+        lambda model: multiplied_rows_share(replay, model) > 0.0,
+        lambda model: replace(
+            model, law=replace(model.law, work=multiplied_rows_share(replay, model))
+        ),
     )
-    more = _changed(replay, groups_open, partial(replace, growing=None, small_table=False))
+    more = _changed(
+        replay, group_growth_uncertain, partial(replace, growing=None, small_table=False)
+    )
     candidates = (stay, files, both, one, multiplied, more)
     others = (other for other in candidates if other is not None)
-    return (*others, *_other_driver(replay), *other_cuts(replay))
+    return (*others, *_other_driver(replay), *alternatives_at_log_input(replay))
 
 
-def other_cuts(replay: Replay) -> tuple[Replay, ...]:
+def alternatives_at_log_input(replay: Replay) -> tuple[Replay, ...]:
     """The alternatives that differ at the observed input too, on other slots. Scans planned before
     all executors were registered, as those with splits for fewer cores than the log's may have
     been, are split for as few cores on any cluster; files whose size no plan reports are as small
@@ -75,7 +79,7 @@ def _as_files(model: StageModel) -> StageModel:
     return replace(model, law=replace(model.law, partitions=1.0))
 
 
-def groups_open(model: StageModel) -> bool:
+def group_growth_uncertain(model: StageModel) -> bool:
     """Whether a stage whose groups seem to be fixed may still read more with a larger input: the
     groups are inferred from the tasks of one log, and a larger input may be one of more shops, not
     of more days. Tree aggregations have as many aggregates as tasks, whatever the input."""
@@ -83,7 +87,7 @@ def groups_open(model: StageModel) -> bool:
     return model.growing is not None and model.law.cut is None and not of_a_tree
 
 
-def multiplied_share(replay: Replay, model: StageModel) -> float:
+def multiplied_rows_share(replay: Replay, model: StageModel) -> float:
     """The share of a join's output rows in excess of the rows of both its inputs.
 
     Keys repeat on both sides then, and with no more keys the output grows like pairs, with the
@@ -111,11 +115,11 @@ def _of_files(place: int, model: StageModel) -> StageModel:
 def _other_driver(replay: Replay) -> tuple[Replay, ...]:
     """The replays with the low and the high end of the interval of the driver time that goes to
     fetched rows, where no other log shows how that grows."""
-    shares = rows_shares(replay.run, replay.graph, replay.models)
+    shares = fetched_rows_shares(replay.run, replay.graph, replay.models)
     if not shares or replay.driver_growth:
         return ()
     low, high = ({p: getattr(s, end) for p, s in shares.items()} for end in ("low", "high"))
-    return replace(replay, on_rows=low), replace(replay, on_rows=high)
+    return replace(replay, rows_share=low), replace(replay, rows_share=high)
 
 
 def _changed(
@@ -131,8 +135,12 @@ def _changed(
     return replace(replay, models=tuple(relinked(models))).fresh()
 
 
-def reaching(assumed: Times, others: Sequence[Times]) -> FloatArray:
+def least_scale_reaching(assumed: Times, others: Sequence[Times]) -> FloatArray:
     """(n,) least standard deviation of log time with which a 90 % interval around the assumed times
     reaches all the other times."""
     apart = [np.abs(np.log(other.seconds / assumed.seconds)) for other in others]
-    return REACHED * np.max(apart, axis=0, initial=0.0) if apart else np.zeros(len(assumed.seconds))
+    return (
+        SCALE_PER_HALF_WIDTH_90 * np.max(apart, axis=0, initial=0.0)
+        if apart
+        else np.zeros(len(assumed.seconds))
+    )

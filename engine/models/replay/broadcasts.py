@@ -168,7 +168,7 @@ def _joined_with(
     return tuple(joined)
 
 
-class OtherPlan(NamedTuple):
+class SortMergeEffect(NamedTuple):
     """Effect on a replay of broadcast joins that become sort-merge joins.
 
     Args:
@@ -182,14 +182,14 @@ class OtherPlan(NamedTuple):
     open: FloatArray
 
 
-def other_plan(
+def sort_merge_effect(
     replay: Replay,
     ratio: float,
     slots: FloatArray,
     speed: FloatArray,
     times: Times,
     shuffle_partitions: int | None = None,
-) -> OtherPlan:
+) -> SortMergeEffect:
     """The effect of `outgrown` broadcasts on a replay that takes (n,) `times` on (n,) slots of (n,)
     relative speeds.
 
@@ -197,19 +197,19 @@ def other_plan(
     small enough; and files may count for more than was read of them."""
     broadcasts = outgrown(replay, ratio, shuffle_partitions)
     if not broadcasts:
-        return OtherPlan(np.zeros(len(slots)), np.zeros(len(slots)))
+        return SortMergeEffect(np.zeros(len(slots)), np.zeros(len(slots)))
     known = np.maximum(1.0, np.nan_to_num(slots, nan=1.0))
     added = np.asarray([one.seconds(ratio, known) for one in broadcasts]) / speed
     probable = np.asarray([one.probable for one in broadcasts])
     factor, of_all = (
         np.log1p(some.sum(axis=0) / times.seconds) for some in (added[probable], added)
     )
-    return OtherPlan(factor, np.maximum(factor, of_all - factor))
+    return SortMergeEffect(factor, np.maximum(factor, of_all - factor))
 
 
-def most_shared(replay: Replay, ratio: float, shuffle_partitions: int | None) -> int:
-    """Number of slots beyond which the time that `other_plan` adds does not fall: the partitions of
-    its shuffles; 0 where it adds nothing."""
+def most_useful_join_slots(replay: Replay, ratio: float, shuffle_partitions: int | None) -> int:
+    """Number of slots beyond which the time that `sort_merge_effect` adds does not fall: the
+    partitions of its shuffles; 0 where it adds nothing."""
     return max(
         (
             broadcast.partitions * model.stage.task_cpus
@@ -255,7 +255,7 @@ def saved_seconds(
     return saved
 
 
-def converted_plan(
+def conversion_log_factor(
     replay: Replay,
     ratio: float,
     slots: FloatArray,
@@ -269,6 +269,17 @@ def converted_plan(
     known = np.maximum(1.0, np.nan_to_num(slots, nan=1.0))
     saved = saved_seconds(replay, ratio, known, shuffle_partitions) / speed
     return np.asarray(np.log1p(-np.minimum(saved / times.seconds, MERGING_SHARE)))
+
+
+def join_notices(
+    replay: Replay, ratio: float, slots: float, *, speed: float, shuffle_partitions: int | None
+) -> list[Notice | None]:
+    """The warnings that a join may have another strategy at `ratio` times the input, on so many
+    slots of a relative speed."""
+    return [
+        notice(replay, ratio, slots, speed=speed, shuffle_partitions=shuffle_partitions)
+        for notice in (broadcast_notice, conversion_notice)
+    ]
 
 
 def conversion_notice(

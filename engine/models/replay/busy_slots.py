@@ -35,7 +35,9 @@ class BusySlots:
         """(s,) the stages with a partition for each core."""
         return np.asarray([model.follows_cores for model in self.models], dtype=bool)
 
-    def gained_by_cores(self, slots: FloatArray, *, busy: FloatArray, in_log: int) -> FloatArray:
+    def log_gain_of_core_partitions(
+        self, slots: FloatArray, *, busy: FloatArray, in_log: int
+    ) -> FloatArray:
         """(n,) log of the factor by which tasks would be slower on (n,) slots if stages with a
         partition for each core had as many as on the log's slots: a program may have asked for
         that number, where no other log says that it did not. By their share of the work, where all

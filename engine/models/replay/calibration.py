@@ -18,8 +18,8 @@ from engine.models.stages.durations.task_times import StageModel
 from engine.models.stages.locality import Locality
 from engine.models.stages.partitioning.partitions import ScaledStage
 from engine.models.stages.slots_over_time import (
-    came_and_went,
     end_of_tasks,
+    has_transient_executors,
     idle_after_tasks,
     stage_slots,
 )
@@ -29,7 +29,7 @@ from engine.scheduling.launch_orders import MOST_SHIFTED_TASKS, ORDERS, LaunchOr
 from engine.scheduling.waves import Tasks
 from engine.stage_run import StageRun
 
-TURNS = (*(part / ORDERS for part in range(ORDERS)), LONGEST_FIRST)
+ROTATIONS = (*(part / ORDERS for part in range(ORDERS)), LONGEST_FIRST)
 """Launch orders of a stage (cyclic shifts, and longest tasks first) that are tried on the observed
 cluster: the duration of the stage shows where in the order its longest tasks were."""
 
@@ -57,7 +57,7 @@ def calibrated(
     """
     slots, starts = run.cluster.slots or 0, np.asarray(graph.observed_start)[[*graph.stage_nodes]]
     idle, rotation, waste = np.zeros((3, len(models)))
-    vain = seconds_in_vain(run.stages)
+    vain = wasted_seconds(run.stages)
     alone, tasks = ran_alone(run.stages), [model.stage.tasks for model in models]
     met = tasks_on_unused_slots(
         starts,
@@ -72,7 +72,7 @@ def calibrated(
             cold, in_vain = int(met[place]), float(vain[place])
             fitted = _fitted(run, model, float(starts[place]), cold=cold, vain_seconds=in_vain)
             idle[place], rotation[place], waste[place] = fitted
-    orders = known_orders(
+    orders = log_launch_orders(
         models, dispatch_seconds=idle, rotation=rotation, tasks_on_unused_slots=met
     )
     return Calibration(idle, rotation, waste, orders)
@@ -97,7 +97,7 @@ def _fitted(
     alike = ScaledStage(stage.tasks, 1.0)
     best, best_turn, taken = math.inf, 0.0, np.empty(0)
     # Where a replay takes the one order of so many tasks, half of the turns tell enough of it.
-    turns = TURNS if stage.tasks <= MOST_SHIFTED_TASKS else TURNS[::2]
+    turns = ROTATIONS if stage.tasks <= MOST_SHIFTED_TASKS else ROTATIONS[::2]
     turns = turns if stage.tasks > lanes else turns[:1]
     tasks = model.tasks(alike, dispatch_seconds=0.0, rotation=0.0)
     warm, first = tasks.seconds, tasks.cold_seconds
@@ -111,12 +111,12 @@ def _fitted(
     work = stage.task_seconds.total
     lost = min(vain_seconds / work, missing / best) if work and best > 0.0 else 0.0
     idle = idle_after_tasks(taken, had, stage.task_cpus, max(0.0, missing - lost * best))
-    if came_and_went(run):
+    if has_transient_executors(run):
         idle = min(idle, DYNAMIC_DISPATCH * model.mean_seconds)
     return idle, best_turn, lost
 
 
-def seconds_in_vain(stages: Sequence[StageRun]) -> FloatArray:
+def wasted_seconds(stages: Sequence[StageRun]) -> FloatArray:
     """(s,) task time in vain that may have lengthened each stage.
 
     Where an executor is lost with its output, the stage that reads it is tried again, and waits for
@@ -132,7 +132,7 @@ def seconds_in_vain(stages: Sequence[StageRun]) -> FloatArray:
     return np.asarray(found)
 
 
-def known_orders(
+def log_launch_orders(
     models: Sequence[StageModel],
     *,
     dispatch_seconds: FloatArray,
@@ -156,10 +156,14 @@ def _order(model: StageModel, idle: float, turn: float, met: int) -> LaunchOrder
     by = 0.0 if turn == LONGEST_FIRST else turn
     if model.stage.tasks > MOST_SHIFTED_TASKS:
         return LaunchOrder(by)
-    return LaunchOrder(by, partial(_luck, model, idle=idle, rotation=turn, met=met, turn=by))
+    return LaunchOrder(
+        by, partial(_observed_z_score, model, idle=idle, rotation=turn, met=met, turn=by)
+    )
 
 
-def _luck(model: StageModel, *, idle: float, rotation: float, met: int, turn: float) -> float:
+def _observed_z_score(
+    model: StageModel, *, idle: float, rotation: float, met: int, turn: float
+) -> float:
     alike = ScaledStage(model.stage.tasks, 1.0)
     tasks = model.tasks(alike, dispatch_seconds=idle, rotation=rotation)
     lanes = max(1, model.ran_on // model.stage.task_cpus)

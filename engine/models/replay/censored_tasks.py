@@ -29,25 +29,25 @@ _TIMES = ("task_seconds", "overhead_seconds", "run_seconds", "cpu_seconds", "gc_
 _UNCHANGED = ("first_wave_seconds", "running_seconds")
 """Measures that the unseen tasks do not change."""
 
-UNDER_WAY = 0.5
+RUNNING_ELAPSED_SHARE = 0.5
 """Elapsed share of the time of a running task, where the log does not say when it started."""
 
 
-def seen_in_part(run: Run) -> list[StageRun]:
+def censored_stages(run: Run) -> list[StageRun]:
     """The stages with tasks whose end the log does not show."""
     return [stage for stage in run.stages if stage.task_seconds.count < stage.tasks]
 
 
-def as_far_as_seen(run: Run) -> Run:
+def without_censored_tasks(run: Run) -> Run:
     """The run with only the tasks that were seen to end: those that its run time covers, where the
     log breaks off or a stage was aborted."""
-    if not seen_in_part(run):
+    if not censored_stages(run):
         return run
     stages = (replace(s, tasks=min(s.tasks, s.task_seconds.count)) for s in run.stages)
     return replace(run, stages=tuple(stages))
 
 
-def with_tasks_under_way(run: Run) -> Run:
+def with_censored_times(run: Run) -> Run:
     """The run with task times corrected for running tasks, which are the long ones
     (`censored_seconds`)."""
     if not any(stage.running_seconds for stage in run.stages):
@@ -100,12 +100,10 @@ def with_all_tasks(run: Run) -> Run:
     """The run as it would have been with all tasks of its stages: bytes, task times and durations.
     For models that use the observed stages without a replay."""
     slots = run.cluster.slots
-    if not slots or not seen_in_part(run):
+    if not slots or not censored_stages(run):
         return run
     stages, later = [], 0.0
-    for stage, model in zip(
-        run.stages, stage_models(with_tasks_under_way(run), slots), strict=True
-    ):
+    for stage, model in zip(run.stages, stage_models(with_censored_times(run), slots), strict=True):
         more = 0.0
         if 0 < stage.task_seconds.count < stage.tasks:
             stage, more = _whole(stage, model, slots)
@@ -179,13 +177,13 @@ def _seconds_left(stage: StageRun, lanes: int, *, mean: float, total: float) -> 
     ended, running = stage.task_seconds, stage.running_seconds
     at_once = min(lanes, stage.tasks - ended.count)
     if running is None:
-        under_way = UNDER_WAY * mean * at_once
+        under_way = RUNNING_ELAPSED_SHARE * mean * at_once
     else:
         under_way, at_once = running.total, min(running.count, at_once)
     return max(0.0, total - ended.total - under_way) / at_once
 
 
-def unseen_log_scale(run: Run) -> float:
+def censored_log_scale(run: Run) -> float:
     """Standard deviation of log time that unseen tasks add.
 
     Per stage it is the larger of the error for as much more input, and the error of later tasks
@@ -196,7 +194,7 @@ def unseen_log_scale(run: Run) -> float:
     seen = np.asarray([max(1, stage.task_seconds.count) for stage in run.stages])
     tasks = np.asarray([stage.tasks for stage in run.stages])
     away = np.log2(np.maximum(1.0, tasks / seen))
-    models = stage_models(with_tasks_under_way(run), run.cluster.slots or 1)
+    models = stage_models(with_censored_times(run), run.cluster.slots or 1)
     late = np.asarray([model.late_scale for model in models])
     start = np.asarray([stage.submitted_seconds for stage in whole.stages])
     end = np.asarray([stage.completed_seconds for stage in whole.stages])
@@ -211,14 +209,14 @@ FROM_FIRST = ", hardly more than the first ones: how much of these was start-up 
 def _from_first_tasks(run: Run) -> bool:
     """Whether no more tasks of a stage ended than can be first ones on their slots."""
     slots = run.cluster.slots or 0
-    return any(0 < s.task_seconds.count * s.task_cpus <= slots for s in seen_in_part(run))
+    return any(0 < s.task_seconds.count * s.task_cpus <= slots for s in censored_stages(run))
 
 
 def partial_stages_notice(runs: Sequence[Run]) -> Notice | None:
     """The warning that the time of stages is inferred from part of their tasks; None where every
     task was seen."""
-    partly = [run for run in runs if seen_in_part(run)]
-    stages = [stage for run in partly for stage in seen_in_part(run)]
+    partly = [run for run in runs if censored_stages(run)]
+    stages = [stage for run in partly for stage in censored_stages(run)]
     if not stages:
         return None
     ended_in_failure = all(run.complete and run.has_failed for run in partly)

@@ -4,13 +4,13 @@ job which fetches too many."""
 from __future__ import annotations
 
 from engine.models.replay.replayed_run import Replay
-from engine.models.stages.fetched_rows import sends_more
+from engine.models.stages.fetched_rows import result_grows
 from engine.models.stages.partitioning.partitions import configured_number, is_configured_zero
 from engine.notices import Notice
 from engine.runs.stage_labels import numbered_label
 from engine.units import GIB, format_bytes, format_seconds, format_share
 
-ROWS_WORTH_SAYING = 0.05
+NOTICE_ROWS_SHARE = 0.05
 """Share of a predicted time that the driver's work on rows adds or saves, from which on it is
 said."""
 
@@ -18,24 +18,24 @@ said."""
 def rows_notice(replay: Replay, ratio: float, seconds: float) -> Notice | None:
     """That the driver's time before jobs is scaled with rows that it fetched, at `ratio` times the
     input and so many seconds in all; None where another log tells how it grows."""
-    nodes, gaps = replay.graph.nodes, set(replay.growing_gaps) & set(replay.on_rows)
+    nodes, gaps = replay.graph.nodes, set(replay.growing_gaps) & set(replay.rows_share)
     if replay.driver_growth or not gaps:
         return None
     added = {
         gap: nodes[gap].delay_seconds
-        * replay.on_rows[gap]
+        * replay.rows_share[gap]
         * (replay.driver_growth_factor(gap, ratio) - 1.0)
         for gap in gaps
     }
     in_all, longest = sum(added.values()), max(gaps, key=lambda gap: abs(added[gap]))
-    if abs(in_all) < ROWS_WORTH_SAYING * seconds:
+    if abs(in_all) < NOTICE_ROWS_SHARE * seconds:
         return None
     model, sent = max(replay.fetched_before[longest], key=lambda one: one[1])
     return Notice(
         "rows-fetched",
         f"{numbered_label(model.stage)} sent the driver {format_bytes(sent)} of rows, and no job "
         f"ran for {format_seconds(nodes[longest].delay_seconds)} after that: "
-        f"{format_share(replay.on_rows[longest])} of it is taken for work on them, which grows "
+        f"{format_share(replay.rows_share[longest])} of it is taken for work on them, which grows "
         f"with the input ({format_seconds(abs(in_all))} {'more' if in_all > 0.0 else 'less'} here, "
         "in all). That is inferred: the interval reaches less and more of it",
         "add a log of a run with another input to measure it, or leave such work to executors",
@@ -61,7 +61,7 @@ def result_notice(replay: Replay, ratio: float) -> Notice | None:
         (model.stage.fetched_bytes * model.data(ratio), model.stage.fetched_bytes, model.stage)
         for model in replay.models
         if model.stage.fetched_bytes
-        and sends_more(model)
+        and result_grows(model)
         and not model.stage.name.startswith(ONE_BY_ONE)
     ]
     if unlimited or not results or max(sent for _, sent, _ in results) > limit:

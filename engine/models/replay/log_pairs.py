@@ -17,26 +17,26 @@ import numpy as np
 
 from engine.forecast import BoolArray, FloatArray, IntArray
 from engine.models.base import LeaveOneOut
-from engine.models.replay.broadcasts import other_plan
-from engine.models.replay.censored_tasks import seen_in_part
+from engine.models.replay.broadcasts import sort_merge_effect
+from engine.models.replay.censored_tasks import censored_stages
 from engine.models.replay.iterations import log_iterations
 from engine.models.replay.memory.cliffs_of_logs import incomparable_readers
 from engine.models.replay.memory.memory_cliff import MemoryCliff
-from engine.models.replay.outcome import Replayed
+from engine.models.replay.outcome import ReplayOutcome
 from engine.models.replay.priors import (
     ERROR_PER_DOUBLING_INPUT,
     ERROR_PER_DOUBLING_SLOTS,
     LOG_NOISE,
     NOISE_SECONDS,
     size_ratio,
-    sure_share,
+    task_error_share,
 )
 from engine.models.replay.replayed_run import Replay
 from engine.models.replay.stage_laws import PairFit, pair_fit, with_laws
-from engine.models.replay.times import REACHED, Times
+from engine.models.replay.times import SCALE_PER_HALF_WIDTH_90, Times
 from engine.models.stages.one_machine import (
     SharedCores,
-    crowding,
+    crowding_doublings,
 )
 from engine.runs.configurations import configurations, pairs_between, times_run
 
@@ -173,7 +173,7 @@ class LogPairs:
         """The run time of log j; where some of its tasks are unseen, that of its own replay with
         all of them, corrected by its bias."""
         replay = self.replays[j]
-        if not seen_in_part(replay.run):
+        if not censored_stages(replay.run):
             return replay.run.seconds
         return replay.observed().seconds * math.exp(float(self.bias[j]))
 
@@ -189,13 +189,15 @@ class LogPairs:
             speed, speed_scale = replay.nodes.speed_on(left_out.run)
             outcome = replay.replayed(left_out.slots, ratio=ratio, speed=speed)
             driver_share = outcome.driver_seconds / outcome.seconds
-            crowded = float(crowding(self.doublings[i, j, 0])) * (1.0 - driver_share)
-            plan, open_plan = _other_plan(replay, outcome, ratio, speed)
+            crowded = float(crowding_doublings(self.doublings[i, j, 0])) * (1.0 - driver_share)
+            plan, open_plan = _sort_merge_effect(replay, outcome, ratio, speed)
             corrected = math.log(outcome.seconds) + self.bias[i]
             corrected += log_iterations(replay.run, left_out.run.workload)
             log_seconds.append(corrected + cores.cost(crowded) + plan)
-            away.append(self.doublings[i, j] * sure_share(driver_share))
-            scales.append(math.hypot(speed_scale, cores.doubt(crowded), REACHED * open_plan))
+            away.append(self.doublings[i, j] * task_error_share(driver_share))
+            scales.append(
+                math.hypot(speed_scale, cores.doubt(crowded), SCALE_PER_HALF_WIDTH_90 * open_plan)
+            )
         repeated = times_run(self.groups[training])
         log_scales, far = np.asarray(scales), self.doublings[training, j]
         weights = inverse_variance_weights(far[:, None, :], log_scales[:, None], repeated=repeated)[
@@ -208,13 +210,14 @@ class LogPairs:
         return seconds, math.sqrt(variance)
 
 
-def _other_plan(
-    replay: Replay, outcome: Replayed, ratio: float, speed: float
+def _sort_merge_effect(
+    replay: Replay, outcome: ReplayOutcome, ratio: float, speed: float
 ) -> tuple[float, float]:
-    """`other_plan` on the slots of one replay outcome: its log factor and its open spread."""
+    """`sort_merge_effect` on the slots of one replay outcome: its log factor and its open
+    spread."""
     times = Times(np.asarray([outcome.seconds]), np.asarray([outcome.driver_seconds]))
     slots = np.asarray([float(outcome.slots)])
-    plan = other_plan(replay, ratio, slots, np.asarray([speed]), times)
+    plan = sort_merge_effect(replay, ratio, slots, np.asarray([speed]), times)
     return float(plan.factor[0]), float(plan.open[0])
 
 

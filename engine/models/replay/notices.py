@@ -11,11 +11,11 @@ import numpy as np
 
 from engine.forecast import FloatArray
 from engine.models.log_notices import self_error_notice, single_run_notice
-from engine.models.replay.alternatives import groups_open
+from engine.models.replay.alternatives import group_growth_uncertain
 from engine.models.replay.censored_tasks import partial_stages_notice
 from engine.models.replay.memory.memory_report import unstored_notice
 from engine.models.replay.replayed_run import Replay
-from engine.models.stages.disturbance import held_up_notices
+from engine.models.stages.disturbance import disturbance_notices
 from engine.models.stages.durations.task_times import StageModel
 from engine.models.stages.pauses import pause_notice
 from engine.models.stages.slots_over_time import missing_seconds
@@ -30,13 +30,13 @@ from engine.units import (
     format_share,
 )
 
-LOST_WORTH_SAYING = 0.02
+NOTICE_WASTE_SHARE = 0.02
 """Share of the task time done in vain from which on it is reported."""
 
-SCAN_WORTH_SAYING = 0.05
+NOTICE_SCAN_SHARE = 0.05
 """Share of the task time that a scan of files of unknown size has, from which on it is said."""
 
-GROUPS_WORTH_SAYING = 0.1
+NOTICE_GROUPS_SHARE = 0.1
 """Share of the task time that groups which do not grow with the input make, or save, from which on
 it is said."""
 
@@ -67,7 +67,7 @@ def _lost_share(replay: Replay) -> float:
     what is expected again."""
     work = np.asarray([model.stage.task_seconds.total for model in replay.models])
     again = np.asarray([model.stage.recomputed for model in replay.models])
-    again[list(replay.written_again)] = False
+    again[list(replay.recomputed_stages)] = False
     total = float(work.sum())
     return float(work @ np.where(again, 1.0, replay.waste)) / total if total > 0.0 else 0.0
 
@@ -81,12 +81,12 @@ def fit_notices(replays: Sequence[Replay], own: FloatArray) -> tuple[Notice, ...
     runs = [replay.run for replay in replays]
     found = [*(notice for run in runs for notice in run.notices), single_run_notice(runs)]
     lost = max(map(_lost_share, replays))
-    if lost > LOST_WORTH_SAYING:
+    if lost > NOTICE_WASTE_SHARE:
         found.append(_lost_work(lost, max(replays, key=_lost_share).run))
     remedy = "add a log of a whole run with a fixed number of executors"
     found.append(self_error_notice(own, what="the replay of a log is", remedy=remedy))
     found += map(_slow_start, replays)
-    found += [partial_stages_notice(runs), *held_up_notices(runs), pause_notice(runs)]
+    found += [partial_stages_notice(runs), *disturbance_notices(runs), pause_notice(runs)]
     return in_order([*found, unstored_notice(runs)])
 
 
@@ -144,7 +144,7 @@ def scan_notice(
         model
         for model in replay.models
         if model.file_sizes_uncertain
-        and model.stage.task_seconds.total >= SCAN_WORTH_SAYING * in_all
+        and model.stage.task_seconds.total >= NOTICE_SCAN_SHARE * in_all
     ]
     for model in sorted(open_ones, key=lambda model: -model.stage.task_seconds.total):
         files = model.unplanned
@@ -177,9 +177,9 @@ def groups_notice(replay: Replay, ratio: float) -> Notice | None:
     apart = {
         model: abs(ratio - model.read_growth(ratio)) * model.stage.task_seconds.total
         for model in replay.models
-        if groups_open(model) and not model.small_table
+        if group_growth_uncertain(model) and not model.small_table
     }
-    if sum(apart.values()) < GROUPS_WORTH_SAYING * in_all or not in_all:
+    if sum(apart.values()) < NOTICE_GROUPS_SHARE * in_all or not in_all:
         return None
     first = max(apart, key=lambda model: apart[model])
     more = f", like {len(apart) - 1} more," if len(apart) > 1 else ""
@@ -217,7 +217,7 @@ def small_tables_notice(replay: Replay, ratio: float) -> Notice | None:
     in_all = ratio * sum(model.stage.task_seconds.total for model in replay.models)
     small = [one for one in replay.models if one.small_table and one.law.cut is None]
     apart = sum(abs(ratio - s.read_growth(ratio)) * s.stage.task_seconds.total for s in small)
-    if not in_all or apart < GROUPS_WORTH_SAYING * in_all:
+    if not in_all or apart < NOTICE_GROUPS_SHARE * in_all:
         return None
     first = max(small, key=lambda model: model.stage.files_bytes or 0.0)
     more = f", like {len(small) - 1} more," if len(small) > 1 else ""

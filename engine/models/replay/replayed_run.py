@@ -19,8 +19,8 @@ from engine.forecast import BoolArray, FloatArray
 from engine.intervals import union_length
 from engine.models.replay.busy_slots import BusySlots
 from engine.models.replay.calibration import calibrated
-from engine.models.replay.filled_nodes import FilledNodes
-from engine.models.replay.outcome import Replayed
+from engine.models.replay.node_load import NodeLoad
+from engine.models.replay.outcome import ReplayOutcome
 from engine.models.stages.application_graph import ApplicationGraph, graph_of
 from engine.models.stages.durations.contention import contention_growth, slowdown_of
 from engine.models.stages.durations.launch_rate import driver_launch_seconds, launch_seconds
@@ -29,9 +29,9 @@ from engine.models.stages.durations.warm_up import Slowdown
 from engine.models.stages.fetched_rows import (
     FetchedRows,
     fetched_before,
+    fetched_bytes_growth,
+    fetched_rows_shares,
     growing_share,
-    rows_growth,
-    rows_shares,
 )
 from engine.models.stages.linked_stages import relinked
 from engine.models.stages.locality import Locality
@@ -43,9 +43,9 @@ from engine.models.stages.scaled_stages import ScaledStages
 from engine.models.stages.slots_over_time import (
     Slots,
     arrivals,
-    came_and_went,
     first_arrivals,
-    written_again,
+    has_transient_executors,
+    recomputed_stages,
 )
 from engine.models.stages.stage_models import stage_models
 from engine.models.stages.stage_table import StageTable
@@ -66,12 +66,12 @@ class Replay:
     Args:
         slots: task slots of the log's cluster.
         dispatch_seconds: (s,) time that a slot idles before each task of a stage.
-        rotation: (s,) cyclic shift of the launch order of each stage (`calibration.TURNS`).
+        rotation: (s,) cyclic shift of the launch order of each stage (`calibration.ROTATIONS`).
         contention_growth: (s,) growth of log task time per doubling of concurrent tasks.
         waste: (s,) work of wasted task attempts that lengthened a stage, relative to its work.
-        orders: (s,) distribution of the launch order on other slots (`known_orders`).
-        on_rows: index of a graph node -> share of the driver's time before it that grows with the
-            input, estimated from the rows that the driver fetched.
+        orders: (s,) distribution of the launch order on other slots (`log_launch_orders`).
+        rows_share: index of a graph node -> share of the driver's time before it that grows with
+            the input, estimated from the rows that the driver fetched.
         driver_growth: further share of all driver time that grows, fitted to other logs
             (`growing_share`).
     """
@@ -85,7 +85,7 @@ class Replay:
     contention_growth: FloatArray
     waste: FloatArray
     orders: tuple[LaunchOrder, ...] = ()
-    on_rows: Mapping[int, float] = field(default_factory=dict)
+    rows_share: Mapping[int, float] = field(default_factory=dict)
     driver_growth: float = 0.0
     _kept: ReplayCache = field(default_factory=ReplayCache, repr=False)
 
@@ -98,7 +98,7 @@ class Replay:
         if of_local_master(run):
             models = relinked(replace(one, law=waiting_law(one.stage)) for one in models)
         graph = graph_of(run)
-        on_rows = rows_shares(run, graph, models)
+        rows_share = fetched_rows_shares(run, graph, models)
         learnt = calibrated(run, graph, models, executor_slots=executor_slots_of(run))
         return cls(
             run=run,
@@ -110,7 +110,7 @@ class Replay:
             rotation=learnt.rotation,
             waste=learnt.waste,
             orders=learnt.orders,
-            on_rows={place: share.mean for place, share in on_rows.items()},
+            rows_share={place: share.mean for place, share in rows_share.items()},
         )
 
     def replayed(
@@ -121,7 +121,7 @@ class Replay:
         speed: float = 1.0,
         shuffle_partitions: int | None = None,
         exact: bool = False,
-    ) -> Replayed:
+    ) -> ReplayOutcome:
         """The run on `slots` slots of relative `speed`, with `ratio` times its input.
 
         Args:
@@ -138,10 +138,10 @@ class Replay:
         )
         return self._outcome(found, nodes, counts, slots, placed)
 
-    def observed(self) -> Replayed:
+    def observed(self) -> ReplayOutcome:
         """The run itself, on the slots that it had while it had them, each stage in the one order
         in which its log tells that its tasks were launched."""
-        slots = None if came_and_went(self.run) else self.slots
+        slots = None if has_transient_executors(self.run) else self.slots
         nodes, placed, counts = self._work_on(slots, 1.0, 1.0, None)
         nodes = [replace(node, order=None) for node in nodes]
         had = Slots.of(self.run.slot_steps, self.slots)
@@ -161,7 +161,7 @@ class Replay:
         nodes, placed, own = self._nodes(ratio), [], self._prepared(ratio, shuffle_partitions)
         counts = tuple(many.tasks for many in prepared.scaled)
         near, spared = self.locality.near(counts), self.trees.left_out(counts)
-        spared |= self.written_again if slots else frozenset()
+        spared |= self.recomputed_stages if slots else frozenset()
         combining = self.trees.added_seconds(counts, slots or self.slots)
         for place, (scaled, tasks) in enumerate(zip(prepared.scaled, prepared.tasks, strict=True)):
             model, (slowdown, closed) = self.models[place], forms.get(place, (None, None))
@@ -192,7 +192,7 @@ class Replay:
         """The graph's nodes with the driver's time for `ratio` times the input."""
         nodes = list(self.graph.nodes)
         for place in self.growing_gaps if ratio != 1.0 else ():
-            known, of_all = self.on_rows.get(place, 0.0), self.share_on_rows
+            known, of_all = self.rows_share.get(place, 0.0), self.mean_rows_share
             growing = growing_share(known, of_all=of_all, more=self.driver_growth)
             factor = 1.0 + growing * (self.driver_growth_factor(place, ratio) - 1.0)
             if factor != 1.0:
@@ -204,7 +204,7 @@ class Replay:
         """Growth of what grows of the driver's time before a node of the graph: that of the rows
         that it fetched, or `ratio` where other logs show how much grows in proportion to it."""
         fetched = () if self.driver_growth else self.fetched_before.get(place, ())
-        return rows_growth(fetched, ratio) if fetched else ratio
+        return fetched_bytes_growth(fetched, ratio) if fetched else ratio
 
     @cached_property
     def fetched_before(self) -> Mapping[int, FetchedRows]:
@@ -217,9 +217,9 @@ class Replay:
         return Locality.of(self.run)
 
     @cached_property
-    def written_again(self) -> frozenset[int]:
-        """As `written_again` its run: executors of a cluster that stays write it once."""
-        return written_again(self.run)
+    def recomputed_stages(self) -> frozenset[int]:
+        """As `recomputed_stages` its run: executors of a cluster that stays write it once."""
+        return recomputed_stages(self.run)
 
     @cached_property
     def trees(self) -> TreeAggregations:
@@ -227,9 +227,9 @@ class Replay:
         return TreeAggregations.of(self.run.stages)
 
     @cached_property
-    def nodes(self) -> FilledNodes:
+    def nodes(self) -> NodeLoad:
         """How full of tasks its nodes were."""
-        return FilledNodes(self.run)
+        return NodeLoad(self.run)
 
     @property
     def executor_slots(self) -> int:
@@ -246,14 +246,14 @@ class Replay:
         """Nodes before which the driver may have worked on data: all but the start, the end (unless
         rows were fetched before it) and what is plainly idle (`least_pause_seconds`)."""
         limit = least_pause_seconds(self.run)
-        others = set(self.graph.stage_nodes) | ({len(self.graph.nodes) - 1} - set(self.on_rows))
+        others = set(self.graph.stage_nodes) | ({len(self.graph.nodes) - 1} - set(self.rows_share))
         return tuple(
             place
             for place, node in enumerate(self.graph.nodes)
             if node.after
             and place not in others
             and node.delay_seconds > 0.0
-            and (node.delay_seconds < limit or place in self.on_rows)
+            and (node.delay_seconds < limit or place in self.rows_share)
         )
 
     @property
@@ -262,11 +262,11 @@ class Replay:
         return sum(self.graph.nodes[place].delay_seconds for place in self.growing_gaps)
 
     @cached_property
-    def share_on_rows(self) -> float:
+    def mean_rows_share(self) -> float:
         """Share of `growing_driver_seconds` that went to rows that the driver fetched."""
         delays = {place: self.graph.nodes[place].delay_seconds for place in self.growing_gaps}
-        on_rows = sum(delay * self.on_rows.get(place, 0.0) for place, delay in delays.items())
-        return on_rows / sum(delays.values()) if on_rows else 0.0
+        rows_share = sum(delay * self.rows_share.get(place, 0.0) for place, delay in delays.items())
+        return rows_share / sum(delays.values()) if rows_share else 0.0
 
     def fresh(self) -> Replay:
         """A copy with an empty cache, for changed stages."""
@@ -279,14 +279,16 @@ class Replay:
         tasks: tuple[int, ...],
         slots: int,
         placed: list[Tasks],
-    ) -> Replayed:
+    ) -> ReplayOutcome:
         places, known = np.asarray(self.graph.stage_nodes), self.graph.nodes
         # What a stage waits for longer than in the log is the combining of its own aggregates.
         combining = [nodes[p].delay_seconds - known[p].delay_seconds for p in places.tolist()]
         start, end = found.start[places] - combining, found.end[places]
         driver = found.seconds - union_length(start, end)
         on_unused = found.tasks_on_unused_slots[places]
-        return Replayed(found.seconds, driver, start, end, tasks, slots, tuple(placed), on_unused)
+        return ReplayOutcome(
+            found.seconds, driver, start, end, tasks, slots, tuple(placed), on_unused
+        )
 
     def _on(
         self, slots: int | None, ratio: float, shuffle_partitions: int | None, speed: FloatArray
@@ -352,12 +354,12 @@ class Replay:
         key = (ratio, shuffle_partitions)
         return self._kept.useful.get(key, lambda: self._most_busy(ratio, shuffle_partitions))
 
-    def slots_in_doubt(
+    def uncertain_slots(
         self, slots: FloatArray, ratio: float, shuffle_partitions: int | None
     ) -> FloatArray:
         """(n,) how many of (n,) slots make an answer unsure: those that are ever busy, or the log's
         own. Stages with a partition for each core do not count, which are busy on any number; of
-        these see `gained_by_cores`."""
+        these see `log_gain_of_core_partitions`."""
         if self._busy.follows_cores.any():
             useful = self._most_busy(
                 ratio, shuffle_partitions, as_observed=self._busy.follows_cores
@@ -366,12 +368,12 @@ class Replay:
             useful = self.most_useful_slots(ratio, shuffle_partitions)
         return np.minimum(slots, max(useful, self.slots))
 
-    def gained_by_cores(
+    def log_gain_of_core_partitions(
         self, slots: FloatArray, ratio: float, shuffle_partitions: int | None
     ) -> FloatArray:
-        """(n,) as `BusySlots.gained_by_cores`, on (n,) slots."""
-        busy = self.slots_in_doubt(slots, ratio, shuffle_partitions)
-        return self._busy.gained_by_cores(slots, busy=busy, in_log=self.slots)
+        """(n,) as `BusySlots.log_gain_of_core_partitions`, on (n,) slots."""
+        busy = self.uncertain_slots(slots, ratio, shuffle_partitions)
+        return self._busy.log_gain_of_core_partitions(slots, busy=busy, in_log=self.slots)
 
     def _most_busy(
         self, ratio: float, shuffle_partitions: int | None, as_observed: BoolArray | None = None

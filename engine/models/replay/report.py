@@ -12,12 +12,12 @@ from engine.batch import ClusterBatch
 from engine.forecast import FloatArray
 from engine.intervals import exclusive_seconds, interval_union
 from engine.models.base import Explanation, StageForecast
-from engine.models.replay.outcome import Replayed
+from engine.models.replay.outcome import ReplayOutcome
 from engine.models.replay.replayed_run import Replay
 from engine.models.stages.disturbance import computes_elsewhere
 from engine.models.stages.partitioning.stage_growth import follows_configured
-from engine.models.stages.slots_over_time import waited_seconds
-from engine.models.stages.stage_models import first_task_seconds, skew_factor, warm_and_cold
+from engine.models.stages.slots_over_time import executor_wait_seconds
+from engine.models.stages.stage_models import first_task_seconds, read_skew, warm_and_cold
 from engine.notices import Notice
 from engine.runs.stage_labels import numbered_label, stage_label
 from engine.stage_run import StageRun, total_of
@@ -49,7 +49,7 @@ SPARE_SHARE = 0.3
 
 def explanation(
     replay: Replay,
-    replayed: Replayed,
+    replayed: ReplayOutcome,
     *,
     slots: int,
     seconds: float,
@@ -93,7 +93,7 @@ def explanation(
     driver = max(0.0, seconds - cache_miss_seconds - float(exclusive.sum()))
     names = [stage_label(model.stage) for model in replay.models]
     bounds = {DRIVER: driver, MEMORY: cache_miss_seconds}
-    waited = min(driver, waited_seconds(replay.run) * idle_factor)
+    waited = min(driver, executor_wait_seconds(replay.run) * idle_factor)
     phases = dict(_phases(driver - waited, names, exclusive))
     if waited > 0.0:
         phases[WAITING] = waited
@@ -171,7 +171,7 @@ def bottleneck(stage: StageRun, tasks: int, slots: int, seconds: float) -> str:
     slots), launch (handing tasks out, loading their code, giving back results), gc, shuffle, cpu or
     io; waves where nothing was measured, as of Python functions."""
     longest = stage.task_seconds.maximum or 0.0
-    if tasks > 1 and longest > 0.8 * seconds and skew_of(stage) > SKEWED:
+    if tasks > 1 and longest > 0.8 * seconds and time_skew(stage) > SKEWED:
         return "skew"
     if tasks * stage.task_cpus < slots:
         return "tasks"
@@ -189,7 +189,7 @@ def bottleneck(stage: StageRun, tasks: int, slots: int, seconds: float) -> str:
     return "cpu" if stage.cpu_seconds.total > CPU_BOUND * ran else "io"
 
 
-def skew_of(stage: StageRun) -> float:
+def time_skew(stage: StageRun) -> float:
     """How many times the mean the longest task of a stage takes. First tasks on a slot start an
     executor's work, however little data they have: they are held against each other."""
     mean, longest = stage.task_seconds.mean or 0.0, stage.task_seconds.maximum or 0.0
@@ -216,7 +216,7 @@ LEAST_SAVED_SHARE = 0.01
 """Fewer slots that save this share of the time are named."""
 
 
-class Useful(NamedTuple):
+class UsefulSlots(NamedTuple):
     """How many slots are worth having.
 
     Args:
@@ -230,7 +230,9 @@ class Useful(NamedTuple):
     saves: float
 
 
-def useful_slots(seconds: Callable[[int], float], slots: int, most: int, *, least: int) -> Useful:
+def useful_slots(
+    seconds: Callable[[int], float], slots: int, most: int, *, least: int
+) -> UsefulSlots:
     """The fewest slots with at most `NEGLIGIBLE_FACTOR` times the time on `slots` (bisection), or
     `most` where one fewer than those take longer.
 
@@ -255,7 +257,7 @@ def useful_slots(seconds: Callable[[int], float], slots: int, most: int, *, leas
             middle = round(math.sqrt(low * high))
             low, high = (low, middle) if enough(middle) else (middle, high)
     best = min(evaluated, key=lambda m: (evaluated[m], m))
-    return Useful(high, best, 1.0 - evaluated[best] / evaluated[slots])
+    return UsefulSlots(high, best, 1.0 - evaluated[best] / evaluated[slots])
 
 
 def fewer_slots(batch: ClusterBatch) -> str:
@@ -266,13 +268,13 @@ def fewer_slots(batch: ClusterBatch) -> str:
     return "fewer nodes" if batch.nodes[0] > 1.0 else "a node of fewer vCPUs"
 
 
-def too_few_tasks(
+def too_few_tasks_notice(
     replay: Replay,
-    replayed: Replayed,
+    replayed: ReplayOutcome,
     batch: ClusterBatch,
     *,
     slots: int,
-    useful: Callable[[int], Useful],
+    useful: Callable[[int], UsefulSlots],
     shuffle_partitions: int | None,
 ) -> Notice | None:
     """Whether slots of the one cluster in the batch idle for want of tasks.
@@ -312,7 +314,7 @@ def too_few_tasks(
     return Notice("too-few-tasks", text, remedy, subject=label, severity=slots)
 
 
-def skewed_stages(replay: Replay, replayed: Replayed, *, slots: int) -> list[Notice]:
+def skewed_stage_notices(replay: Replay, replayed: ReplayOutcome, *, slots: int) -> list[Notice]:
     """Stages of at least a tenth of the time whose end one long task decides."""
     exclusive = exclusive_seconds(replayed.start, replayed.end)
     notices = []
@@ -327,10 +329,12 @@ def skewed_stages(replay: Replay, replayed: Replayed, *, slots: int) -> list[Not
             Notice(
                 "skewed-stage",
                 f"{numbered_label(stage)} waits for one task that takes "
-                f"{skew_of(stage):.0f} times the mean",
-                SPLIT if SKEW_OF_DATA * skew_factor(stage) >= skew_of(stage) else LOOK,
+                f"{time_skew(stage):.0f} times the mean",
+                SPLIT_REMEDY
+                if SKEW_OF_DATA * read_skew(stage) >= time_skew(stage)
+                else INSPECT_REMEDY,
                 subject=numbered_label(stage),
-                severity=skew_of(stage),
+                severity=time_skew(stage),
             )
         )
     return notices
@@ -340,8 +344,8 @@ SKEW_OF_DATA = 2.0
 """Data is what makes a task long that takes no more than so many times as much longer than others
 as it reads more than they do."""
 
-SPLIT = "split its largest partition (salt the key, spark.sql.adaptive.skewJoin.enabled)"
-LOOK = (
+SPLIT_REMEDY = "split its largest partition (salt the key, spark.sql.adaptive.skewJoin.enabled)"
+INSPECT_REMEDY = (
     "no task is known to read as much more than the others: see what this one does, or whether its "
     "machine was slow (spark.speculation=true starts a copy elsewhere)"
 )

@@ -46,11 +46,11 @@ STAGE_NOISE_SECONDS = 0.5
 """Prior: standard deviation of log task time of one stage between two runs, and the seconds whose
 share of a stage's work is added in quadrature: short stages vary more."""
 
-OUTLIER = 4.0
+WINSORIZED_DEVIATIONS = 4.0
 """Errors are winsorized at so many standard deviations: one stage that met a busy disk does not
 decide."""
 
-SEPARATE_STAGES = 8.0
+MAX_EFFECTIVE_STAGES = 8.0
 """Effective number of independent stages of a run, at most: they share what disturbs the run."""
 
 DRIVER_SPREAD = 0.3
@@ -176,7 +176,9 @@ def _likelihood(
     grown = np.log(expected * count / (model.mean_seconds * stage.tasks))
     error = math.log(seconds * speed / own_seconds) - grown[:, None] - SLOTS * doublings
     noise = math.hypot(STAGE_NOISE, STAGE_NOISE_SECONDS / min(own_seconds, seconds))
-    return np.asarray(-0.5 * np.minimum(np.abs(error / noise), OUTLIER) ** 2, dtype=np.float32)
+    return np.asarray(
+        -0.5 * np.minimum(np.abs(error / noise), WINSORIZED_DEVIATIONS) ** 2, dtype=np.float32
+    )
 
 
 def typical_seconds(
@@ -234,7 +236,7 @@ def with_laws(replay: Replay, weighted_pairs: Sequence[tuple[PairFit, float]]) -
     likelihood = np.sum(weighted, axis=0, dtype=float)
     work = np.asarray([model.stage.task_seconds.total for model in replay.models])
     share = work / work.sum() if work.sum() > 0.0 else np.full(len(work), 1.0 / len(work))
-    pieces = min(SEPARATE_STAGES, 1.0 / float((share**2).sum()))
+    pieces = min(MAX_EFFECTIVE_STAGES, 1.0 / float((share**2).sum()))
     prior_work = np.asarray([model.law.work for model in replay.models])
     prior = _log_prior(float(share @ prior_work), 0.0)
     common = _mean(np.einsum("s,swm->wm", share * pieces, likelihood) + prior)
@@ -251,7 +253,7 @@ def with_laws(replay: Replay, weighted_pairs: Sequence[tuple[PairFit, float]]) -
         replace(model, law=replace(law, by_cores=bool(follows)))
         for model, law, follows in zip(replay.models, laws, by_cores, strict=True)
     )
-    expected = replay.share_on_rows
+    expected = replay.mean_rows_share
     points = [(*pair.driver, weight) for pair, weight in weighted_pairs]
     return replace(
         replay,

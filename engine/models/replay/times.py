@@ -22,14 +22,15 @@ from engine.distinct import distinct
 from engine.forecast import FloatArray, IntArray
 from engine.models.replay.replayed_run import Replay
 
-EVALUATED_ALONE = 70
+MAX_REPLAYED_SINGLY = 70
 """Largest number of distinct clusters that are replayed one by one."""
 
 FIRST_POINTS = 17
 MOST_POINTS = 100
-BEND = 0.005
+MAX_INTERPOLATION_ERROR = 0.005
 """The adaptive interpolation starts with `FIRST_POINTS` and bisects the worst interval until the
-interpolation error (log time) at the middle of each is below `BEND`, or there are `MOST_POINTS`."""
+interpolation error (log time) at the middle of each is below `MAX_INTERPOLATION_ERROR`, or there
+are `MOST_POINTS`."""
 
 
 STEPPED_STAGES = 2
@@ -87,13 +88,13 @@ class ReplayTimes:
         """Maximum number of slots that are ever busy at once."""
         return self.replay.most_useful_slots(self.ratio, self.shuffle_partitions)
 
-    def slots_in_doubt(self, slots: FloatArray) -> FloatArray:
-        """(n,) `Replay.slots_in_doubt`."""
-        return self.replay.slots_in_doubt(slots, self.ratio, self.shuffle_partitions)
+    def uncertain_slots(self, slots: FloatArray) -> FloatArray:
+        """(n,) `Replay.uncertain_slots`."""
+        return self.replay.uncertain_slots(slots, self.ratio, self.shuffle_partitions)
 
-    def gained_by_cores(self, slots: FloatArray) -> FloatArray:
-        """(n,) `Replay.gained_by_cores`."""
-        return self.replay.gained_by_cores(slots, self.ratio, self.shuffle_partitions)
+    def log_gain_of_core_partitions(self, slots: FloatArray) -> FloatArray:
+        """(n,) `Replay.log_gain_of_core_partitions`."""
+        return self.replay.log_gain_of_core_partitions(slots, self.ratio, self.shuffle_partitions)
 
     def _whole(self, slots: FloatArray) -> FloatArray:
         """Slots rounded down to whole numbers, at most `most_useful_slots`."""
@@ -101,9 +102,9 @@ class ReplayTimes:
 
     def _alone(self, whole: IntArray, speed: FloatArray) -> tuple[FloatArray, FloatArray] | None:
         """(n,) run times and driver times by a replay of each distinct cluster; None where there
-        are more than `EVALUATED_ALONE`."""
+        are more than `MAX_REPLAYED_SINGLY`."""
         seen = np.flatnonzero(np.bincount(whole))
-        if len(seen) > EVALUATED_ALONE:
+        if len(seen) > MAX_REPLAYED_SINGLY:
             return None
         speeds, of_speed = speed[:1], np.zeros(len(speed), dtype=np.int64)
         if (speed != speed[0]).any():
@@ -112,7 +113,7 @@ class ReplayTimes:
         place[seen] = np.arange(len(seen))
         code = place[whole] * len(speeds) + of_speed
         pairs = np.flatnonzero(np.bincount(code))
-        if len(pairs) > EVALUATED_ALONE:
+        if len(pairs) > MAX_REPLAYED_SINGLY:
             return None
         found = np.zeros((len(seen) * len(speeds), 2))
         for pair in pairs.tolist():
@@ -172,15 +173,16 @@ class ReplayTimes:
         return [m for m in last if 1 <= m <= most]
 
     def _consider(self, low: int, high: int, intervals: list[tuple[float, int, int]]) -> None:
-        """Pushes an interval on the heap if the error at its middle exceeds `BEND`."""
+        """Pushes an interval on the heap if the error at its middle exceeds
+        `MAX_INTERPOLATION_ERROR`."""
         middle = _middle(low, high)
-        if middle in (low, high) or self._span(low, high) < BEND:
+        if middle in (low, high) or self._span(low, high) < MAX_INTERPOLATION_ERROR:
             return
         share = math.log(middle / low) / math.log(high / low)
         ends = [math.log(self._one(m, 1.0)[0]) for m in (low, high)]
         straight = ends[0] + (ends[1] - ends[0]) * share
         off = abs(straight - math.log(self._one(middle, 1.0)[0]))
-        if off > BEND:
+        if off > MAX_INTERPOLATION_ERROR:
             heapq.heappush(intervals, (-off, low, high))
 
     def _span(self, low: int, high: int) -> float:
@@ -212,21 +214,21 @@ class BetweenInputs:
         driver = (1.0 - self.share) * low.driver_seconds + self.share * high.driver_seconds
         return Times(seconds, np.minimum(driver, seconds))
 
-    def slots_in_doubt(self, slots: FloatArray) -> FloatArray:
-        """As `ReplayTimes.slots_in_doubt`."""
-        return self.high.slots_in_doubt(slots)
+    def uncertain_slots(self, slots: FloatArray) -> FloatArray:
+        """As `ReplayTimes.uncertain_slots`."""
+        return self.high.uncertain_slots(slots)
 
-    def gained_by_cores(self, slots: FloatArray) -> FloatArray:
-        """As `ReplayTimes.gained_by_cores`."""
-        return self.high.gained_by_cores(slots)
+    def log_gain_of_core_partitions(self, slots: FloatArray) -> FloatArray:
+        """As `ReplayTimes.log_gain_of_core_partitions`."""
+        return self.high.log_gain_of_core_partitions(slots)
 
 
-REACHED = 0.61
+SCALE_PER_HALF_WIDTH_90 = 0.61
 """Standard deviation, as a share of a difference in log time, with which the end of a 90 % interval
 just reaches that difference."""
 
 
-def doubt_of_asked(
+def requested_partitions_scale(
     replayed: ReplayTimes | BetweenInputs,
     times: Times,
     slots: FloatArray,
@@ -242,20 +244,22 @@ def doubt_of_asked(
     Args:
         times: (n,) predicted times on (n,) slots of (n,) relative speeds.
     """
-    gained = replayed.gained_by_cores(slots)
+    gained = replayed.log_gain_of_core_partitions(slots)
     if not gained.any():
         return gained
     speeds, of_speed = distinct(speed)
     on_log_slots = np.full(len(speeds), float(own_slots))
     without_gain = replayed.at(on_log_slots, speeds).seconds[of_speed]
-    return np.asarray(REACHED * np.clip(np.log(without_gain / times.seconds), 0.0, gained))
+    return np.asarray(
+        SCALE_PER_HALF_WIDTH_90 * np.clip(np.log(without_gain / times.seconds), 0.0, gained)
+    )
 
 
 STEP = 2.0
 """Factor between the inputs that are replayed; between them times are interpolated."""
 
 
-def steps_to(ratio: float) -> tuple[list[float], float]:
+def input_steps(ratio: float) -> tuple[list[float], float]:
     """The relative inputs to replay for `ratio` times the observed one, from 1 in steps of `STEP`
     to the first at or beyond it, and the interpolation weight (0 ... 1) of the last."""
     if ratio == 1.0:
@@ -266,13 +270,13 @@ def steps_to(ratio: float) -> tuple[list[float], float]:
     return steps, abs(away) - (count - 1)
 
 
-def inputs_to(known: Sequence[float], wanted: float) -> tuple[list[float], float]:
+def input_path(known: Sequence[float], wanted: float) -> tuple[list[float], float]:
     """The path of inputs from the smallest known one to the first at or beyond the wanted one, with
     all known ones between and no two further apart than `STEP`; and the interpolation weight
     (0 ... 1) of the last."""
     ordered = sorted(set(known))
     if wanted <= ordered[0]:
-        steps, share = steps_to(wanted / ordered[0])
+        steps, share = input_steps(wanted / ordered[0])
         return [ordered[0] * step for step in steps], share
     path = ordered[:1]
     for low, high in pairwise(ordered):

@@ -28,7 +28,7 @@ from engine.models.simcost.rates import (
 )
 from engine.models.simcost.stages import Clusters, Stages, mean_task_seconds
 from engine.models.stages.durations.task_times import StageModel
-from engine.models.stages.replay_cache import KEPT_INPUTS
+from engine.models.stages.replay_cache import CACHED_INPUTS
 from engine.models.stages.set_up import SET_UP_SECONDS, SET_UP_SHARE
 from engine.models.stages.stage_models import stage_models
 from engine.profile import Run
@@ -60,7 +60,7 @@ class RunCosts:
     overhead_seconds: float
     faster: float = 0.0
     _inputs: LruCache[tuple[Stages, float]] = field(
-        default_factory=lambda: LruCache(KEPT_INPUTS), repr=False
+        default_factory=lambda: LruCache(CACHED_INPUTS), repr=False
     )
 
     @classmethod

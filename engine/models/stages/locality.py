@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from engine.models.stages.partitioning.stage_growth import BESIDE
+from engine.models.stages.partitioning.stage_growth import UNIONS_AND_PRODUCTS
 from engine.profile import Run
 from engine.stage_run import StageRun, total_of
 
@@ -61,7 +61,9 @@ class Locality:
 def _joins(stage: StageRun) -> bool:
     """Whether each task of a stage reads all of its shuffles, as in a join; in a union each task
     reads only one."""
-    return stage.sql_execution_id is not None and not BESIDE.intersection(stage.operations)
+    return stage.sql_execution_id is not None and not UNIONS_AND_PRODUCTS.intersection(
+        stage.operations
+    )
 
 
 def _reads_cache(stage: StageRun) -> bool:

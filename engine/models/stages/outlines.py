@@ -17,7 +17,7 @@ from engine.models.stages.durations.launch_order import last_launched
 from engine.models.stages.durations.quantile_sums import QuantileSums
 from engine.models.stages.durations.task_times import PLACED_TASKS
 from engine.models.stages.set_up import SET_UP_SECONDS
-from engine.models.stages.stage_table import BASE, ScaledBatch, StageTable
+from engine.models.stages.stage_table import OUTLINE_PROBABILITIES, ScaledBatch, StageTable
 from engine.scheduling.waves import BODY, EVERY_TASK, TAIL_STEPS
 
 FEW_TASKS = 32
@@ -107,7 +107,7 @@ def _ranked(table: StageTable, stages: IntArray, cuts: ScaledBatch) -> Outlines:
     factor = table.factor(stages, n, kept, rest)
     times *= np.where(free & ~alike & (points > 1), factor, 1.0)
     if (fewer := (n < points)[:, 0] | (alike[:, 0] & table.sampled[stages])).any():
-        some = table.put_together(stages[fewer], n[fewer])
+        some = table.means_of_shares(stages[fewer], n[fewer])
         times[fewer, : some.shape[1]] = some
     ordered = table.stretched(stages, times, _work_by_rank(table, stages, cuts, len(rank)))
     ordered = _ascending(np.where(exists, ordered, np.inf))
@@ -245,10 +245,10 @@ def _grid(tasks: FloatArray) -> tuple[FloatArray, FloatArray, IntArray]:
     """`outline_of` for (m,) numbers of tasks: (m, p) probabilities, (m, p) tasks that each stands
     for, and the (m, 1) last column of each row, beyond which there are none."""
     halvings = TAIL_STEPS * np.maximum(1.0, np.floor(np.log2(tasks / BODY)))
-    kept = np.searchsorted(BASE[BODY:], 1.0 - 1.0 / tasks)
+    kept = np.searchsorted(OUTLINE_PROBABILITIES[BODY:], 1.0 - 1.0 / tasks)
     end = BODY + np.minimum(kept, halvings).astype(np.int64)[:, None]
     column = np.arange(int(end.max()) + 1)
-    at = np.where(column < end, BASE[: len(column)], 1.0 - 0.5 / tasks[:, None])
+    at = np.where(column < end, OUTLINE_PROBABILITIES[: len(column)], 1.0 - 0.5 / tasks[:, None])
     upper = np.ones_like(at)
     upper[:, :-1] = np.where(column[:-1] < end, (at[:, :-1] + at[:, 1:]) / 2.0, 1.0)
     return at, np.diff(upper, axis=1, prepend=0.0) * tasks[:, None], end

@@ -84,7 +84,7 @@ class CountedStages:
             if count.rule is not None:
                 others.append((index, count.rule))
         counting = [(at, rule) for at, rule in self._ruled if self.models[at[0]].depends_on_cluster]
-        ruled = [*counting, *by_kind(others)]
+        ruled = [*counting, *by_rule_type(others)]
         per_slot, planned_on = self._cores_per_slot, self._planned_on
         own = self._trees.counted(own)
         return PartitionCounts(own, self.slots, ratio, ruled, per_slot, planned_on, self._trees)
@@ -114,7 +114,7 @@ class CountedStages:
         """Stages with a rule, those whose number depends on the cluster before the others."""
         result: list[tuple[IntArray, ScalingPartitionRule]] = []
         for counts in (True, False):
-            result += by_kind(
+            result += by_rule_type(
                 [
                     (index, rule)
                     for index, rule in enumerate(self._rules)
@@ -128,7 +128,7 @@ class CountedStages:
         return [index for index, rule in enumerate(self._rules) if rule is None]
 
 
-def by_kind(rules: Sequence[tuple[int, Rule]]) -> list[tuple[IntArray, Rule]]:
+def by_rule_type(rules: Sequence[tuple[int, Rule]]) -> list[tuple[IntArray, Rule]]:
     """Groups stages by the kind of their rule: (m,) indices, and one rule for all m of them."""
     kinds: dict[Hashable, list[tuple[int, Rule]]] = {}
     for index, rule in rules:

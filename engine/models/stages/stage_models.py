@@ -52,9 +52,7 @@ def stage_models(run: Run, slots: int) -> list[StageModel]:
         before = same_code.setdefault(code_of(stage), [])
         planned_for = settings.planned_on(planning_cores.get(stage.stage_id))
         ran_on = slots_of.get(stage.stage_id, slots)
-        model = _stage_model(
-            run, stage, planned_for, planned, ran_on=ran_on, knows_input=knows_input
-        )
+        model = _model(run, stage, planned_for, planned, ran_on=ran_on, knows_input=knows_input)
         starts = stage.stage_id == python
         once = without_start(stage) if start_share(run, stage) else stage
         warm_up = warm_up_of(once, ran_on, before=len(before), starts_python=starts)
@@ -282,7 +280,7 @@ def _varies_in_partitions(model: StageModel) -> bool:
     return model.growth is Growth.TASKS or model.depends_on_cluster or model.follows is not None
 
 
-def _stage_model(
+def _model(
     run: Run,
     stage: StageRun,
     partitioning: PartitioningSettings,
@@ -322,12 +320,12 @@ def warm_and_cold(stage: StageRun) -> tuple[FloatArray, float, FloatArray]:
     every = stage.task_seconds
     values, first = np.asarray(every.quantiles, dtype=float), first_task_seconds(stage)
     mean = every.mean or 0.0
-    enough = 1 if skew_factor(stage) <= EVEN_FACTOR else ENOUGH_WARM
+    enough = 1 if read_skew(stage) <= EVEN_FACTOR else ENOUGH_WARM
     if not 0 < len(first) <= every.count - enough:
         return values, mean, np.empty(0)
     later = _without(times_from_quantiles(values, every.count, mean), first)
     excess = _executor_start_seconds(first, later)
-    most = max(float(later.max()), float(later.mean()) * skew_factor(stage))
+    most = max(float(later.max()), float(later.mean()) * read_skew(stage))
     least = np.minimum(first, later.min())
     started = np.clip(first - excess, least, np.maximum(least, most))
     warm = np.sort(np.concatenate((later, started)))
@@ -351,7 +349,7 @@ def _executor_start_seconds(first: FloatArray, later: FloatArray) -> float:
     return max(0.0, float(np.median(np.sort(first) - np.quantile(later, ranks))))
 
 
-def skew_factor(stage: StageRun) -> float:
+def read_skew(stage: StageRun) -> float:
     """Bytes read by the largest task over the mean. The time of a first task beyond this factor,
     and beyond all later tasks, is a slow start of its executor and not due to its data."""
     read = (stage.shuffle_read_bytes, stage.input_bytes)

@@ -25,7 +25,7 @@ from engine.models.stages.set_up import SET_UP_SECONDS, stretched
 from engine.models.stages.stage_law import faster_by
 from engine.scheduling.waves import Tasks, probabilities
 
-BASE = probabilities(4 * LARGEST_TASKS)[:-1]
+OUTLINE_PROBABILITIES = probabilities(4 * LARGEST_TASKS)[:-1]
 """Probabilities of the outlines of any number of tasks: that of a smaller number is a prefix."""
 
 
@@ -238,14 +238,16 @@ class StageTable:
 
     @cached_property
     def base_times(self) -> FloatArray:
-        """(s, p) times at the probabilities `BASE`, interpolated linearly between quantiles."""
-        at = BASE * (self.points[:, None] - 1.0)
+        """(s, p) times at the probabilities `OUTLINE_PROBABILITIES`, interpolated linearly between
+        quantiles."""
+        at = OUTLINE_PROBABILITIES * (self.points[:, None] - 1.0)
         return self.between(np.arange(len(self.models)), at)
 
     @cached_property
     def base_depth(self) -> FloatArray:
-        """(s, p) depth of `BASE` in the tail: log of the last gap over the probability beyond."""
-        return np.log(self.last_gap[:, None]) - np.log(1.0 - BASE)
+        """(s, p) depth of `OUTLINE_PROBABILITIES` in the tail: log of the last gap over the
+        probability beyond."""
+        return np.log(self.last_gap[:, None]) - np.log(1.0 - OUTLINE_PROBABILITIES)
 
     def ends_at(self, stages: IntArray, n: FloatArray) -> tuple[FloatArray, FloatArray]:
         """(m, 1) expected longest time of (m, 1) tasks, taken to be at least as many as quantiles,
@@ -269,7 +271,7 @@ class StageTable:
             first + (np.take_along_axis(values, low + 1, axis=1) - first) * (at - low)
         )
 
-    def put_together(self, stages: IntArray, n: FloatArray) -> FloatArray:
+    def means_of_shares(self, stages: IntArray, n: FloatArray) -> FloatArray:
         """(m, p) times by rank of (m, 1) tasks, no more than there are quantiles, as `drawn`; rows
         are filled up with their longest."""
         rank, each = np.arange(int(n.max()) + 1), self.points[stages][:, None] / n

@@ -12,7 +12,7 @@ from sparkplan_runs import codes, executors, fit
 from engine import read
 from engine.cluster import Workload
 from engine.models.base import Prediction
-from engine.models.replay.alternatives import alternatives_of, multiplied_share
+from engine.models.replay.alternatives import alternatives_of, multiplied_rows_share
 from engine.models.replay.broadcasts import (
     ADAPTIVE_THRESHOLD,
     THRESHOLD,
@@ -116,7 +116,7 @@ def multiplying(given: float | None = 40e6, *, ratio: float = 1.0, power: float 
 def test_rows_that_a_join_multiplies_may_grow_as_pairs() -> None:
     run = multiplying()
     replay = Replay.of(run)
-    shares = [multiplied_share(replay, model) for model in replay.models]
+    shares = [multiplied_rows_share(replay, model) for model in replay.models]
     assert shares == pytest.approx([0.0, 0.75])
     (other,) = alternatives_of(replay)
     found, narrow = answer(run, 4.0), answer(multiplying(10e6), 4.0)
@@ -137,7 +137,7 @@ def test_rows_of_a_table_that_is_broadcast_are_rows_of_a_side() -> None:
         run, stages=(table, replace(joining, joined_broadcasts=(0,), joined_records=(None,)))
     )
     replay = Replay.of(run)
-    assert multiplied_share(replay, replay.models[1]) == 0.0
+    assert multiplied_rows_share(replay, replay.models[1]) == 0.0
     assert alternatives_of(replay) == ()
 
 

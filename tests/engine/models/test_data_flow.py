@@ -22,7 +22,7 @@ from grouped_runs import (
 from sparkplan_runs import executors, fit
 
 from engine import Workload, read
-from engine.models.replay.alternatives import alternatives_of, groups_open
+from engine.models.replay.alternatives import alternatives_of, group_growth_uncertain
 from engine.models.replay.replayed_run import Replay
 from engine.models.replay.stage_laws import pair_fit, with_laws
 from engine.models.stages.partitioning.data_flow import (
@@ -66,9 +66,9 @@ def test_aggregates_of_a_tree_are_as_many_as_tasks_and_nothing_is_left_open() ->
     """What puts them together reads one of each task before: no inference from groups."""
     (model, other) = (reader(FEW, grouping(FEW)[place]) for place in (OWN, WORDS))
     growing = replace(model, growing=other.growing)
-    assert groups_open(growing)
+    assert group_growth_uncertain(growing)
     tree = replace(growing.stage, operations=("treeAggregate",))
-    assert not groups_open(replace(growing, stage=tree))
+    assert not group_growth_uncertain(replace(growing, stage=tree))
 
 
 @pytest.mark.parametrize(("known", "asked"), [(FEW, MORE), (MORE, FEW)])

@@ -8,7 +8,7 @@ import pytest
 from sparkplan_runs import executors, fit
 
 from engine import read
-from engine.models.replay.alternatives import other_cuts
+from engine.models.replay.alternatives import alternatives_at_log_input
 from engine.models.replay.replayed_run import Replay
 from engine.models.stages.durations.task_times import StageModel
 from engine.models.stages.partitioning.inferred_files import InferredFiles
@@ -79,12 +79,12 @@ def test_a_query_of_as_many_records_leaves_nothing_open() -> None:
         assert rdd.unplanned.is_known
         assert not rdd.file_sizes_uncertain
         assert rdd.unplanned.number == query.stage.files_read
-        assert other_cuts(Replay.of(run)) == ()
+        assert alternatives_at_log_input(Replay.of(run)) == ()
         held = scans(filtered(run))[0]
         assert held.file_sizes_uncertain
         assert held.unplanned is not None
         assert held.unplanned.total_bytes == query.stage.files_bytes
-        assert len(other_cuts(Replay.of(filtered(run)))) == 2
+        assert len(alternatives_at_log_input(Replay.of(filtered(run)))) == 2
 
 
 def test_of_several_files_those_of_as_many_records_are_the_same() -> None:
@@ -136,7 +136,7 @@ def test_else_they_lie_between_what_was_read_and_what_splits_hold() -> None:
 def test_the_interval_reaches_files_of_any_size_between(slots: int) -> None:
     run = without_query(FEW)
     held, found = Replay.of(run), fit(run).predict(cluster=executors(slots))
-    small, large = (other.replayed(slots) for other in other_cuts(held))
+    small, large = (other.replayed(slots) for other in alternatives_at_log_input(held))
     assert sum(small.tasks) < sum(held.replayed(slots).tasks) <= sum(large.tasks)
     assert found.low is not None
     assert found.high is not None

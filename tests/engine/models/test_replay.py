@@ -245,7 +245,7 @@ def test_what_was_written_again_is_worked_out_once(monkeypatch: pytest.MonkeyPat
         asked.append(run)
         return frozenset()
 
-    monkeypatch.setattr(replayed_run, "written_again", counted)
+    monkeypatch.setattr(replayed_run, "recomputed_stages", counted)
     replay = Replay.of(observed([Stage(np.full(8, 10.0))], slots=8))
     for slots in (2, 4, 16):
         replay.replayed(slots)

@@ -14,7 +14,7 @@ from engine.models.stages.durations.launch_order import LONGEST_FIRST
 from engine.models.stages.durations.task_times import PLACED_TASKS
 from engine.models.stages.durations.warm_up import EXCESS_SECONDS
 from engine.models.stages.outlines import outlines
-from engine.models.stages.replay_cache import KEPT_INPUTS
+from engine.models.stages.replay_cache import CACHED_INPUTS
 from engine.models.stages.stage_law import StageLaw
 from engine.profile import Run
 
@@ -194,12 +194,12 @@ def scans(count: int = 20) -> Run:
 def test_what_is_kept_of_inputs_is_bounded() -> None:
     """Somebody who types one size after the other fills no memory."""
     replay = Replay.of(many_stages())
-    for step in range(3 * KEPT_INPUTS):
+    for step in range(3 * CACHED_INPUTS):
         replay.replayed(40, ratio=1.0 + 0.01 * step)
     kept = replay._kept
     for store in (kept.stages, kept.counts, kept.useful):
-        assert len(store._kept) <= KEPT_INPUTS
-    assert len(kept.stages._kept) == KEPT_INPUTS
+        assert len(store._kept) <= CACHED_INPUTS
+    assert len(kept.stages._kept) == CACHED_INPUTS
 
 
 @pytest.mark.parametrize("slots", [2, 9, 50, 400])

@@ -20,7 +20,7 @@ for logs that do not show it. It lies between a volume shared by the cores of a 
 for each) and files in the page cache (400 to 1,000 MB/s, mostly deserialisation)."""
 
 
-def whole_seconds(replay: Replay, place: int, source: int, disk_rate: float) -> float:
+def all_miss_seconds(replay: Replay, place: int, source: int, disk_rate: float) -> float:
     """Task time that a stage needs if it finds none of its cached data: to read it from disk if it
     lies there, else to recompute it.
 

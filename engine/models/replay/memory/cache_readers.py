@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from engine.models.replay.memory.cached_rdds import beside_maker, first_whole
+from engine.models.replay.memory.cached_rdds import first_complete_stage, overlaps_origin
 from engine.profile import Run
 from engine.stage_run import StageRun
 
@@ -13,11 +13,11 @@ from engine.stage_run import StageRun
 def _readers(stages: Sequence[StageRun]) -> dict[int, int]:
     """Index of each stage that reads RDDs persisted by earlier stages -> index of the stage that
     first computed them; of several the one with most task time."""
-    computed = first_whole(stages, [stage.cached_rdds for stage in stages])
+    computed = first_complete_stage(stages, [stage.cached_rdds for stage in stages])
     found: dict[int, int] = {}
     for place, stage in enumerate(stages):
         origins = [computed[rdd] for rdd in stage.cached_rdds if computed[rdd] < place]
-        if any(beside_maker(stages, place, origin) for origin in origins):
+        if any(overlaps_origin(stages, place, origin) for origin in origins):
             continue
         if origins and stage.cached_input_bytes:
             found[place] = max(origins, key=lambda p: stages[p].task_seconds.total)
@@ -27,10 +27,12 @@ def _readers(stages: Sequence[StageRun]) -> dict[int, int]:
 def sources_of(stages: Sequence[StageRun]) -> dict[int, int]:
     """The `_readers` with at least one cache hit."""
     readers = _readers(stages).items()
-    return {place: own for place, own in readers if not _found_none(stages[place], stages[own])}
+    return {
+        place: own for place, own in readers if not _missed_all_blocks(stages[place], stages[own])
+    }
 
 
-def _found_none(stage: StageRun, source: StageRun) -> bool:
+def _missed_all_blocks(stage: StageRun, source: StageRun) -> bool:
     """Whether a stage missed all blocks: it read exactly the bytes that the stage which computed
     its cached data had read from outside. The size of blocks never equals that."""
     if source.input_bytes is None:
@@ -50,7 +52,7 @@ def all_on_disk(stages: Sequence[StageRun], sources: dict[int, int]) -> bool:
     return all(set(stages[p].cached_rdds) & set(stages[p].disk_backed_rdds) for p in sources)
 
 
-def found_all(run: Run, place: int, sources: Mapping[int, int]) -> bool:
+def hit_all_blocks(run: Run, place: int, sources: Mapping[int, int]) -> bool:
     """Whether a stage found all of the cached data that it reads in memory: as many bytes as its
     blocks take, where the log tells that, else as many as that one of its readers which read an
     amount furthest from what the original data has (`cached_share.py`). Of blocks that are backed

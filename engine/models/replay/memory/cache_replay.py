@@ -21,11 +21,11 @@ import numpy as np
 
 from engine.forecast import FloatArray
 from engine.models.replay.memory.cached_rdds import (
-    by_life,
-    first_whole,
+    first_complete_stage,
     needed_of,
     part_of,
     sizes_of,
+    with_id_per_persist,
 )
 from engine.profile import Run
 
@@ -36,7 +36,7 @@ SHARES = np.asarray([0.0, 2.0, 4.0, 6.0, 8.0, 10.0, 12.0, 14.0, 15.0, 16.0]) / B
 """Storage memory, as shares of the peak bytes to be cached, at which the cache is simulated: whole
 blocks."""
 
-UNROLLED = 1.25
+UNROLL_FACTOR = 1.25
 """Memory that a block needs while it is unrolled, over its size: Spark requests it ahead, by up to
 half of the size so far (`spark.storage.unrollMemoryGrowthFactor` 1.5)."""
 
@@ -44,14 +44,14 @@ MOST_MISSES = 4_000
 """Cache misses after which a simulation stops; each remaining stage is charged as much as the stage
 with most misses."""
 
-DEEPEST = 200
+MAX_LINEAGE_DEPTH = 200
 """Maximum depth of recomputation along the lineage: Spark's own stack overflows near there."""
 
 ROUNDING = 1e-6
 """Share of a block that may be missing for it: sums of sizes are not exact."""
 
 
-UNEVEN = 0.15
+STORAGE_IMBALANCE = 0.15
 """Relative deviation of the storage memory that an executor has for its blocks from an even
 division: blocks are spread unevenly, and the fullest executor evicts while the others do not."""
 
@@ -74,7 +74,7 @@ class _Store:
 
     def put(self, block: tuple[int, int], size_bytes: float) -> None:
         """Stores a block, if evicting older ones of other RDDs makes room."""
-        short = self.used_bytes + UNROLLED * size_bytes - self.capacity_bytes
+        short = self.used_bytes + UNROLL_FACTOR * size_bytes - self.capacity_bytes
         dropped = []
         if short > ROUNDING * size_bytes:
             for other, size in self.blocks.items():
@@ -140,9 +140,9 @@ class CacheReplay:
         or how much that takes."""
         if any(s.cached_rdds and s.cached_input_bytes and not s.needed_rdds for s in run.stages):
             return None
-        run = by_life(run)
+        run = with_id_per_persist(run)
         needed = needed_of(run)
-        origins = first_whole(run.stages, needed)
+        origins = first_complete_stage(run.stages, needed)
         sizes = sizes_of(run, needed, origins)
         if not origins or sizes is None:
             return None
@@ -298,7 +298,11 @@ class _Simulation:
             return
         self.misses += 1
         self.seconds += self.cost[rdd_id] / BLOCKS
-        if rdd_id not in self.cache.on_disk and depth < DEEPEST and self.misses < 2 * MOST_MISSES:
+        if (
+            rdd_id not in self.cache.on_disk
+            and depth < MAX_LINEAGE_DEPTH
+            and self.misses < 2 * MOST_MISSES
+        ):
             behind = self.cache.needed[self.cache.origins[rdd_id]]
             for other in behind[behind.index(rdd_id) + 1 :]:
                 self._get(other, index, depth + 1)
@@ -309,7 +313,7 @@ class _Simulation:
             self.store.put((rdd_id, index), self.cache.stored_bytes[rdd_id] / BLOCKS)
 
 
-CAPACITY_FACTORS = (1.0 - UNEVEN, 1.0, 1.0 + UNEVEN)
+CAPACITY_FACTORS = (1.0 - STORAGE_IMBALANCE, 1.0, 1.0 + STORAGE_IMBALANCE)
 """Storage memory of three executors relative to an even division; costs are their mean."""
 
 

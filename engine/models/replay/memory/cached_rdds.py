@@ -16,7 +16,7 @@ LEAST_SHARE = 0.02
 stored are not counted quite alike."""
 
 
-def by_life(run: Run) -> Run:
+def with_id_per_persist(run: Run) -> Run:
     """The run with a new id for an RDD each time that it is persisted again after an unpersist: its
     blocks are stored anew by the stage that first needs it, and were missing in between."""
     places = {stage.stage_id: place for place, stage in enumerate(run.stages)}
@@ -75,7 +75,9 @@ def needed_of(run: Run) -> tuple[tuple[int, ...], ...]:
     return tuple(found)
 
 
-def first_whole(stages: Sequence[StageRun], rdds: Sequence[Sequence[int]]) -> dict[int, int]:
+def first_complete_stage(
+    stages: Sequence[StageRun], rdds: Sequence[Sequence[int]]
+) -> dict[int, int]:
     """RDD -> the first stage that has it among its RDDs and ran all of its partitions: what `first`
     or `take` computed before is not what computing the RDD takes. Of RDDs that only such stages
     have, the first of them."""
@@ -87,7 +89,7 @@ def first_whole(stages: Sequence[StageRun], rdds: Sequence[Sequence[int]]) -> di
     return found
 
 
-def beside_maker(stages: Sequence[StageRun], place: int, maker: int) -> bool:
+def overlaps_origin(stages: Sequence[StageRun], place: int, maker: int) -> bool:
     """Whether a stage overlapped with the stage `maker` that computed its cached data: it computed
     some of it too, on other executors, so that its bytes read say nothing of block sizes."""
     return stages[place].submitted_seconds < stages[maker].completed_seconds
@@ -126,7 +128,7 @@ def sizes_of(
 
     for place in sorted(range(len(stored)), key=clearness):
         read = [rdd for rdd in stored[place] if origins[rdd] != place]
-        if any(beside_maker(run.stages, place, origins[rdd]) for rdd in read):
+        if any(overlaps_origin(run.stages, place, origins[rdd]) for rdd in read):
             continue
         unknown = [rdd for rdd in read if rdd not in known]
         rest = (run.stages[place].cached_input_bytes or 0.0) - sum(known.get(r, 0.0) for r in read)

@@ -20,19 +20,19 @@ from engine.batch import ClusterBatch
 from engine.forecast import BoolArray, FloatArray
 from engine.models.replay.memory.block_costs import (
     CacheReader,
+    all_miss_seconds,
     disk_rate_of,
     miss_seconds_at,
     recompute_costs,
-    whole_seconds,
 )
 from engine.models.replay.memory.cache_readers import (
     all_on_disk,
-    found_all,
+    hit_all_blocks,
     missed_share,
     sources_of,
 )
 from engine.models.replay.memory.cache_replay import SHARES, CacheReplay
-from engine.models.replay.memory.cached_rdds import first_whole
+from engine.models.replay.memory.cached_rdds import first_complete_stage
 from engine.models.replay.memory.cached_share import cached_share_in_log
 from engine.models.replay.memory.evictions import EvictingStages
 from engine.models.replay.memory.executor_memory import ExecutorMemory, own_batch
@@ -141,7 +141,7 @@ class MemoryCliff:
         run = self.replay.run
         if not run.lost:
             return False
-        computed = first_whole(run.stages, [stage.cached_rdds for stage in run.stages])
+        computed = first_complete_stage(run.stages, [stage.cached_rdds for stage in run.stages])
         return any(
             bool(run.stages[place].cached_input_bytes)
             and not set(run.stages[place].cached_rdds) <= set(run.stages[place].disk_backed_rdds)
@@ -155,7 +155,7 @@ class MemoryCliff:
         use."""
         if self.cache is None:
             miss_seconds = {
-                place: whole_seconds(self.replay, place, source, self.disk_rate) * (1.0 - SHARES)
+                place: all_miss_seconds(self.replay, place, source, self.disk_rate) * (1.0 - SHARES)
                 for place, source in self.sources.items()
             }
         else:
@@ -177,7 +177,7 @@ class MemoryCliff:
                 evicted ones.
         """
         run = self.replay.run
-        in_log = place in self.sources and not found_all(run, place, self.sources)
+        in_log = place in self.sources and not hit_all_blocks(run, place, self.sources)
         if not in_log:
             driven = driven - np.interp(self.left_by_rule, SHARES, driven)
         seen = float(miss_seconds_at((lost, driven), self.log_share, self.left_by_rule))
@@ -188,18 +188,18 @@ class MemoryCliff:
         crowded_out = missed - seen * part if in_log else 0.0
         return CacheReader(place, lost * part, driven * part, out * part, max(0.0, crowded_out))
 
-    def _missed_seconds(self, place: int, whole_seconds: float, most: float) -> float:
+    def _missed_seconds(self, place: int, all_miss_seconds: float, most: float) -> float:
         """Task time in the log of a stage's misses in a cache that would fit but for the execution
         memory of its readers; 0 where that leaves enough for all, or the log does not tell.
 
         Args:
-            whole_seconds: task time of missing all of the cached data.
+            all_miss_seconds: task time of missing all of the cached data.
             most: upper limit of the result.
         """
         if self.share_by_rule >= self.log_share:
             return 0.0
         missed = missed_share(self.replay.run, place, self.sources[place])
-        return min(most, (missed or 0.0) * whole_seconds)
+        return min(most, (missed or 0.0) * all_miss_seconds)
 
     def _evicted_seconds(self) -> dict[int, FloatArray]:
         """Index of a stage -> `CacheReader.evicted_seconds` before any offset."""

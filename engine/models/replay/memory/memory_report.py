@@ -22,7 +22,7 @@ from engine.profile import Run
 from engine.runs.stage_labels import numbered_label
 from engine.units import format_bytes, format_count
 
-INFERRED_FROM = 0.5
+NOTICE_INFERRED_SHARE = 0.5
 """Where a cache of inferred size takes more of the memory than this, it is said to be inferred."""
 
 
@@ -38,9 +38,9 @@ def cache_notices(
     left = float(cliff.left_share(batch, ratio, shuffle_partitions)[0])
     if needed > storage:
         notices.append(_does_not_fit(cliff, batch, ratio, needed, storage))
-    elif left < WORTH_SAYING_LEFT and cliff.evicting_stages is not None and cliff.evicts(left):
+    elif left < NOTICE_SURVIVING_SHARE and cliff.evicting_stages is not None and cliff.evicts(left):
         notices.append(_driven_out(cliff.evicting_stages, needed, left * needed))
-    if cliff.inferred and needed > INFERRED_FROM * storage:
+    if cliff.inferred and needed > NOTICE_INFERRED_SHARE * storage:
         notices.append(
             Notice(
                 "cache-size-inferred",
@@ -108,7 +108,7 @@ def _driven_out(evicting_stages: EvictingStages, needed: float, left: float) -> 
     )
 
 
-WORTH_SAYING_LEFT = 0.98
+NOTICE_SURVIVING_SHARE = 0.98
 """Where more of the cache is left it is not said what drives out the rest."""
 
 
@@ -139,7 +139,7 @@ def spill_notices(
     most, worst = 0.0, None
     for stage in stages:
         spilled = spilled_bytes(stage, offered, ratio, shuffle_partitions)
-        if spilled > max(most, SPILL_WORTH_SAYING * stage.task_bytes):
+        if spilled > max(most, NOTICE_SPILL_SHARE * stage.task_bytes):
             most, worst = spilled, stage
     if worst is None:
         return []
@@ -157,5 +157,5 @@ def spill_notices(
     ]
 
 
-SPILL_WORTH_SAYING = 0.5
+NOTICE_SPILL_SHARE = 0.5
 """Spills of less than this share of one task's memory are not reported."""

@@ -47,7 +47,7 @@ to be one for equally full nodes of 3 and of 24 slots, whatever the rounding of 
 
 
 @dataclass(frozen=True, eq=False)
-class FilledNodes:
+class NodeLoad:
     """How full a measured run's nodes were, and how much of their time its tasks computed."""
 
     run: Run

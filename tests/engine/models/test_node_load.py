@@ -14,7 +14,7 @@ from engine.batch import ClusterBatch
 from engine.catalog import InstanceType
 from engine.cluster import Cluster, Layout, NodeGroup, Workload
 from engine.machines.hardware_threads import SECOND_THREAD, with_filled_nodes
-from engine.models.replay.filled_nodes import COUNTED_SHARE, FULLER_SPREAD
+from engine.models.replay.node_load import COUNTED_SHARE, FULLER_SPREAD
 from engine.models.replay.replayed_run import Replay
 from engine.models.replay.stage_laws import SLOTS, pair_fit
 from engine.profile import Profile, Run
