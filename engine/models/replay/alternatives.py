@@ -65,8 +65,8 @@ def alternatives_at_log_input(replay: Replay) -> tuple[Replay, ...]:
     or as large as they may be."""
     early = _changed(replay, lambda model: model.planning_cores is not None, _cut_early)
     small, large = (
-        _changed(replay, lambda model: model.file_sizes_uncertain, partial(_of_files, place))
-        for place in (0, 1)
+        _changed(replay, lambda model: model.file_sizes_uncertain, partial(_of_files, bound))
+        for bound in (0, 1)
     )
     return tuple(other for other in (early, small, large) if other is not None)
 
@@ -108,8 +108,8 @@ def _cut_early(model: StageModel) -> StageModel:
     return replace(model, partitioning=rule)
 
 
-def _of_files(place: int, model: StageModel) -> StageModel:
-    return replace(model, unplanned=model.unplanned and model.unplanned.others[place])
+def _of_files(bound: int, model: StageModel) -> StageModel:
+    return replace(model, unplanned=model.unplanned and model.unplanned.others[bound])
 
 
 def _other_driver(replay: Replay) -> tuple[Replay, ...]:

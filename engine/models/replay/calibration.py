@@ -67,11 +67,11 @@ def calibrated(
         near=Locality.of(run).near(tasks),
         cpus=[model.stage.task_cpus for model in models],
     )
-    for place, model in enumerate(models):
-        if alone[place] and model.stage.task_seconds.count == model.stage.tasks:
-            cold, in_vain = int(met[place]), float(vain[place])
-            fitted = _fitted(run, model, float(starts[place]), cold=cold, vain_seconds=in_vain)
-            idle[place], rotation[place], waste[place] = fitted
+    for index, model in enumerate(models):
+        if alone[index] and model.stage.task_seconds.count == model.stage.tasks:
+            cold, in_vain = int(met[index]), float(vain[index])
+            fitted = _fitted(run, model, float(starts[index]), cold=cold, vain_seconds=in_vain)
+            idle[index], rotation[index], waste[index] = fitted
     orders = log_launch_orders(
         models, dispatch_seconds=idle, rotation=rotation, tasks_on_unused_slots=met
     )

@@ -88,11 +88,11 @@ def _redistributed(mass: FloatArray, open_ended: FloatArray) -> FloatArray:
     """(n,) mass of ascending times after that of each censored (open-ended) one was redistributed
     to the larger ones, in proportion to their mass; the last keeps its own."""
     left = mass.copy()
-    for place in np.flatnonzero(open_ended).tolist():
-        behind = float(left[place + 1 :].sum())
+    for index in np.flatnonzero(open_ended).tolist():
+        behind = float(left[index + 1 :].sum())
         if behind > 0.0:
-            left[place + 1 :] *= 1.0 + left[place] / behind
-            left[place] = 0.0
+            left[index + 1 :] *= 1.0 + left[index] / behind
+            left[index] = 0.0
     return left
 
 

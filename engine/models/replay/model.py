@@ -45,7 +45,7 @@ from engine.models.replay.memory.memory_report import (
     not_fitting_share,
     spill_notices,
 )
-from engine.models.replay.memory.settled_memory import settled_memory
+from engine.models.replay.memory.saturated_memory import saturated_memory
 from engine.models.replay.memory.spilling import SpillingStage, TaskMemory
 from engine.models.replay.monotone_times import monotone_with_memory
 from engine.models.replay.notices import (
@@ -120,9 +120,9 @@ class ReplayModel(FittedModel):
     def forecast(self, batch: ClusterBatch, workload: Workload) -> Forecast:
         wanted = with_defaults(workload, self.profile)
         slots, workloads = self._most_useful(wanted), [wanted, *self._path_workloads(wanted)]
-        runs = [replay.run for replay in self.replays]
-        settled = settled_memory(self.cliffs, self.spilling, runs, batch, workloads, slots=slots)
-        own, like = batch.alike(slots, settled)
+        logs = self.cliffs, self.spilling, [replay.run for replay in self.replays]
+        saturated = saturated_memory(*logs, batch, workloads, slots=slots)
+        own, like = batch.alike(slots, saturated)
         return self._forecast(batch.take(own), wanted).take(like)
 
     def runs_used(self, workload: Workload) -> int:
@@ -348,11 +348,11 @@ class ReplayModel(FittedModel):
             notices += [small_tables_notice(replay, ratio), partitions_notice([replay.run], wanted)]
         return in_order(notices)
 
-    def _memory_notices(self, place: int, batch: ClusterBatch, wanted: Workload) -> list[Notice]:
-        run, cliff = self.replays[place].run, self.cliffs[place]
+    def _memory_notices(self, index: int, batch: ClusterBatch, wanted: Workload) -> list[Notice]:
+        run, cliff = self.replays[index].run, self.cliffs[index]
         ratio = size_ratio(wanted, run)
         offered, shuffle_partitions = TaskMemory.of(run, batch), wanted.shuffle_partitions
-        notices = spill_notices(self.spilling[place], offered, ratio, shuffle_partitions)
+        notices = spill_notices(self.spilling[index], offered, ratio, shuffle_partitions)
         return notices + (cache_notices(cliff, batch, ratio, shuffle_partitions) if cliff else [])
 
     def fuller_notice(self, batch: ClusterBatch, workload: Workload) -> Notice | None:

@@ -110,7 +110,7 @@ class Replay:
             rotation=learnt.rotation,
             waste=learnt.waste,
             orders=learnt.orders,
-            rows_share={place: share.mean for place, share in rows_share.items()},
+            rows_share={index: share.mean for index, share in rows_share.items()},
         )
 
     def replayed(
@@ -163,25 +163,25 @@ class Replay:
         near, spared = self.locality.near(counts), self.trees.left_out(counts)
         spared |= self.recomputed_stages if slots else frozenset()
         combining = self.trees.added_seconds(counts, slots or self.slots)
-        for place, (scaled, tasks) in enumerate(zip(prepared.scaled, prepared.tasks, strict=True)):
-            model, (slowdown, closed) = self.models[place], forms.get(place, (None, None))
+        for index, (scaled, tasks) in enumerate(zip(prepared.scaled, prepared.tasks, strict=True)):
+            model, (slowdown, closed) = self.models[index], forms.get(index, (None, None))
             if slowdown is None:
-                growth, in_log = self.contention_growth[place], own.cut(place)
+                growth, in_log = self.contention_growth[index], own.cut(index)
                 there = slots or model.ran_on
                 slowdown = slowdown_of(model, growth, (scaled, tasks), in_log, there)
             tasks = tasks.slowed(
                 contention=slowdown.contention,
                 typical_seconds=model.mean_seconds * scaled.work,
-                speed=float(lasting[place]) / slowdown.warm,
+                speed=float(lasting[index]) / slowdown.warm,
                 known=closed,
             )
-            node = self.graph.stage_nodes[place]
+            node = self.graph.stage_nodes[index]
             at = nodes[node]
-            tasks = Tasks(np.empty(0)) if place in spared else tasks
+            tasks = Tasks(np.empty(0)) if index in spared else tasks
             at_once = max(1, model.ran_on // model.stage.task_cpus)
             launching = driver_launch_seconds(self.launch_seconds, len(tasks), at_once)
-            known = near[place], self.orders[place]
-            delay = at.delay_seconds + combining.get(place, 0.0) / float(lasting[place])
+            known = near[index], self.orders[index]
+            delay = at.delay_seconds + combining.get(index, 0.0) / float(lasting[index])
             nodes[node] = ScheduledNode(
                 at.after, delay, at.priority, tasks, at.cpus, launching, *known
             )
@@ -191,19 +191,19 @@ class Replay:
     def _nodes(self, ratio: float) -> list[ScheduledNode]:
         """The graph's nodes with the driver's time for `ratio` times the input."""
         nodes = list(self.graph.nodes)
-        for place in self.growing_gaps if ratio != 1.0 else ():
-            known, of_all = self.rows_share.get(place, 0.0), self.mean_rows_share
+        for index in self.growing_gaps if ratio != 1.0 else ():
+            known, of_all = self.rows_share.get(index, 0.0), self.mean_rows_share
             growing = growing_share(known, of_all=of_all, more=self.driver_growth)
-            factor = 1.0 + growing * (self.driver_growth_factor(place, ratio) - 1.0)
+            factor = 1.0 + growing * (self.driver_growth_factor(index, ratio) - 1.0)
             if factor != 1.0:
-                delay = nodes[place].delay_seconds * factor
-                nodes[place] = replace(nodes[place], delay_seconds=delay)
+                delay = nodes[index].delay_seconds * factor
+                nodes[index] = replace(nodes[index], delay_seconds=delay)
         return nodes
 
-    def driver_growth_factor(self, place: int, ratio: float) -> float:
+    def driver_growth_factor(self, index: int, ratio: float) -> float:
         """Growth of what grows of the driver's time before a node of the graph: that of the rows
         that it fetched, or `ratio` where other logs show how much grows in proportion to it."""
-        fetched = () if self.driver_growth else self.fetched_before.get(place, ())
+        fetched = () if self.driver_growth else self.fetched_before.get(index, ())
         return fetched_bytes_growth(fetched, ratio) if fetched else ratio
 
     @cached_property
@@ -248,24 +248,24 @@ class Replay:
         limit = least_pause_seconds(self.run)
         others = set(self.graph.stage_nodes) | ({len(self.graph.nodes) - 1} - set(self.rows_share))
         return tuple(
-            place
-            for place, node in enumerate(self.graph.nodes)
+            index
+            for index, node in enumerate(self.graph.nodes)
             if node.after
-            and place not in others
+            and index not in others
             and node.delay_seconds > 0.0
-            and (node.delay_seconds < limit or place in self.rows_share)
+            and (node.delay_seconds < limit or index in self.rows_share)
         )
 
     @property
     def growing_driver_seconds(self) -> float:
         """Driver time in `growing_gaps`, in seconds."""
-        return sum(self.graph.nodes[place].delay_seconds for place in self.growing_gaps)
+        return sum(self.graph.nodes[index].delay_seconds for index in self.growing_gaps)
 
     @cached_property
     def mean_rows_share(self) -> float:
         """Share of `growing_driver_seconds` that went to rows that the driver fetched."""
-        delays = {place: self.graph.nodes[place].delay_seconds for place in self.growing_gaps}
-        rows_share = sum(delay * self.rows_share.get(place, 0.0) for place, delay in delays.items())
+        delays = {index: self.graph.nodes[index].delay_seconds for index in self.growing_gaps}
+        rows_share = sum(delay * self.rows_share.get(index, 0.0) for index, delay in delays.items())
         return rows_share / sum(delays.values()) if rows_share else 0.0
 
     def fresh(self) -> Replay:
@@ -280,12 +280,12 @@ class Replay:
         slots: int,
         placed: list[Tasks],
     ) -> ReplayOutcome:
-        places, known = np.asarray(self.graph.stage_nodes), self.graph.nodes
+        indices, known = np.asarray(self.graph.stage_nodes), self.graph.nodes
         # What a stage waits for longer than in the log is the combining of its own aggregates.
-        combining = [nodes[p].delay_seconds - known[p].delay_seconds for p in places.tolist()]
-        start, end = found.start[places] - combining, found.end[places]
+        combining = [nodes[p].delay_seconds - known[p].delay_seconds for p in indices.tolist()]
+        start, end = found.start[indices] - combining, found.end[indices]
         driver = found.seconds - union_length(start, end)
-        on_unused = found.tasks_on_unused_slots[places]
+        on_unused = found.tasks_on_unused_slots[indices]
         return ReplayOutcome(
             found.seconds, driver, start, end, tasks, slots, tuple(placed), on_unused
         )
@@ -294,20 +294,20 @@ class Replay:
         self, slots: int | None, ratio: float, shuffle_partitions: int | None, speed: FloatArray
     ) -> tuple[ScaledStages, dict[int, tuple[Slowdown, ClosedForm]]]:
         """The stages, those whose number of tasks the cluster decides cut for so many slots; and by
-        place slowdown and closed form at (s,) speeds, where there are enough stages."""
+        index slowdown and closed form at (s,) speeds, where there are enough stages."""
         stages = self._prepared(ratio, shuffle_partitions)
         if slots is None:
             return stages, {}
         others = self._cut_otherwise(slots, ratio, shuffle_partitions)
         if not others:
             return stages, stages.closed_forms(slots, speed)
-        places = np.asarray(list(others))
+        indices = np.asarray(list(others))
         wanted = np.asarray(list(others.values()))
-        changed = ScaledStages.of(self._table, ratio, wanted, places, self._cores(slots))
+        changed = ScaledStages.of(self._table, ratio, wanted, indices, self._cores(slots))
         known = stages.closed_forms(slots, speed, without=frozenset(others))
-        known = {place: form for place, form in known.items() if place not in others}
+        known = {index: form for index, form in known.items() if index not in others}
         known.update(changed.closed_forms(slots, speed, in_log=stages.in_log))
-        return stages.replaced(places.tolist(), changed), known
+        return stages.replaced(indices.tolist(), changed), known
 
     @cached_property
     def _table(self) -> StageTable:
@@ -329,12 +329,12 @@ class Replay:
     def _cut_otherwise(
         self, slots: int, ratio: float, shuffle_partitions: int | None
     ) -> dict[int, float]:
-        """Partitions by place of the stages that have others on so many slots than on their own, or
+        """Partitions by index of the stages that have others on so many slots than on their own, or
         more or less work there."""
         counts, table = self._counts(ratio, shuffle_partitions), self._table
         found, there = counts.at(slots), table.grown(ratio, self._cores(slots))
-        places = np.flatnonzero((found != counts.own) | (there != table.grown(ratio)))
-        return dict(zip(places.tolist(), found[places].tolist(), strict=True))
+        indices = np.flatnonzero((found != counts.own) | (there != table.grown(ratio)))
+        return dict(zip(indices.tolist(), found[indices].tolist(), strict=True))
 
     def _cores(self, slots: int) -> float:
         """Of a cluster of so many slots."""

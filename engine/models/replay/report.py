@@ -160,8 +160,8 @@ def _phases(driver: float, names: list[str], exclusive: FloatArray) -> Mapping[s
         by_name[name] = by_name.get(name, 0.0) + spent
     ordered = sorted(by_name.items(), key=lambda item: -item[1])
     phases = {DRIVER: driver}
-    for place, (name, spent) in enumerate(ordered):
-        kept = name if place < NAMED_PHASES else OTHER_STAGES
+    for index, (name, spent) in enumerate(ordered):
+        kept = name if index < NAMED_PHASES else OTHER_STAGES
         phases[kept] = phases.get(kept, 0.0) + spent
     return phases
 
@@ -291,7 +291,7 @@ def too_few_tasks_notice(
     enough, best, saves = useful(most + 1)
     if enough > most:
         return None
-    worst = max(few, key=lambda place: exclusive[place])
+    worst = max(few, key=lambda index: exclusive[index])
     stage, tasks = models[worst].stage, replayed.tasks[worst]
     each = f" of {stage.task_cpus} slots" if stage.task_cpus > 1 else ""
     change = "the time hardly falls"
@@ -318,12 +318,12 @@ def skewed_stage_notices(replay: Replay, replayed: ReplayOutcome, *, slots: int)
     """Stages of at least a tenth of the time whose end one long task decides."""
     exclusive = exclusive_seconds(replayed.start, replayed.end)
     notices = []
-    for place in np.argsort(-exclusive, kind="stable")[:3].tolist():
-        stage = replay.models[place].stage
-        length = float(replayed.end[place] - replayed.start[place])
-        if exclusive[place] < 0.1 * replayed.seconds:
+    for index in np.argsort(-exclusive, kind="stable")[:3].tolist():
+        stage = replay.models[index].stage
+        length = float(replayed.end[index] - replayed.start[index])
+        if exclusive[index] < 0.1 * replayed.seconds:
             continue
-        if bottleneck(stage, replayed.tasks[place], slots, length) != "skew":
+        if bottleneck(stage, replayed.tasks[index], slots, length) != "skew":
             continue
         notices.append(
             Notice(

@@ -103,18 +103,18 @@ def pair_fit(one: Replay, other: Replay, *, unlike: Collection[int] = ()) -> Pai
     if _machine(one) != _machine(other):
         return PairFit(likelihood, partitions, cut, data, by_cores, (0.0, 0.0))
     apart, (speed, _) = abs(math.log(ratio)) > LOG_RATIO, one.nodes.speed_on(other.run)
-    for place, match in enumerate(stage_counterparts(one.run, other.run)):
-        if match is None or place in unlike:
+    for index, match in enumerate(stage_counterparts(one.run, other.run)):
+        if match is None or index in unlike:
             continue
-        model, counterpart = one.models[place], other.models[match]
+        model, counterpart = one.models[index], other.models[match]
         both = model.follows_cores and counterpart.follows_cores
-        by_cores[place] = both and model.stage.tasks != counterpart.stage.tasks
+        by_cores[index] = both and model.stage.tasks != counterpart.stage.tasks
         if apart:
-            cut[place] = math.log(counterpart.stage.tasks / model.stage.tasks) / math.log(ratio)
+            cut[index] = math.log(counterpart.stage.tasks / model.stage.tasks) / math.log(ratio)
             if not _follows_rules(model, counterpart.stage.tasks, other.slots, ratio):
-                partitions[place] = cut[place]
-            data[place] = _data_power(model, counterpart.stage, other.slots, ratio)
-        likelihood[place] = _likelihood(one, place, counterpart, other.slots, ratio, speed)
+                partitions[index] = cut[index]
+            data[index] = _data_power(model, counterpart.stage, other.slots, ratio)
+        likelihood[index] = _likelihood(one, index, counterpart, other.slots, ratio, speed)
     driver = _driver_growths(one, other, ratio) if apart else (0.0, 0.0)
     return PairFit(likelihood, partitions, cut, data, by_cores, driver)
 
@@ -159,11 +159,11 @@ def _machine(replay: Replay) -> str | None:
 
 
 def _likelihood(
-    one: Replay, place: int, counterpart: StageModel, slots: int, ratio: float, speed: float
+    one: Replay, index: int, counterpart: StageModel, slots: int, ratio: float, speed: float
 ) -> NDArray[np.float32]:
     """(work, slots) log-likelihood of the stage's law at each grid point, given its task time in
     another log on slots of a relative `speed` (slots of denser nodes are slower)."""
-    model, stage, count = one.models[place], one.models[place].stage, counterpart.stage.tasks
+    model, stage, count = one.models[index], one.models[index].stage, counterpart.stage.tasks
     cores = slots * model.partitioning.cores_per_slot
     base = model.grown(ratio, count / stage.tasks, cores)
     own_seconds, seconds = stage.task_seconds.total, counterpart.stage.task_seconds.total
@@ -171,7 +171,7 @@ def _likelihood(
         return np.zeros((len(WORK), len(SLOTS)), dtype=np.float32)
     work = np.asarray([StageLaw(law).total(ratio, base) for law in WORK]) * stage.tasks / count
     cut = model.scaled(ratio, None).tasks if model.depends_on_cluster else count
-    expected = typical_seconds(one, place, work, tasks=count, slots=slots, cut=cut)
+    expected = typical_seconds(one, index, work, tasks=count, slots=slots, cut=cut)
     doublings = math.log2(model.at_once(slots, count) / model.at_once(model.ran_on))
     grown = np.log(expected * count / (model.mean_seconds * stage.tasks))
     error = math.log(seconds * speed / own_seconds) - grown[:, None] - SLOTS * doublings
@@ -182,7 +182,7 @@ def _likelihood(
 
 
 def typical_seconds(
-    replay: Replay, place: int, work: FloatArray, *, tasks: int, slots: int, cut: int
+    replay: Replay, index: int, work: FloatArray, *, tasks: int, slots: int, cut: int
 ) -> FloatArray:
     """(n,) mean task time of a stage with so many tasks, each with (n,) `work`, predicted from this
     log alone: `StageModel.tasks`, `slowdown_of` and `Tasks.slowed`, vectorised.
@@ -190,7 +190,7 @@ def typical_seconds(
     Args:
         cut: number of tasks that the same work has on the log's own slots.
     """
-    model = replay.models[place]
+    model = replay.models[index]
     typical, fixed = model.mean_seconds * work, model.fixed_seconds
     doublings = math.log2(model.at_once(slots, tasks) / model.at_once(model.ran_on))
     warm = np.zeros_like(work)
@@ -209,7 +209,7 @@ def typical_seconds(
             late_fixed_seconds=model.late_fixed_seconds * beyond,
         )
         warm = np.log(factor)
-    grown = np.full_like(work, replay.contention_growth[place] * doublings)
+    grown = np.full_like(work, replay.contention_growth[index] * doublings)
     seconds = fixed + (model.mean_seconds - fixed) * work
     contention, warm = (np.exp(logs) for logs in combined_each(grown, warm))
     seconds += (contention - 1.0) * np.minimum(seconds, typical)
@@ -246,8 +246,8 @@ def with_laws(replay: Replay, weighted_pairs: Sequence[tuple[PairFit, float]]) -
     data = _typical(np.stack([pair.data for pair in pairs]))
     by_cores = np.any([pair.by_cores for pair in pairs], axis=0)
     laws = [
-        _law(likelihood[place] + stage_prior, powers[place], cuts[place], data[place])
-        for place in range(len(replay.models))
+        _law(likelihood[index] + stage_prior, powers[index], cuts[index], data[index])
+        for index in range(len(replay.models))
     ]
     models = relinked(
         replace(model, law=replace(law, by_cores=bool(follows)))

@@ -109,9 +109,9 @@ class ReplayTimes:
         speeds, of_speed = speed[:1], np.zeros(len(speed), dtype=np.int64)
         if (speed != speed[0]).any():
             speeds, of_speed = distinct(speed)
-        place = np.zeros(int(seen[-1]) + 1, dtype=np.int64)
-        place[seen] = np.arange(len(seen))
-        code = place[whole] * len(speeds) + of_speed
+        index = np.zeros(int(seen[-1]) + 1, dtype=np.int64)
+        index[seen] = np.arange(len(seen))
+        code = index[whole] * len(speeds) + of_speed
         pairs = np.flatnonzero(np.bincount(code))
         if len(pairs) > MAX_REPLAYED_SINGLY:
             return None
@@ -163,10 +163,10 @@ class ReplayTimes:
             many.partitions * many.work * model.mean_seconds
             for many, model in zip(scaled, self.replay.models, strict=True)
         ]
-        longest = sorted(range(len(work)), key=lambda place: -work[place])[:STEPPED_STAGES]
+        longest = sorted(range(len(work)), key=lambda index: -work[index])[:STEPPED_STAGES]
         last = {
-            -(-scaled[place].tasks // waves) - before
-            for place in longest
+            -(-scaled[index].tasks // waves) - before
+            for index in longest
             for waves in range(1, STEPS + 1)
             for before in (0, 1)
         }

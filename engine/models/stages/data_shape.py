@@ -111,10 +111,10 @@ def difference(now: Run, then: Run) -> Difference | None:
     least, least_then = (_least_seconds(run) for run in (now, then))
     counted = not any(map(_inferred, (now, then)))
     found: list[Difference] = []
-    for stage, place in zip(now.stages, stage_counterparts(now, then), strict=True):
-        if place is None or stage.recomputed:
+    for stage, index in zip(now.stages, stage_counterparts(now, then), strict=True):
+        if index is None or stage.recomputed:
             continue
-        other = then.stages[place]
+        other = then.stages[index]
         if stage.task_seconds.total >= least or other.task_seconds.total >= least_then:
             found += differences(stage, other, counted=counted)
     return max(found, key=lambda entry: entry.excess, default=None)

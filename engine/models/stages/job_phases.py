@@ -162,15 +162,15 @@ def unit_operations(runs: Sequence[Run]) -> UnitOperations:
     """
     mixes: dict[frozenset[tuple[str, int]], int] = {}
     rows: list[tuple[int, int, StageRun]] = []
-    for place, run in enumerate(runs):
+    for run_index, run in enumerate(runs):
         for stage in run.stages:
             mix = frozenset(operations_of(stage).items())
-            rows.append((place, mixes.setdefault(mix, len(mixes)), stage))
+            rows.append((run_index, mixes.setdefault(mix, len(mixes)), stage))
     names = tuple(sorted({name for mix in mixes for name, _ in mix}))
     per_task = np.asarray([[dict(mix).get(name, 0) for name in names] for mix in mixes], float)
     tasks, seconds = np.zeros((len(runs), len(mixes))), np.zeros(len(mixes))
-    for place, row, stage in rows:
-        tasks[place, row] += stage.task_seconds.count
+    for run_index, row, stage in rows:
+        tasks[run_index, row] += stage.task_seconds.count
         seconds[row] += _computing(stage)
     occurrences = tasks.sum(axis=0)[:, None] * per_task
     often = np.maximum(occurrences.sum(axis=0), TINY)

@@ -54,13 +54,13 @@ def stage_counterparts(run: Run, other: Run) -> list[int | None]:
     scans = _input_share_classes(runs, codes)[0]
     # Otherwise a step could match a stage of another plan, since all SQL stages share a call site.
     found = [
-        repeated if place is None and scan is None else place
-        for place, scan, repeated in zip(found, scans, last, strict=True)
+        repeated if index is None and scan is None else index
+        for index, scan, repeated in zip(found, scans, last, strict=True)
     ]
     for keys in (codes, sites):
         _match_in_order(runs, keys, found)
     return [
-        repeated if place is None else place for place, repeated in zip(found, last, strict=True)
+        repeated if index is None else index for index, repeated in zip(found, last, strict=True)
     ]
 
 
@@ -74,7 +74,7 @@ def _same_naming(run: Run, other: Run) -> bool:
 def _last_repetitions(runs: tuple[Run, Run], keys: Keys) -> list[int | None]:
     """For each stage of the first run the index of the last one in the other with its key."""
     ours, theirs = _with_codegen_numbers(runs, keys)
-    last = {key: place for place, key in enumerate(theirs)}
+    last = {key: index for index, key in enumerate(theirs)}
     return [last.get(key) for key in ours]
 
 
@@ -117,10 +117,10 @@ def _input_share_classes(runs: tuple[Run, Run], keys: Keys) -> Keys:
         inputs = [sum(stage.outside_bytes for stage in run.stages) for run in runs]
     scans: dict[Key, list[tuple[float, int, int]]] = {}
     for side, (run, whole) in enumerate(zip(runs, inputs, strict=True)):
-        for place, stage in enumerate(run.stages):
+        for index, stage in enumerate(run.stages):
             if whole and stage.outside_bytes > 0.0 and stage.files_by is None:
                 share = stage.outside_bytes / whole
-                scans.setdefault(keys[side][place], []).append((share, side, place))
+                scans.setdefault(keys[side][index], []).append((share, side, index))
     classes = list[Key]([None] * len(keys[0])), list[Key]([None] * len(keys[1]))
     for same_key in scans.values():
         number, last = 0, math.inf

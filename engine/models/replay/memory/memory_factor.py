@@ -49,9 +49,9 @@ def log_memory_factor(
     added, hit_factor = np.zeros(len(batch)), np.ones(len(batch))
     if cliff is not None:
         share = cliff.fitting_share(batch, ratio, partitions)
-        left = cliff.left_share(batch, ratio, partitions)
-        added += cliff.added_seconds(batch.slots, share, ratio, partitions, left)
-        saved = cliff.recovered_share(share, left)
+        surviving = cliff.surviving_share(batch, ratio, partitions)
+        added += cliff.added_seconds(batch.slots, share, ratio, partitions, surviving)
+        saved = cliff.recovered_share(share, surviving)
         if saved.any():
             hits = times_of(cliff.full_cache_replay)
             hit_factor += saved * (np.minimum(1.0, hits.seconds / times.seconds) - 1.0)

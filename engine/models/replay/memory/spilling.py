@@ -17,7 +17,11 @@ import numpy as np
 from engine.batch import ClusterBatch
 from engine.distinct import distinct, distinct_rows
 from engine.forecast import BoolArray, FloatArray, IntArray
-from engine.models.replay.memory.executor_memory import ExecutorMemory, own_batch, tasks_beside
+from engine.models.replay.memory.executor_memory import (
+    ExecutorMemory,
+    concurrent_tasks_per_executor,
+    own_batch,
+)
 from engine.models.replay.replayed_run import Replay
 from engine.models.stages.durations.task_times import StageModel
 from engine.models.stages.partitioning.partitions import LARGEST_TASKS
@@ -61,7 +65,9 @@ class TaskMemory:
 
     def bytes_per_task(self, tasks: FloatArray | float, cpus: int) -> FloatArray:
         """(n,) execution memory of each of (n,) tasks that hold `cpus` cores."""
-        beside = tasks_beside(tasks, cpus=cpus, slots=self.slots, executor_cores=self.cores)
+        beside = concurrent_tasks_per_executor(
+            tasks, cpus=cpus, slots=self.slots, executor_cores=self.cores
+        )
         return np.asarray(self.task_bytes * self.cores / beside)
 
     def distinct(self) -> tuple[TaskMemory, IntArray, IntArray]:
@@ -187,7 +193,7 @@ def spill_seconds(
     return added
 
 
-def settled_spills(
+def saturated_spills(
     stages: tuple[SpillingStage, ...],
     memory: TaskMemory,
     ratio: float,
@@ -195,16 +201,16 @@ def settled_spills(
 ) -> BoolArray:
     """(n,) whether more nodes would spill as much, on clusters with slots for all tasks at once:
     nothing is spilled there, or no task shares its executor; also where memory is unknown."""
-    settled = np.ones(len(memory.slots), dtype=bool)
-    if not settled.size:
-        return settled
+    saturated = np.ones(len(memory.slots), dtype=bool)
+    if not saturated.size:
+        return saturated
     least, fewest = np.fmin.reduce(memory.task_bytes), np.fmin.reduce(memory.slots)
     if np.isnan(least) or np.isnan(fewest):
-        return settled
+        return saturated
     for stage in _affected(stages, float(least), float(fewest), ratio, shuffle_partitions):
         tasks, spilled = _spilled(stage, memory, ratio, shuffle_partitions)
-        settled &= (spilled == 0.0) | (tasks * memory.cores <= memory.slots)
-    return settled
+        saturated &= (spilled == 0.0) | (tasks * memory.cores <= memory.slots)
+    return saturated
 
 
 def _spilled(
