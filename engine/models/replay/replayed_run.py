@@ -160,7 +160,7 @@ class Replay:
         prepared, forms = self._on(slots, ratio, shuffle_partitions, lasting)
         nodes, placed, own = self._nodes(ratio), [], self._prepared(ratio, shuffle_partitions)
         counts = tuple(many.tasks for many in prepared.scaled)
-        near, spared = self.locality.near(counts), self.trees.left_out(counts)
+        near, spared = self.locality.local_stages(counts), self.trees.left_out(counts)
         spared |= self.recomputed_stages if slots else frozenset()
         combining = self.trees.added_seconds(counts, slots or self.slots)
         for index, (scaled, tasks) in enumerate(zip(prepared.scaled, prepared.tasks, strict=True)):

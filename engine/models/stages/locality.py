@@ -49,13 +49,13 @@ class Locality:
         cached = tuple(_reads_cache(stage) for stage in run.stages)
         return cls(cached, tuple(sources), tuple(_joins(stage) for stage in run.stages))
 
-    def near(self, tasks: Sequence[int]) -> tuple[bool, ...]:
+    def local_stages(self, tasks: Sequence[int]) -> tuple[bool, ...]:
         """(s,) whether the stages have their input on used executors, given their (s,) tasks."""
-        found = []
+        local = []
         for cached, sources, joins in zip(self.cached, self.sources, self.joins, strict=True):
             few = [tasks[index] <= FEW_OUTPUTS for index in sources]
-            found.append(cached or (any(few) if joins else bool(few) and all(few)))
-        return tuple(found)
+            local.append(cached or (any(few) if joins else bool(few) and all(few)))
+        return tuple(local)
 
 
 def _joins(stage: StageRun) -> bool:
