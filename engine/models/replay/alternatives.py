@@ -132,7 +132,7 @@ def _changed(
     if not any(map(is_open, replay.models)):
         return None
     models = [other(model) if is_open(model) else model for model in replay.models]
-    return replace(replay, models=tuple(relinked(models))).fresh()
+    return replace(replay, models=tuple(relinked(models))).with_empty_cache()
 
 
 def least_scale_reaching(assumed: Times, others: Sequence[Times]) -> FloatArray:

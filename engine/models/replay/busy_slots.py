@@ -24,7 +24,7 @@ class BusySlots:
     models: tuple[StageModel, ...]
     cpus: FloatArray
 
-    def most(self, partitions: FloatArray) -> int:
+    def max_busy(self, partitions: FloatArray) -> int:
         """The most slots that are ever busy with (s,) partitions of the stages."""
         tasks = whole_tasks(partitions)[0] * self.cpus
         order, sign = self._submissions_and_ends

@@ -18,19 +18,19 @@ said."""
 def rows_notice(replay: Replay, ratio: float, seconds: float) -> Notice | None:
     """That the driver's time before jobs is scaled with rows that it fetched, at `ratio` times the
     input and so many seconds in all; None where another log tells how it grows."""
-    nodes, gaps = replay.graph.nodes, set(replay.growing_gaps) & set(replay.rows_share)
+    nodes, gaps = replay.graph.nodes, set(replay.driver.growing_gaps) & set(replay.rows_share)
     if replay.driver_growth or not gaps:
         return None
     added = {
         gap: nodes[gap].delay_seconds
         * replay.rows_share[gap]
-        * (replay.driver_growth_factor(gap, ratio) - 1.0)
+        * (replay.driver.growth_factor(gap, ratio) - 1.0)
         for gap in gaps
     }
     in_all, longest = sum(added.values()), max(gaps, key=lambda gap: abs(added[gap]))
     if abs(in_all) < NOTICE_ROWS_SHARE * seconds:
         return None
-    model, sent = max(replay.fetched_before[longest], key=lambda one: one[1])
+    model, sent = max(replay.driver.fetched_before[longest], key=lambda one: one[1])
     return Notice(
         "rows-fetched",
         f"{numbered_label(model.stage)} sent the driver {format_bytes(sent)} of rows, and no job "

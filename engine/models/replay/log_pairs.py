@@ -186,7 +186,7 @@ class LogPairs:
         cores = SharedCores.of(runs)
         for i, replay in self.trained(training).items():
             ratio = size_ratio(left_out.run.workload, replay.run)
-            speed, speed_scale = replay.nodes.speed_on(left_out.run)
+            speed, speed_scale = replay.node_load.speed_on(left_out.run)
             outcome = replay.replayed(left_out.slots, ratio=ratio, speed=speed)
             driver_share = outcome.driver_seconds / outcome.seconds
             crowded = float(crowding_doublings(self.doublings[i, j, 0])) * (1.0 - driver_share)

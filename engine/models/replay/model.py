@@ -160,7 +160,7 @@ class ReplayModel(FittedModel):
         """The forecast of one log by itself."""
         replay, slots, partitions = self.replays[index], batch.slots, wanted.shuffle_partitions
         ratio, replayed = size_ratio(wanted, replay.run), self._replayed(replay, wanted)
-        speed, speed_scale = replay.nodes.speeds(batch)
+        speed, speed_scale = replay.node_load.speeds(batch)
 
         def times_of(other: Replay) -> Times:
             return self._replayed(other, wanted).at(slots, speed)
@@ -299,7 +299,7 @@ class ReplayModel(FittedModel):
         replay = self._nearest(slots, wanted)
         ratio, shuffle_partitions = (size_ratio(wanted, replay.run), wanted.shuffle_partitions)
         busy = min(slots, replay.most_useful_slots(ratio, shuffle_partitions))
-        speed = float(replay.nodes.speeds(batch)[0][0])
+        speed = float(replay.node_load.speeds(batch)[0][0])
         found = self._explained.get(
             (id(replay), busy, ratio, speed, shuffle_partitions),
             lambda: replay.replayed(
@@ -340,7 +340,7 @@ class ReplayModel(FittedModel):
             notices += self._memory_notices(self.replays.index(replay), batch, wanted)
             driver = result_notice(replay, ratio), rows_notice(replay, ratio, found.seconds)
             notices += [iteration_notice(replay.run, wanted), *driver]
-            speed = float(replay.nodes.speeds(batch)[0][0])
+            speed = float(replay.node_load.speeds(batch)[0][0])
             notices += join_notices(
                 replay, ratio, slots, speed=speed, shuffle_partitions=partitions
             )
@@ -360,8 +360,8 @@ class ReplayModel(FittedModel):
         if not slots >= 1.0:
             return None
         nearest = self._nearest(slots, with_defaults(workload, self.profile))
-        said = nearest.nodes.notice(batch)
-        if said is None or len({replay.nodes.before for replay in self.replays}) == 1:
+        said = nearest.node_load.notice(batch)
+        if said is None or len({replay.node_load.tasks_per_vcpu for replay in self.replays}) == 1:
             return said
         name = nearest.run.source.rsplit("/", 1)[-1]
         which = f"in the nearest log ({name})" if name else "in the nearest log"
@@ -369,7 +369,7 @@ class ReplayModel(FittedModel):
 
     def slot_speeds(self, batch: ClusterBatch) -> FloatArray:
         largest = max(self.replays, key=lambda replay: (replay.slots, replay.run.seconds))
-        return largest.nodes.speeds(batch)[0]
+        return largest.node_load.speeds(batch)[0]
 
     def _speed_notice(self, target: InstanceType | None, catalog: Catalog | None) -> Notice | None:
         """The warning of the log whose machines say most about the target's."""

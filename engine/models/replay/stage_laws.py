@@ -102,7 +102,7 @@ def pair_fit(one: Replay, other: Replay, *, unlike: Collection[int] = ()) -> Pai
     by_cores = np.zeros(stages, dtype=bool)
     if _machine(one) != _machine(other):
         return PairFit(likelihood, partitions, cut, data, by_cores, (0.0, 0.0))
-    apart, (speed, _) = abs(math.log(ratio)) > LOG_RATIO, one.nodes.speed_on(other.run)
+    apart, (speed, _) = abs(math.log(ratio)) > LOG_RATIO, one.node_load.speed_on(other.run)
     for index, match in enumerate(stage_counterparts(one.run, other.run)):
         if match is None or index in unlike:
             continue
@@ -122,10 +122,10 @@ def pair_fit(one: Replay, other: Replay, *, unlike: Collection[int] = ()) -> Pai
 def _driver_growths(one: Replay, other: Replay, ratio: float) -> tuple[float, float]:
     """`PairFit.driver`; zeros where log `one` shows no driver time that may grow, or where the
     other had other iterations, each with driver time of its own."""
-    seconds = one.growing_driver_seconds
+    seconds = one.driver.growing_seconds
     if seconds <= 0.0 or one.run.workload.iterations != other.run.workload.iterations:
         return 0.0, 0.0
-    return ratio - 1.0, other.growing_driver_seconds / seconds - 1.0
+    return ratio - 1.0, other.driver.growing_seconds / seconds - 1.0
 
 
 def _follows_rules(model: StageModel, tasks: int, slots: int, ratio: float) -> bool:
@@ -253,13 +253,13 @@ def with_laws(replay: Replay, weighted_pairs: Sequence[tuple[PairFit, float]]) -
         replace(model, law=replace(law, by_cores=bool(follows)))
         for model, law, follows in zip(replay.models, laws, by_cores, strict=True)
     )
-    expected = replay.mean_rows_share
+    expected = replay.driver.mean_rows_share
     points = [(*pair.driver, weight) for pair, weight in weighted_pairs]
     return replace(
         replay,
         models=tuple(models),
         driver_growth=_driver_growth(points, expected) - expected,
-    ).fresh()
+    ).with_empty_cache()
 
 
 def _log_prior(work: float, slots: float) -> FloatArray:

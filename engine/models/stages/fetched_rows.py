@@ -84,7 +84,7 @@ def fetched_rows_shares(
     return shares
 
 
-def growing_share(rows_share: float, *, of_all: float, more: float) -> float:
+def growing_share(rows_share: float, *, mean_rows_share: float, excess: float) -> float:
     """Share of a gap between jobs that grows with the input, corrected by what several logs show.
 
     If the growing share is larger, the remainders of all gaps grow by the same share; if it is
@@ -92,12 +92,12 @@ def growing_share(rows_share: float, *, of_all: float, more: float) -> float:
 
     Args:
         rows_share: share of this gap that goes to rows.
-        of_all: the same of all gaps together.
-        more: how much larger the growing share of all gaps is than `of_all`.
+        mean_rows_share: the same of all gaps together.
+        excess: growing share of all gaps less `mean_rows_share`.
     """
-    if more < 0.0:
-        return rows_share * max(0.0, 1.0 + more / of_all)
-    return rows_share + (1.0 - rows_share) * min(1.0, more / (1.0 - of_all))
+    if excess < 0.0:
+        return rows_share * max(0.0, 1.0 + excess / mean_rows_share)
+    return rows_share + (1.0 - rows_share) * min(1.0, excess / (1.0 - mean_rows_share))
 
 
 FetchedRows = Sequence[tuple[StageModel, float]]

@@ -69,7 +69,7 @@ class ScaledStages:
             scaled[index], tasks[index] = many, drawn
         return ScaledStages(tuple(scaled), tuple(tasks), self.batches)
 
-    def cut(self, index: int) -> ScaledTasks:
+    def scaled_tasks(self, index: int) -> ScaledTasks:
         """The partitions and tasks of one stage."""
         return self.scaled[index], self.tasks[index]
 

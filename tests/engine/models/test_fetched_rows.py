@@ -56,7 +56,7 @@ def test_each_log_predicts_what_the_driver_of_the_other_takes(known: Run, asked:
     replay, place = Replay.of(known), of_name(known, "collect at")[0]
     node, before = before_next_job(known, place)
     _, seen = before_next_job(asked, of_name(asked, "collect at")[0])
-    predicted = replay._nodes(ratio)[node].delay_seconds
+    predicted = replay.driver.nodes(ratio)[node].delay_seconds
     assert abs(predicted - seen) < 0.5 * abs(before - seen)
 
 
@@ -65,7 +65,7 @@ def test_what_follows_a_few_rows_stays() -> None:
     replay = Replay.of(FEW)
     node, before = before_next_job(FEW, of_name(FEW, "collect at")[-1])
     assert before > 2.0
-    assert replay._nodes(FILES)[node].delay_seconds == before
+    assert replay.driver.nodes(FILES)[node].delay_seconds == before
 
 
 def fetching(mib: float, *, gap: float = 10.0, **changes: Any) -> Run:
@@ -143,7 +143,7 @@ def test_a_gap_as_long_as_a_pause_is_work_where_rows_may_take_so_long(
     mib: float, counted: bool
 ) -> None:
     replay = Replay.of(fetching(mib, gap=60.0))
-    assert bool(replay.rows_share) is bool(replay.growing_gaps) is counted
+    assert bool(replay.rows_share) is bool(replay.driver.growing_gaps) is counted
     less = replay.replayed(4, ratio=0.25).driver_seconds
     assert less < 25.0 if counted else less == pytest.approx(60.0)
 
@@ -249,8 +249,8 @@ def test_all_gaps_together_grow_as_another_log_tells(gaps: tuple[float, float]) 
 
     replay, other = Replay.of(run(5.0, 10.0, 10.0)), Replay.of(run(20.0, *gaps))
     told = with_laws(replay, [(pair_fit(replay, other), 1.0)])
-    grown = sum(told._nodes(4.0)[place].delay_seconds for place in told.growing_gaps)
-    share = replay.mean_rows_share + told.driver_growth
+    grown = sum(told.driver.nodes(4.0)[place].delay_seconds for place in told.driver.growing_gaps)
+    share = replay.driver.mean_rows_share + told.driver_growth
     assert told.driver_growth
     assert grown == pytest.approx(20.0 * (1.0 + 3.0 * share))
 

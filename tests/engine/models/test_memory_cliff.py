@@ -90,7 +90,9 @@ def test_tasks_that_compute_again_are_gone_where_the_cache_fits(executors: int) 
     run, truth = run_of(400, 9), run_of(400, executors)
     found = replace(fit(run), covariance=np.zeros((2, 2)))
     calm = tuple(
-        replace(replay, contention_growth=np.zeros(len(replay.contention_growth))).fresh()
+        replace(
+            replay, contention_growth=np.zeros(len(replay.contention_growth))
+        ).with_empty_cache()
         for replay in found.replays
     )
     cliffs = tuple(replace(found.cliffs[0], replay=replay) for replay in calm)

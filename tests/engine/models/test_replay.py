@@ -272,7 +272,7 @@ def test_new_code_makes_no_stage_slower_on_more_slots(
     run = observed([stage], slots=observed_on)
     replay = Replay.of(run)
     assert replay.models[0].warm_up is not None
-    calm = replace(replay, contention_growth=np.zeros(1)).fresh()
+    calm = replace(replay, contention_growth=np.zeros(1)).with_empty_cache()
     found = [calm.replayed(slots).seconds for slots in (1, 2, 4, 8, 16)]
     assert found == pytest.approx(sorted(found, reverse=True), rel=0.02)
     assert calm.replayed(observed_on).seconds == pytest.approx(run.seconds, rel=0.01)
@@ -359,7 +359,7 @@ def test_very_many_tasks_are_answered_without_drawing_them() -> None:
     """Waves and order statistics agree with every task placed; no task is drawn for them."""
     replay = without_growth(huge())
     fast = {slots: replay.replayed(slots, ratio=2.0).seconds for slots in (300, 5000, 40_000)}
-    for tasks in replay._prepared(2.0, None).tasks:
+    for tasks in replay._stages_on_log_slots(2.0, None).tasks:
         assert "_made" not in tasks.__dict__
         assert len(tasks) == 100_000
     for slots, seconds in fast.items():

@@ -59,7 +59,7 @@ def of_every_kind(count: int = 40) -> Replay:
     changed = replace(
         replay, models=tuple(models), dispatch_seconds=0.01 * (places % 3), rotation=rotation
     )
-    return changed.fresh()
+    return changed.with_empty_cache()
 
 
 def test_a_stage_without_a_tail_raises_no_warning() -> None:
@@ -99,7 +99,7 @@ def test_tasks_about_as_many_as_quantiles_are_the_same_together(tasks: int) -> N
 def test_closed_forms_agree_with_single_stages(ratio: float, slots: int) -> None:
     """Of outlines (37 times the input has more tasks than are drawn) as of every task drawn."""
     replay, speed = of_every_kind(), np.linspace(0.6, 1.4, 40)
-    stages = replay._prepared(ratio, None)
+    stages = replay._stages_on_log_slots(ratio, None)
     forms = stages.closed_forms(slots, speed)
     assert sorted(forms) == list(range(40))
     for place, model in enumerate(replay.models):
@@ -127,7 +127,7 @@ def test_nothing_is_drawn_before_it_is_placed_and_then_the_same(ratio: float) ->
     """What is only asked for its number and closed form is not drawn; drawn, it is what a stage
     by itself gives."""
     replay = of_every_kind()
-    stages = replay._prepared(ratio, None)
+    stages = replay._stages_on_log_slots(ratio, None)
     for place, (scaled, tasks) in enumerate(zip(stages.scaled, stages.tasks, strict=True)):
         assert "_made" not in tasks.__dict__
         alone = replay._table.drawn(place, scaled)
@@ -146,7 +146,7 @@ def test_all_at_once_is_one_by_one(
     replay = of_every_kind()
     at_once = replay.replayed(slots, ratio=ratio)
     monkeypatch.setattr("engine.models.stages.scaled_stages.FEWEST_STAGES", 1000)
-    alone = replay.fresh().replayed(slots, ratio=ratio)
+    alone = replay.with_empty_cache().replayed(slots, ratio=ratio)
     assert alone.seconds == pytest.approx(at_once.seconds, rel=1e-8)
     assert alone.end == pytest.approx(at_once.end, rel=1e-8)
     assert alone.work == pytest.approx(at_once.work, rel=1e-10)
@@ -171,7 +171,7 @@ def test_stages_that_the_cluster_cuts_are_answered_at_once(
     assert sum(model.depends_on_cluster for model in replay.models) == 20
     at_once = replay.replayed(slots, ratio=1.3)
     monkeypatch.setattr("engine.models.stages.scaled_stages.FEWEST_STAGES", 1000)
-    alone = replay.fresh().replayed(slots, ratio=1.3)
+    alone = replay.with_empty_cache().replayed(slots, ratio=1.3)
     assert at_once.tasks == alone.tasks != replay.replayed(SLOTS, ratio=1.3).tasks
     assert at_once.seconds == pytest.approx(alone.seconds, rel=1e-9)
 
@@ -196,10 +196,10 @@ def test_what_is_kept_of_inputs_is_bounded() -> None:
     replay = Replay.of(many_stages())
     for step in range(3 * CACHED_INPUTS):
         replay.replayed(40, ratio=1.0 + 0.01 * step)
-    kept = replay._kept
+    kept = replay._cache
     for store in (kept.stages, kept.counts, kept.useful):
-        assert len(store._kept) <= CACHED_INPUTS
-    assert len(kept.stages._kept) == CACHED_INPUTS
+        assert len(store._cache) <= CACHED_INPUTS
+    assert len(kept.stages._cache) == CACHED_INPUTS
 
 
 @pytest.mark.parametrize("slots", [2, 9, 50, 400])

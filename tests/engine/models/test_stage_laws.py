@@ -220,7 +220,7 @@ def test_driver_time_grows_only_where_logs_show_it_and_never_when_idle() -> None
     assert learnt(job(1.0, gap=16.0), job(4.0, gap=4.0)).driver_growth == 0.0
     idle = learnt(job(1.0, gap=400.0), job(4.0, gap=1600.0))
     assert idle.driver_growth == 0.0
-    assert Replay.of(job(1.0, gap=400.0)).growing_gaps == ()
+    assert Replay.of(job(1.0, gap=400.0)).driver.growing_gaps == ()
 
 
 def test_a_gap_is_a_pause_where_it_is_long_and_a_good_part_of_the_run() -> None:
@@ -228,7 +228,7 @@ def test_a_gap_is_a_pause_where_it_is_long_and_a_good_part_of_the_run() -> None:
     for gap, seconds, known in ((35.0, 300.0, 0), (35.0, 400.0, 1), (25.0, 100.0, 1)):
         replay = Replay.of(job(1.0, gap=gap))
         lasting = replace(replay, run=replace(replay.run, seconds=seconds))
-        assert len(lasting.growing_gaps) == known
+        assert len(lasting.driver.growing_gaps) == known
 
 
 def test_other_machines_and_the_same_run_teach_nothing() -> None:

@@ -286,7 +286,7 @@ def test_stages_cut_for_the_slots_lose_to_new_code_what_the_busiest_slot_does(
         for place in range(14 if many else 2)
     ]
     replay = Replay.of(observed(stages, slots=2))
-    replay = replace(replay, contention_growth=np.zeros(len(stages))).fresh()
+    replay = replace(replay, contention_growth=np.zeros(len(stages))).with_empty_cache()
     model = replay.models[0]
     found = replay.replayed(slots)
     assert model.depends_on_cluster

@@ -38,7 +38,7 @@ def with_full_cache(replay: Replay, misses: Mapping[int, tuple[float, float]]) -
     models = list(replay.models)
     for index, (seconds, share) in misses.items():
         models[index] = _without_misses(models[index], seconds, share)
-    return replace(replay, models=tuple(models)).fresh()
+    return replace(replay, models=tuple(models)).with_empty_cache()
 
 
 def _without_misses(model: StageModel, miss_seconds: float, missed_share: float) -> StageModel:

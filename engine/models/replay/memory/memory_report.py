@@ -124,7 +124,7 @@ def not_fitting_share(
     shuffle_partitions: int | None,
 ) -> float:
     """Share of the predicted time of the one cluster of `batch` that goes to what does not fit."""
-    speed = float(cliff.replay.nodes.speeds(batch)[0][0])
+    speed = float(cliff.replay.node_load.speeds(batch)[0][0])
     share = cliff.fitting_share(batch, ratio, shuffle_partitions)
     surviving = cliff.surviving_share(batch, ratio, shuffle_partitions)
     lost = float(cliff.added_seconds(batch.slots, share, ratio, shuffle_partitions, surviving)[0])
