@@ -141,7 +141,7 @@ def outgrown(
         source = table.source
         growth = source.data(ratio)
         probable = table.size.beyond(threshold, growth) >= 0.5
-        if source.small_table and source.law.data is None and not probable:
+        if source.small_table and source.law.data_power is None and not probable:
             growth = ratio
         if table.size.beyond(threshold, growth) <= NEGLIGIBLE:
             continue

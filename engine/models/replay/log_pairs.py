@@ -118,7 +118,7 @@ class LogPairs:
             tuple(
                 None
                 if i == j
-                else pair_fit(one, other, unlike=incomparable_readers(cliffs[i], cliffs[j]))
+                else pair_fit(one, other, incomparable=incomparable_readers(cliffs[i], cliffs[j]))
                 for j, other in enumerate(replays)
             )
             for i, one in enumerate(replays)

@@ -215,7 +215,7 @@ def small_tables_notice(replay: Replay, ratio: float) -> Notice | None:
     """That small tables are taken to grow slower than the input, of the largest of those, where a
     good part of the time at `ratio` times the input hangs on that."""
     in_all = ratio * sum(model.stage.task_seconds.total for model in replay.models)
-    small = [one for one in replay.models if one.small_table and one.law.cut is None]
+    small = [one for one in replay.models if one.small_table and one.law.task_power is None]
     apart = sum(abs(ratio - s.read_growth(ratio)) * s.stage.task_seconds.total for s in small)
     if not in_all or apart < NOTICE_GROUPS_SHARE * in_all:
         return None

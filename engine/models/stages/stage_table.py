@@ -22,7 +22,7 @@ from engine.models.stages.partitioning.partitions import (
     whole_tasks,
 )
 from engine.models.stages.set_up import SET_UP_SECONDS, stretched
-from engine.models.stages.stage_law import faster_by
+from engine.models.stages.stage_law import superlinear_log_growth
 from engine.scheduling.waves import Tasks, probabilities
 
 OUTLINE_PROBABILITIES = probabilities(4 * LARGEST_TASKS)[:-1]
@@ -121,9 +121,9 @@ class StageTable:
         return np.asarray([model.law.work for model in self.models])
 
     @cached_property
-    def _law_cut(self) -> FloatArray:
-        cuts = [model.law.cut for model in self.models]
-        return np.asarray([math.nan if cut is None else cut for cut in cuts])
+    def _law_task_power(self) -> FloatArray:
+        powers = [model.law.task_power for model in self.models]
+        return np.asarray([math.nan if power is None else power for power in powers])
 
     @cached_property
     def _grows(self) -> FloatArray:
@@ -211,7 +211,9 @@ class StageTable:
             cut = partitions / self.observed[stages]
             both = grown_pairs(ratio, cut, share=share, power=power)
             base = np.where(pairs > 0.0, both, base)
-        grown = faster_by(ratio, partitions / self.observed[stages], self._law_cut[stages])
+        grown = superlinear_log_growth(
+            ratio, partitions / self.observed[stages], self._law_task_power[stages]
+        )
         faster = base * np.exp(np.maximum(law, 0.0) * grown)
         total = np.where(law >= 0.0, faster, -law + (1.0 + law) * base)
         return ScaledBatch(tasks, total * self.observed[stages] / partitions, last)

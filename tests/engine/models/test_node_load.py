@@ -16,7 +16,7 @@ from engine.cluster import Cluster, Layout, NodeGroup, Workload
 from engine.machines.hardware_threads import SECOND_THREAD, with_filled_nodes
 from engine.models.replay.node_load import HIGHER_LOAD_SHARE, HIGHER_LOAD_SPREAD
 from engine.models.replay.replayed_run import Replay
-from engine.models.replay.stage_laws import SLOTS, pair_fit
+from engine.models.replay.stage_laws import SLOTS_GRID, pair_fit
 from engine.profile import Profile, Run
 
 EIGHT = InstanceType("m.8", 8, 32.0, "general", "x86_64", cpu_score=8.0, cpu_benchmark="b")
@@ -185,7 +185,7 @@ def test_filled_nodes_like_the_measured_ones_are_as_slow_named_or_not() -> None:
 def test_threads_that_share_cores_are_not_learnt_as_growth_with_the_slots() -> None:
     half, full = run(4), run(8, slower=TWO_THREADS**HIGHER_LOAD_SHARE)
     told = pair_fit(Replay.of(half), Replay.of(full)).likelihood[0]
-    likeliest = float(SLOTS[np.unravel_index(int(np.argmax(told)), told.shape)[1]])
+    likeliest = float(SLOTS_GRID[np.unravel_index(int(np.argmax(told)), told.shape)[1]])
     alone = pair_fit(Replay.of(run(8)), Replay.of(run(8, nodes=2))).likelihood[0]
-    as_full = float(SLOTS[np.unravel_index(int(np.argmax(alone)), alone.shape)[1]])
-    assert likeliest == pytest.approx(as_full, abs=SLOTS[1] - SLOTS[0])
+    as_full = float(SLOTS_GRID[np.unravel_index(int(np.argmax(alone)), alone.shape)[1]])
+    assert likeliest == pytest.approx(as_full, abs=SLOTS_GRID[1] - SLOTS_GRID[0])

@@ -37,7 +37,9 @@ def of_every_kind() -> list[StageModel]:
         *models(plan(scan_tasks=60, scan_mib=6000.0, shuffle_mib=3000.0, merged_tasks=50, slots=8)),
         *models(plan(merged_tasks=1, slots=OWN, **by_size)),
         *models(plan(scan_tasks=2, scan_mib=1.0, shuffle_mib=0.1, merged_tasks=1, slots=OWN)),
-        replace(files(36, 9, 36 * 16.39), law=replace(files(36, 9, 590.0).law, partitions=0.7)),
+        replace(
+            files(36, 9, 36 * 16.39), law=replace(files(36, 9, 590.0).law, partition_power=0.7)
+        ),
         *written(),
     ]
 
@@ -104,7 +106,7 @@ def test_a_long_job_of_shuffles_takes_over_the_partitions_of_its_input(
     source = files(36, 9, 36 * 16.39)
     chain, middle = [source], CHAIN // 2
     for place in range(1, CHAIN):
-        law = replace(source.law, partitions=0.5) if place == middle else source.law
+        law = replace(source.law, partition_power=0.5) if place == middle else source.law
         chain.append(replace(source, growth=Growth.WORK, law=law, follows=chain[-1]))
     asked: Counter[int] = Counter()
     plain = StageModel._has_own_count

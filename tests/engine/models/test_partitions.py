@@ -236,7 +236,7 @@ def test_what_is_coalesced_is_not_cut_for_the_cores_where_logs_tell_its_number()
     """Two logs of other sizes had two tasks each: a power of none, and two on 64 slots."""
     reads = Stage(np.full(2, 4.0), input_bytes=1024 * MIB, more=SCAN | {"coalesced": True})
     run = replace(observed([reads], slots=2), spark_version="3.5.1")
-    model = replace(models(run)[0], law=StageLaw(partitions=0.0))
+    model = replace(models(run)[0], law=StageLaw(partition_power=0.0))
     assert [model.partition_count(8.0, None).at(slots) for slots in (None, 64)] == [2.0, 2.0]
 
 

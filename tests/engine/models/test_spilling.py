@@ -296,7 +296,7 @@ def test_seconds_that_do_not_grow_are_not_bytes(work: float, ratio: float) -> No
 
 def test_bytes_grow_with_the_power_that_logs_tell() -> None:
     (stage,) = spilling_stages(Replay.of(run_of(spilled=TASKS * 200 * MIB)))
-    half = replace(stage, model=replace(stage.model, law=StageLaw(data=0.5)))
+    half = replace(stage, model=replace(stage.model, law=StageLaw(data_power=0.5)))
     assert half.replayed_spill_bytes(64.0) == pytest.approx(8.0 * TASKS * 200 * MIB)
     assert spilled_bytes(half, offered(0.0), 64.0) == pytest.approx(
         8.0 * TASKS * (PEAK + 200 * MIB)

@@ -9,7 +9,13 @@ from made_runs import BLOCK, Stage, Values, measure, observed
 
 from engine.cluster import Workload
 from engine.models.replay.replayed_run import Replay
-from engine.models.replay.stage_laws import SLOTS, WORK, pair_fit, typical_seconds, with_laws
+from engine.models.replay.stage_laws import (
+    SLOTS_GRID,
+    WORK_GRID,
+    expected_task_seconds,
+    pair_fit,
+    with_laws,
+)
 from engine.models.stages.durations.contention import slowdown_of
 from engine.models.stages.durations.first_tasks import lost_to_new_code
 from engine.models.stages.durations.warm_up import (
@@ -254,7 +260,7 @@ def test_what_logs_are_held_against_is_what_is_replayed(work: float, slots: int)
         typical_seconds=model.mean_seconds * work,
         speed=1.0 / slowdown.warm,
     )
-    typical = typical_seconds(replay, 0, np.asarray([work]), tasks=64, slots=slots, cut=64)
+    typical = expected_task_seconds(replay, 0, np.asarray([work]), tasks=64, slots=slots, cut=64)
     assert tasks.total / 64 == pytest.approx(float(typical[0]), rel=0.002 if slots == 8 else 0.08)
 
 
@@ -263,7 +269,7 @@ def test_a_stage_that_is_as_the_prior_says_teaches_no_other_law(own: float, othe
     """Whichever of two logs is held against the other."""
     one, seen = Replay.of(shuffled(own)), Replay.of(shuffled(other))
     likelihood = pair_fit(one, seen).likelihood[0]
-    best = WORK[likelihood[:, len(SLOTS) // 2].argmax()]
+    best = WORK_GRID[likelihood[:, len(SLOTS_GRID) // 2].argmax()]
     assert abs(best) <= 0.125
     assert abs(with_laws(one, [(pair_fit(one, seen), 1.0)]).models[0].law.work) < 0.1
 

@@ -157,7 +157,7 @@ class PartitionedStage:
 
     def data(self, ratio: float, cores: float | None = None) -> float:
         """Growth of the bytes that it reads: as fitted to several logs, else `read_growth`."""
-        power, read = self.law.data, self.read_growth(ratio, cores)
+        power, read = self.law.data_power, self.read_growth(ratio, cores)
         return read if power is None else math.pow(ratio, power) * read / self.read_growth(ratio)
 
     def largest_task_bytes(
@@ -202,7 +202,7 @@ class PartitionedStage:
         """Whether it has one partition per core on any cluster: rows that the program makes itself
         (`defaultParallelism`), and stages that take over their partitions."""
         first = self._root
-        fitted = self.law.partitions is not None or first.law.partitions is not None
+        fitted = self.law.partition_power is not None or first.law.partition_power is not None
         return not fitted and first._splits.one_per_core
 
     @property
@@ -226,7 +226,7 @@ class PartitionedStage:
     @property
     def _splits_uncertain(self) -> bool:
         """Whether the number of splits at another input rests on this log's splits alone."""
-        fitted = self.law.partitions is not None or self.law.cut is not None
+        fitted = self.law.partition_power is not None or self.law.task_power is not None
         alone = self.growth is Growth.TASKS and not (self._combines or self._written_by)
         return alone and not fitted
 
@@ -234,21 +234,26 @@ class PartitionedStage:
     def planning_cores(self) -> int | None:
         """The cores for which its scan was split, if these may have been all that had come when the
         query was planned; None if the log's slots or other logs explain its splits."""
-        if self.law.partitions is not None or self._combines or self.growth is not Growth.TASKS:
-            return None
-        return self._splits.planning_cores
+        return self._splits.planning_cores if self._splits_one_input else None
+
+    @property
+    def _splits_one_input(self) -> bool:
+        """Whether its partitions are the splits of one input, and no other log shows their
+        growth."""
+        fitted = self.law.partition_power is not None
+        return not fitted and not self._combines and self.growth is Growth.TASKS
 
     @property
     def file_sizes_uncertain(self) -> bool:
         """Whether the size of the files that it scans is uncertain: it is inferred, and no log with
         other cores or input shows how the scan is split."""
         files = self.unplanned
-        return files is not None and not files.is_known and self.law.partitions is None
+        return files is not None and not files.is_known and self.law.partition_power is None
 
     @property
     def pairing_uncertain(self) -> bool:
         """Whether it is a product of which one input may not grow, as far as the logs show."""
-        return self.pairs and self.law.cut is None
+        return self.pairs and self.law.task_power is None
 
     @property
     def _root(self) -> PartitionedStage:
@@ -284,7 +289,7 @@ class PartitionedStage:
 
     def _count_without_rule(self, ratio: float, shuffle_partitions: int | None) -> PartitionCount:
         """Its partitions if neither a rule of Spark's nor a followed stage determines them."""
-        n, power, splits = float(self.stage.tasks), self.law.partitions, self._splits
+        n, power, splits = float(self.stage.tasks), self.law.partition_power, self._splits
         read = self.read_growth(ratio)
         if self.growth is Growth.MERGED:
             before = self._before_merging(shuffle_partitions)
@@ -324,12 +329,11 @@ class PartitionedStage:
         many files it wrote, and packing them gives the observed number of splits."""
         writer = self.written_by
         known = writer is not None and writer.stage.written_files and self._splits.packed
-        other = self.law.partitions is not None or self._combines or self.growth is not Growth.TASKS
-        return writer if known and not other else None
+        return writer if known and self._splits_one_input else None
 
     def _has_own_count(self, shuffle_partitions: int | None) -> bool:
         """Whether it has a number of partitions of its own even if it follows another stage."""
-        own = self.growth is Growth.MERGED or self.law.partitions is not None
+        own = self.growth is Growth.MERGED or self.law.partition_power is not None
         return own or (bool(shuffle_partitions) and self._uses_configured_partitions())
 
     @cached_property
