@@ -54,7 +54,7 @@ def alternatives_of(replay: Replay) -> tuple[Replay, ...]:
         ),
     )
     in_proportion = _changed(
-        replay, group_growth_uncertain, partial(replace, growing=None, small_table=False)
+        replay, group_growth_uncertain, partial(replace, read_law=None, small_table=False)
     )
     candidates = (
         fixed_splits,
@@ -97,7 +97,7 @@ def group_growth_uncertain(model: StageModel) -> bool:
     shops, not of more days. Tree aggregations have as many aggregates as tasks, whatever the
     input."""
     in_tree = combines_aggregates(model.stage)
-    return model.growing is not None and model.law.task_power is None and not in_tree
+    return model.read_law is not None and model.law.task_power is None and not in_tree
 
 
 def multiplied_rows_share(replay: Replay, model: StageModel) -> float:

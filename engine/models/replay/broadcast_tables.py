@@ -71,7 +71,10 @@ class Table:
         enough."""
         if self.shuffled:
             return SORTED_SHARE
-        small = limit is not None and self.build.stage.read_bytes * self.build.data(ratio) <= limit
+        small = (
+            limit is not None
+            and self.build.stage.read_bytes * self.build.data_growth(ratio) <= limit
+        )
         return 1.0 - SORTED_SHARE if self.planned and small else 1.0
 
 

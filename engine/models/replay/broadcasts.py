@@ -92,8 +92,8 @@ class OutgrownBroadcast:
         build, read = self.table.build, records_of(model.stage)
         rows = read if streamed_rows is None else streamed_rows
         share = min(1.0, rows / read) if read else 1.0
-        growth = model.data(ratio)
-        build_growth = build.data(ratio) if self.table.planned else self.growth
+        growth = model.data_growth(ratio)
+        build_growth = build.data_growth(ratio) if self.table.planned else self.growth
         shuffled = model.stage.read_bytes * share * growth + build.stage.read_bytes * build_growth
         rows = rows * growth + records_of(build.stage) * build_growth
         work = max(rows / RECORDS_PER_SECOND, shuffled / BYTES_PER_SECOND) * self.stretch
@@ -102,7 +102,7 @@ class OutgrownBroadcast:
         counted, which = distinct(slots)
         cores = (counted * rule.cores_per_slot).astype(int).tolist()
         tasks = [min(rule.merged(shuffled, n), self.partitions) for n in cores]
-        return np.asarray(work / model.at_once(slots, np.ceil(tasks)[which]))
+        return np.asarray(work / model.concurrent_tasks(slots, np.ceil(tasks)[which]))
 
 
 def records_of(stage: StageRun) -> float:
@@ -139,7 +139,7 @@ def outgrown(
     broadcasts = list[OutgrownBroadcast]()
     for table in tables(replay.models, threshold):
         source = table.source
-        growth = source.data(ratio)
+        growth = source.data_growth(ratio)
         probable = table.size.beyond(threshold, growth) >= 0.5
         if source.small_table and source.law.data_power is None and not probable:
             growth = ratio
@@ -237,7 +237,7 @@ def _conversion_threshold(replay: Replay) -> int | None:
 
 def _convertible_bytes(model: StageModel, ratio: float, threshold: float) -> list[float]:
     """Sizes in the log of a stage's merged tables that shrink below the threshold."""
-    growth = model.data(ratio)
+    growth = model.data_growth(ratio)
     return [size for size in model.stage.merged_bytes if size > threshold >= size * growth]
 
 
@@ -249,7 +249,7 @@ def saved_seconds(
     for model in convertible_joins(replay, ratio):
         counted, which = distinct(slots)
         cut = [model.scaled(ratio, shuffle_partitions, int(n)) for n in counted]
-        at_once = model.at_once(counted, np.asarray([one.tasks for one in cut]))
+        at_once = model.concurrent_tasks(counted, np.asarray([one.tasks for one in cut]))
         work = np.asarray([one.work * one.partitions for one in cut]) / at_once
         saved += MERGING_SHARE * model.mean_seconds * work[which]
     return saved
@@ -296,12 +296,13 @@ def conversion_notice(
         return None
     model = max(joins, key=lambda one: one.stage.task_seconds.total)
     in_log = max(_convertible_bytes(model, ratio, threshold))
+    shrunk = in_log * model.data_growth(ratio)
     at = np.asarray([slots])
     saved = float(saved_seconds(replay, ratio, at, shuffle_partitions)[0]) / speed
     return Notice(
         "broadcast-possible",
         f"{numbered_label(model.stage)} sorts and merges a table of "
-        f"{format_bytes(in_log)}, {format_bytes(in_log * model.data(ratio))} if that shrinks as it "
+        f"{format_bytes(in_log)}, {format_bytes(shrunk)} if that shrinks as it "
         "is taken to: Spark may broadcast it then. The time is that of the log's plan; "
         f"the interval reaches {format_seconds(saved)} less, inferred from what the join takes",
         "add a log of a run with less input",
@@ -329,7 +330,7 @@ def broadcast_notice(
     label = numbered_label(largest.table.build.stage)
     how = (
         "With the wanted input it is taken to have"
-        if largest.growth == largest.table.source.data(ratio)
+        if largest.growth == largest.table.source.data_growth(ratio)
         else "If it grows with the input it has"
     )
     in_log, grown = _sizes(largest.table, largest.growth)

@@ -58,7 +58,11 @@ def result_notice(replay: Replay, ratio: float) -> Notice | None:
     limit = configured_number(replay.run.config, MOST_FETCHED) or MOST_FETCHED_BYTES
     unlimited = is_configured_zero(replay.run.config, MOST_FETCHED)
     results = [
-        (model.stage.fetched_bytes * model.data(ratio), model.stage.fetched_bytes, model.stage)
+        (
+            model.stage.fetched_bytes * model.data_growth(ratio),
+            model.stage.fetched_bytes,
+            model.stage,
+        )
         for model in replay.models
         if model.stage.fetched_bytes
         and result_grows(model)

@@ -326,8 +326,10 @@ class Replay:
         """By index, the partitions of the stages that have another number on so many slots than on
         the log's, or another amount of work."""
         counts, table = self._partition_counts(ratio, shuffle_partitions), self._table
-        partitions, work = counts.at(slots), table.grown(ratio, self._cores(slots))
-        indices = np.flatnonzero((partitions != counts.own) | (work != table.grown(ratio)))
+        partitions, work = counts.at(slots), table.prior_work_growth(ratio, self._cores(slots))
+        indices = np.flatnonzero(
+            (partitions != counts.own) | (work != table.prior_work_growth(ratio))
+        )
         return dict(zip(indices.tolist(), partitions[indices].tolist(), strict=True))
 
     def _cores(self, slots: int) -> float:

@@ -168,16 +168,22 @@ def _likelihood(
     another log on slots of a relative `speed` (slots of denser nodes are slower)."""
     model, stage, count = one.models[index], one.models[index].stage, counterpart.stage.tasks
     cores = slots * model.partitioning.cores_per_slot
-    base = model.grown(ratio, count / stage.tasks, cores)
+    base = model.prior_work_growth(ratio, count / stage.tasks, cores)
     own_seconds, seconds = stage.task_seconds.total, counterpart.stage.task_seconds.total
     if min(own_seconds, seconds, model.mean_seconds) <= 0.0:
         return np.zeros((len(WORK_GRID), len(SLOTS_GRID)), dtype=np.float32)
-    work = np.asarray([StageLaw(law).total(ratio, base) for law in WORK_GRID]) * stage.tasks / count
+    work = (
+        np.asarray([StageLaw(law).work_growth(ratio, base) for law in WORK_GRID])
+        * stage.tasks
+        / count
+    )
     log_tasks = model.scaled(ratio, None).tasks if model.depends_on_cluster else count
     expected = expected_task_seconds(
         one, index, work, tasks=count, slots=slots, log_tasks=log_tasks
     )
-    doublings = math.log2(model.at_once(slots, count) / model.at_once(model.ran_on))
+    doublings = math.log2(
+        model.concurrent_tasks(slots, count) / model.concurrent_tasks(model.ran_on)
+    )
     log_growth = np.log(expected * count / (model.mean_seconds * stage.tasks))
     residual = math.log(seconds * speed / own_seconds) - log_growth[:, None]
     residual = residual - SLOTS_GRID * doublings
@@ -197,7 +203,9 @@ def expected_task_seconds(
     """
     model = replay.models[index]
     typical, fixed = model.mean_seconds * work, model.fixed_seconds
-    doublings = math.log2(model.at_once(slots, tasks) / model.at_once(model.ran_on))
+    doublings = math.log2(
+        model.concurrent_tasks(slots, tasks) / model.concurrent_tasks(model.ran_on)
+    )
     warm = np.zeros_like(work)
     if model.warm_up is not None:
         cpus = model.stage.task_cpus

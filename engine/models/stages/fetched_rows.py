@@ -129,7 +129,7 @@ def fetched_bytes_growth(fetched: FetchedRows, ratio: float) -> float:
     """Growth of the bytes that stages send to the program, at `ratio` times the input: in
     proportion to what each reads."""
     sent = sum(size for _, size in fetched)
-    return sum(size * model.data(ratio) for model, size in fetched) / sent
+    return sum(size * model.data_growth(ratio) for model, size in fetched) / sent
 
 
 def result_grows(model: StageModel) -> bool:

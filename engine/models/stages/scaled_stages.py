@@ -48,7 +48,7 @@ class ScaledStages:
             cores: cores of the cluster; None for the log's.
         """
         stages = np.arange(len(table.models)) if stages is None else stages
-        cuts = table.cut(stages, ratio, wanted, cores)
+        cuts = table.in_partitions(stages, ratio, wanted, cores)
         scaled = cuts.each()
         if len(stages) < FEWEST_STAGES:
             drawn = [table.drawn(*one) for one in zip(stages.tolist(), scaled, strict=True)]

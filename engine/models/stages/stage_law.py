@@ -35,7 +35,7 @@ class StageLaw:
     task_power: float | None = None
     by_cores: bool = False
 
-    def total(self, ratio: float, base: float, *, tasks: float | None = None) -> float:
+    def work_growth(self, ratio: float, base: float, *, tasks: float | None = None) -> float:
         """Growth of the work at `ratio` times the input.
 
         Args:

@@ -269,10 +269,10 @@ def _with_read_growth(model: StageModel, flow: DataFlow, place: int) -> StageMod
     """A stage whose read growth, and that of its shuffled inputs, comes from the data flow."""
     own, shuffled = model.stage.stage_id, partial(flow.shuffle_read_growth, place)
     input_stages = tuple(
-        replace(one, growing=shuffled) if one and one.stage.stage_id == own else one
+        replace(one, read_law=shuffled) if one and one.stage.stage_id == own else one
         for one in model.input_stages
     )
-    return replace(model, growing=partial(flow.read_growth, place), input_stages=input_stages)
+    return replace(model, read_law=partial(flow.read_growth, place), input_stages=input_stages)
 
 
 def _varies_in_partitions(model: StageModel) -> bool:

@@ -14,7 +14,7 @@ from engine.models.stages.durations.quantile_times import are_subsampled, longes
 from engine.models.stages.durations.ranked_tasks import DeferredTasks
 from engine.models.stages.durations.task_times import PLACED_TASKS, StageModel
 from engine.models.stages.durations.warm_up import WarmUps
-from engine.models.stages.paired_inputs import grown_pairs
+from engine.models.stages.paired_inputs import product_work_growth
 from engine.models.stages.partitioning.partitions import (
     LARGEST_TASKS,
     Growth,
@@ -133,11 +133,11 @@ class StageTable:
     def _not_in_proportion(self) -> list[int]:
         return [index for index, model in enumerate(self.models) if not model.in_proportion]
 
-    def grown(self, ratio: float, cores: float | None = None) -> FloatArray:
-        """(s,) `StageModel.grown` in the observed number of partitions."""
+    def prior_work_growth(self, ratio: float, cores: float | None = None) -> FloatArray:
+        """(s,) `StageModel.prior_work_growth` in the observed number of partitions."""
         result = np.where(self._grows, ratio, 1.0)
         for index in self._not_in_proportion:
-            result[index] = self.models[index].grown(ratio, 1.0, cores)
+            result[index] = self.models[index].prior_work_growth(ratio, 1.0, cores)
         return result
 
     @cached_property
@@ -199,24 +199,23 @@ class StageTable:
         """(s,) width of the last gap between quantiles, as a probability."""
         return 1.0 / np.maximum(1, self.points - 1)
 
-    def cut(
+    def in_partitions(
         self, stages: IntArray, ratio: float, wanted: FloatArray, cores: float | None = None
     ) -> ScaledBatch:
-        """`StageModel.cut` of some stages at `ratio` times the input in (m,) partitions."""
-        law = self._law_work[stages]
+        """`StageModel.in_partitions` of m stages, in (m,) partitions."""
+        law_work = self._law_work[stages]
         tasks, partitions, last = whole_tasks(wanted)
-        base = self.grown(ratio, cores)[stages]
-        pairs, share, power = self._pairs[:, stages]
-        if pairs.any():
-            cut = partitions / self.observed[stages]
-            both = grown_pairs(ratio, cut, share=share, power=power)
-            base = np.where(pairs > 0.0, both, base)
-        grown = superlinear_log_growth(
-            ratio, partitions / self.observed[stages], self._law_task_power[stages]
-        )
-        faster = base * np.exp(np.maximum(law, 0.0) * grown)
-        total = np.where(law >= 0.0, faster, -law + (1.0 + law) * base)
-        return ScaledBatch(tasks, total * self.observed[stages] / partitions, last)
+        prior = self.prior_work_growth(ratio, cores)[stages]
+        is_product, share, power = self._pairs[:, stages]
+        task_growth = partitions / self.observed[stages]
+        if is_product.any():
+            product = product_work_growth(ratio, task_growth, share=share, power=power)
+            prior = np.where(is_product > 0.0, product, prior)
+        task_power = self._law_task_power[stages]
+        log_growth = superlinear_log_growth(ratio, task_growth, task_power)
+        superlinear = prior * np.exp(np.maximum(law_work, 0.0) * log_growth)
+        growth = np.where(law_work >= 0.0, superlinear, -law_work + (1.0 + law_work) * prior)
+        return ScaledBatch(tasks, growth * self.observed[stages] / partitions, last)
 
     def drawn(self, index: int, scaled: ScaledStage) -> Tasks:
         """The tasks of the stage at index `index`."""

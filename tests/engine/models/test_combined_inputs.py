@@ -81,7 +81,7 @@ def product(**sides: StageInput) -> Run:
 def test_pairs_with_rows_of_the_program_grow_with_the_input_alone() -> None:
     files, made = StageInput("files"), StageInput("made")
     one, both = (Replay.of(product(one=files, other=other)) for other in (made, files))
-    work = [replay.models[0].grown(3.0, 1.0) for replay in (one, both)]
+    work = [replay.models[0].prior_work_growth(3.0, 1.0) for replay in (one, both)]
     assert work == pytest.approx([3.0, 9.0], rel=0.01)
     assert {other.models[0].pairs_power for other in alternatives_of(one)} == {1.0}
     assert {other.models[0].pairs_power for other in alternatives_of(both)} == {1.0, 2.0}
@@ -93,7 +93,7 @@ def test_pairs_of_rows_that_the_program_makes_do_not_grow() -> None:
     scan = replace(run.stages[0], stage_id=1, paired=(), inputs=())
     own = replace(run.stages[0], input_bytes=None)
     model = stage_models(replace(run, stages=(own, scan)), 4)[0]
-    assert model.grown(3.0, 1.0) == 1.0
+    assert model.prior_work_growth(3.0, 1.0) == 1.0
 
 
 def test_a_product_is_cut_by_the_files_of_each_side() -> None:

@@ -96,7 +96,7 @@ def test_whole_text_files_stay_in_the_partitions_that_were_asked_for() -> None:
     model = stage_models(observed([read], slots=2), 2)[0]
     counts = [model.scaled(ratio, None, 6).tasks for ratio in (1 / 3, 1.0, 3.0, 1000.0)]
     assert counts == [2, 2, 2, 2]
-    assert model.data(3.0) == 3.0
+    assert model.data_growth(3.0) == 3.0
 
 
 def test_files_beside_whole_text_files_are_cut_as_they_are_alone() -> None:

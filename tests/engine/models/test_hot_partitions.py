@@ -71,7 +71,7 @@ def test_work_is_conserved() -> None:
     hot = model.hot
     assert hot is not None
     for tasks, growth in ((20, 1.0), (64, 3.0), (5, 1.0), (SLOTS + 1, 0.5)):
-        cut = hot.cut(model._observed, tasks, growth)
+        cut = hot.divided(model._observed, tasks, growth)
         assert (cut[0] * cut[1]).sum() == pytest.approx(growth * model._observed.sum())
 
 
@@ -223,8 +223,8 @@ def test_several_hot_partitions() -> None:
 def test_one_that_is_split_changes_as_many_tasks_where_another_stays() -> None:
     hot = HotPartitions((0.4, 0.2), (2.0, np.inf))
     ordered = np.asarray([1.0, 1.0, 1.0, 1.0, 2.0, 4.0])
-    assert hot.cut(ordered, 6, 2.0) is None
-    assert hot.cut(ordered, 6, 2.1) is not None
+    assert hot.divided(ordered, 6, 2.0) is None
+    assert hot.divided(ordered, 6, 2.1) is not None
 
 
 def test_of_more_tasks_than_quantiles_the_largest_alone_is_known() -> None:
@@ -243,7 +243,7 @@ def test_a_key_that_takes_more_time_than_its_data_stays_as_long() -> None:
     hot = HotPartitions((0.35,), (np.inf,))
     ordered = np.asarray([1.0] * 10 + [90.0])
     for tasks in (3, 4, 8):
-        cut = hot.cut(ordered, tasks, 1.0)
+        cut = hot.divided(ordered, tasks, 1.0)
         times = cut[0] * cut[1]
         assert times[-1] == 90.0
         assert times.sum() == pytest.approx(100.0)

@@ -80,7 +80,9 @@ def test_what_is_read_and_not_paired_grows_with_what_is_read() -> None:
     assert model.pairs_share == 0.0
     found = model.scaled(1.5, None)
     assert found.tasks * found.work == pytest.approx(1.5 * 4 * math.sqrt(found.tasks / 4))
-    table = Replay.of(run)._table.cut(np.asarray([0]), 1.5, np.asarray([float(found.tasks)]))
+    table = Replay.of(run)._table.in_partitions(
+        np.asarray([0]), 1.5, np.asarray([float(found.tasks)])
+    )
     assert table.work[0] == pytest.approx(found.work)
 
 

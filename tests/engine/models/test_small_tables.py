@@ -98,7 +98,7 @@ def test_a_dimension_grows_by_its_power_and_the_facts_in_proportion(ratio: float
     for model in stage_models(FEW, SLOTS):
         power = SMALL_TABLE_POWER if model.small_table else 1.0
         if model.stage.files_read:
-            assert model.data(ratio) == pytest.approx(ratio**power)
+            assert model.data_growth(ratio) == pytest.approx(ratio**power)
 
 
 def test_the_interval_reaches_growth_in_proportion() -> None:
@@ -162,8 +162,8 @@ def test_a_log_of_another_input_tells_how_dimensions_grow() -> None:
     taught = with_laws(replay, [(pair_fit(replay, other), 1.0)])
     for model in taught.models:
         if model.small_table:
-            assert model.data(FILES) < FILES**SMALL_TABLE_POWER
+            assert model.data_growth(FILES) < FILES**SMALL_TABLE_POWER
         elif model.stage.files_read:
-            assert model.data(FILES) > FILES / 2.0
+            assert model.data_growth(FILES) > FILES / 2.0
     assert not outgrown(taught, FILES)
     assert small_tables_notice(taught, FILES) is None

@@ -68,7 +68,7 @@ def test_a_stage_without_a_tail_raises_no_warning() -> None:
     stages = [Stage(np.linspace(1.0, 2.0, 5), input_bytes=5 * BLOCK) for _ in range(2)]
     table, places = Replay.of(observed(stages, slots=SLOTS))._table, np.arange(2)
     with np.errstate(all="raise"):
-        cuts = table.cut(places, 1.0, np.asarray([2.0, 30.0]))
+        cuts = table.in_partitions(places, 1.0, np.asarray([2.0, 30.0]))
         found = outlines(table, places, cuts)
     single = [table.drawn(place, one).total for place, one in enumerate(cuts.each())]
     assert found.total == pytest.approx(single)
@@ -80,7 +80,7 @@ def test_tasks_about_as_many_as_quantiles_are_the_same_together(tasks: int) -> N
     random = np.random.default_rng(3)
     times = [random.lognormal(0.0, 1.0, seen) for seen in (400, 400, 201)]
     replay = Replay.of(observed([Stage(s, input_bytes=len(s) * BLOCK) for s in times], slots=SLOTS))
-    cuts = replay._table.cut(np.arange(3), 1.0, np.full(3, float(tasks)))
+    cuts = replay._table.in_partitions(np.arange(3), 1.0, np.full(3, float(tasks)))
     found = outlines(replay._table, np.arange(3), cuts)
     single = [replay._table.drawn(place, one) for place, one in enumerate(cuts.each())]
     assert found.total == pytest.approx([one.total for one in single])

@@ -89,9 +89,9 @@ def test_a_law_is_monotone_and_starts_at_the_observed_work(work: float, ratio: f
     for cut, tasks in ((None, None), (0.0, 1.0), (0.0, ratio), (1.0, ratio), (1.0, 0.5)):
         law = StageLaw(work, task_power=cut)
         fewer = None if tasks is None else 1.0 / tasks
-        assert law.total(1.0, 1.0, tasks=tasks) == pytest.approx(1.0)
-        assert law.total(ratio, ratio, tasks=tasks) >= 1.0
-        assert law.total(1.0 / ratio, 1.0 / ratio, tasks=fewer) <= 1.0
+        assert law.work_growth(1.0, 1.0, tasks=tasks) == pytest.approx(1.0)
+        assert law.work_growth(ratio, ratio, tasks=tasks) >= 1.0
+        assert law.work_growth(1.0 / ratio, 1.0 / ratio, tasks=fewer) <= 1.0
 
 
 def test_more_tasks_of_the_same_size_slow_each_other_half_as_much() -> None:
@@ -99,11 +99,11 @@ def test_more_tasks_of_the_same_size_slow_each_other_half_as_much() -> None:
     as many, in more still. After logs with more tasks of one size it is as these had it."""
     larger, more = StageLaw(0.5, task_power=0.0), StageLaw(0.5, task_power=1.0)
     cuts = (1.0, 9.0, 81.0, 1e6)
-    found = [larger.total(9.0, 9.0, tasks=tasks) / 9.0 for tasks in cuts]
+    found = [larger.work_growth(9.0, 9.0, tasks=tasks) / 9.0 for tasks in cuts]
     assert found == pytest.approx([3.0, math.sqrt(3.0), 1.0, 1.0])
-    found = [more.total(9.0, 9.0, tasks=tasks) / 9.0 for tasks in cuts]
+    found = [more.work_growth(9.0, 9.0, tasks=tasks) / 9.0 for tasks in cuts]
     assert found == pytest.approx([9.0, 3.0, 1.0, 1.0])
-    assert StageLaw(0.5).total(9.0, 9.0, tasks=9.0) / 9.0 == pytest.approx(3.0)
+    assert StageLaw(0.5).work_growth(9.0, 9.0, tasks=9.0) / 9.0 == pytest.approx(3.0)
 
 
 def test_work_that_does_not_grow_is_recovered() -> None:
@@ -268,6 +268,6 @@ def test_how_bytes_grow_is_learnt_apart_from_seconds() -> None:
     powers = [model.law.data_power for model in models]
     assert powers[:4] == pytest.approx([1.0, 1.0, 0.5, 0.0], abs=0.02)
     assert powers[4] is None
-    grown = [model.data(16.0) for model in models]
+    grown = [model.data_growth(16.0) for model in models]
     assert grown == pytest.approx([16.0, 16.0, 4.0, 1.0, 1.0], rel=0.05)
-    assert [model.data(16.0) for model in Replay.of(small).models] == [16.0] * 4 + [1.0]
+    assert [model.data_growth(16.0) for model in Replay.of(small).models] == [16.0] * 4 + [1.0]

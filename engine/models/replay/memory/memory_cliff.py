@@ -351,18 +351,18 @@ class MemoryCliff:
             miss_seconds *= scaled.partitions * scaled.work / model.stage.tasks
             if model.depends_on_cluster:
                 tasks, _ = model.largest_task_bytes(ratio, shuffle_partitions, slots)
-                total += self._added_miss_seconds(miss_seconds, share, surviving) / model.at_once(
-                    slots, tasks
-                )
+                total += self._added_miss_seconds(
+                    miss_seconds, share, surviving
+                ) / model.concurrent_tasks(slots, tasks)
             else:
                 count = float(model.scaled(ratio, shuffle_partitions).tasks)
                 key = count, model.stage.task_cpus, bool(reader.evicted_seconds[0])
                 summed = same_slots[key][1] + miss_seconds if key in same_slots else miss_seconds
                 same_slots[key] = model, summed
         for (count, *_), (model, miss_seconds) in same_slots.items():
-            total += self._added_miss_seconds(miss_seconds, share, surviving) / model.at_once(
-                slots, count
-            )
+            total += self._added_miss_seconds(
+                miss_seconds, share, surviving
+            ) / model.concurrent_tasks(slots, count)
         return total
 
     def _added_miss_seconds(

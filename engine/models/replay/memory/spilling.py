@@ -107,7 +107,7 @@ class SpillingStage:
     def replayed_spill_bytes(self, ratio: float) -> float:
         """Spilled bytes that the task times of a replay at `ratio` times the input already contain:
         those of the log, scaled like its data."""
-        return self.spilled_bytes * self.model.data(ratio)
+        return self.spilled_bytes * self.model.data_growth(ratio)
 
     def seconds(self, spilled: FloatArray) -> FloatArray:
         """(n,) task time to write (n,) spilled bytes to disk and read them again."""
@@ -187,7 +187,7 @@ def spill_seconds(
     seconds = np.zeros(len(distinct_memory.slots))
     for stage in affected:
         tasks, spilled = _spilled(stage, distinct_memory, ratio, shuffle_partitions)
-        at_once = stage.model.at_once(distinct_memory.slots, tasks)
+        at_once = stage.model.concurrent_tasks(distinct_memory.slots, tasks)
         seconds += stage.seconds(spilled - stage.replayed_spill_bytes(ratio)) / at_once
     added[known] = seconds[inverse]
     return added
@@ -249,7 +249,7 @@ def _affected(
     for stage in stages:
         count = stage.model.partition_count(ratio, shuffle_partitions)
         fewest = max(1.0, min(count.own, count.at(slots), LARGEST_TASKS))
-        need = stage.task_bytes * stage.model.data(ratio) * stage.model.stage.tasks / fewest
+        need = stage.task_bytes * stage.model.data_growth(ratio) * stage.model.stage.tasks / fewest
         if stage.spilled_bytes or need > stage.fill_factor * task_bytes:
             yield stage
 

@@ -104,7 +104,7 @@ class StageModel(PartitionedStage):
         tasks differ in it, as if the last one launched has a partial partition."""
         n, work = scaled.tasks, scaled.work
         growth = work * scaled.partitions / self.stage.tasks
-        cut = self.hot.cut(self._observed, n, growth) if self.hot else None
+        cut = self.hot.divided(self._observed, n, growth) if self.hot else None
         if cut is not None:
             return cut
         seen = self.stage.tasks

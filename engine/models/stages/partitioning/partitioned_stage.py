@@ -14,7 +14,7 @@ from functools import cached_property, partial
 import numpy as np
 
 from engine.forecast import FloatArray
-from engine.models.stages.paired_inputs import grown_pairs
+from engine.models.stages.paired_inputs import product_work_growth
 from engine.models.stages.partitioning.combined_inputs import combined_count
 from engine.models.stages.partitioning.inferred_files import InferredFiles
 from engine.models.stages.partitioning.input_splits import InputSplits
@@ -59,7 +59,7 @@ class PartitionedStage:
         unplanned: inferred files of its scan, if no query plan describes them.
         written_by: the stage that wrote the files that it scans.
         small_table: whether it scans a small table in one file beside larger ones in several.
-        growing: growth of what it reads, as a function of the input's growth and of (n,) cores
+        read_law: growth of what it reads, as a function of the input's growth and of (n,) cores
             (None for the log's); None if in proportion, without grouped rows (`data_flow.py`).
     """
 
@@ -76,7 +76,7 @@ class PartitionedStage:
     unplanned: InferredFiles | None = None
     written_by: PartitionedStage | None = None
     small_table: bool = False
-    growing: Callable[[float, FloatArray | None], FloatArray] | None = None
+    read_law: Callable[[float, FloatArray | None], FloatArray] | None = None
 
     def scaled(
         self, ratio: float, shuffle_partitions: int | None, slots: int | None = None
@@ -88,20 +88,20 @@ class PartitionedStage:
         The last partition may be partial, so that a little more input takes a little more time.
         """
         cores = None if slots is None else slots * self.partitioning.cores_per_slot
-        return self.cut(ratio, self.partition_count(ratio, shuffle_partitions).at(cores), cores)
+        wanted = self.partition_count(ratio, shuffle_partitions).at(cores)
+        return self.in_partitions(ratio, wanted, cores)
 
-    def cut(self, ratio: float, wanted: float, cores: float | None = None) -> ScaledStage:
+    def in_partitions(self, ratio: float, wanted: float, cores: float | None = None) -> ScaledStage:
         """The stage at `ratio` times the input in `wanted` partitions on a number of cores."""
         partitions = max(min(wanted, LARGEST_TASKS), SMALLEST_STAGE)
         tasks = max(1, math.ceil(partitions - WHOLE))
-        last = partitions - tasks + 1.0
-        cut = partitions / self.stage.tasks
-        total = self.law.total(ratio, self.grown(ratio, cut, cores), tasks=cut)
-        work = total * self.stage.tasks / partitions
+        last, growth = partitions - tasks + 1.0, partitions / self.stage.tasks
+        prior = self.prior_work_growth(ratio, growth, cores)
+        work = self.law.work_growth(ratio, prior, tasks=growth) * self.stage.tasks / partitions
         return ScaledStage(tasks, work, last if last < 1.0 - WHOLE else 1.0)
 
-    def grown(self, ratio: float, cut: float, cores: float | None = None) -> float:
-        """Prior growth of its work at `ratio` times the input in `cut` times as many partitions.
+    def prior_work_growth(self, ratio: float, tasks: float, cores: float | None = None) -> float:
+        """Prior growth of its work at `ratio` times the input in `tasks` times as many partitions.
 
         The pairs of a product multiply with either input, and each partition of one input is read
         again for each partition of the other. If a larger cluster makes more tasks that write more
@@ -110,7 +110,8 @@ class PartitionedStage:
         if self.growth is Growth.NONE or not self.pairs:
             in_log, here = self.read_growth(ratio), self.read_growth(ratio, cores)
             return in_log + (here - in_log) * self._reading_share
-        return float(grown_pairs(ratio, cut, share=self.pairs_share, power=self.pairs_power))
+        share, power = self.pairs_share, self.pairs_power
+        return float(product_work_growth(ratio, tasks, share=share, power=power))
 
     @cached_property
     def _reading_share(self) -> float:
@@ -125,7 +126,7 @@ class PartitionedStage:
         """(n,) `read_growth` on (n,) cores; () if it is the same on any cluster."""
         if self.growth is Growth.NONE:
             return np.ones(())
-        read = np.asarray(ratio) if self.growing is None else self.growing(ratio, cores)
+        read = np.asarray(ratio) if self.read_law is None else self.read_law(ratio, cores)
         if self.part_of is None:
             return read
         there = max(self.stage.tasks, self.part_of.partition_count(ratio, None).own)
@@ -134,7 +135,7 @@ class PartitionedStage:
     @property
     def in_proportion(self) -> bool:
         """Whether what it reads grows in proportion to the input."""
-        return self.growing is None and self.part_of is None
+        return self.read_law is None and self.part_of is None
 
     @property
     def pairs(self) -> bool:
@@ -155,7 +156,7 @@ class PartitionedStage:
         ]
         return combined_count(self.stage, self.partitioning, ratio, known)
 
-    def data(self, ratio: float, cores: float | None = None) -> float:
+    def data_growth(self, ratio: float, cores: float | None = None) -> float:
         """Growth of the bytes that it reads: as fitted to several logs, else `read_growth`."""
         power, read = self.law.data_power, self.read_growth(ratio, cores)
         return read if power is None else math.pow(ratio, power) * read / self.read_growth(ratio)
@@ -168,10 +169,10 @@ class PartitionedStage:
         cores = slots * self.partitioning.cores_per_slot
         wanted = self.partition_count(ratio, shuffle_partitions).on(cores)
         tasks, partitions, _ = whole_tasks(wanted)
-        data = self.data(ratio) * self.growth_on(ratio, cores) / self.read_growth(ratio)
+        data = self.data_growth(ratio) * self.growth_on(ratio, cores) / self.read_growth(ratio)
         return tasks, data * self.stage.tasks / np.maximum(1.0, partitions)
 
-    def at_once(
+    def concurrent_tasks(
         self, slots: FloatArray | float, tasks: FloatArray | float | None = None
     ) -> FloatArray:
         """(n,) how many of (n,) tasks (None for the log's) run at once on (n,) slots."""
@@ -185,17 +186,13 @@ class PartitionedStage:
         if first is not self:
             return first.depends_on_cluster
         if self.growth is Growth.MERGED:
-            rule = self._merge_settings
-            return (
-                self._follows_merge_rule
-                and rule.min_merged_partitions is None
-                and rule.depends_on_cluster
-            )
+            settings = self._merge_settings
+            by_cores = settings.min_merged_partitions is None and settings.depends_on_cluster
+            return by_cores and self._follows_merge_rule
         if self._combines:
             return self._combined(1.0, None).depends_on_cluster
         written = self._written_by
-        by_writer = written is not None and written.depends_on_cluster
-        return self._splits.depends_on_cluster or by_writer
+        return self._splits.depends_on_cluster or bool(written and written.depends_on_cluster)
 
     @cached_property
     def follows_cores(self) -> bool:
@@ -238,8 +235,7 @@ class PartitionedStage:
 
     @property
     def _splits_one_input(self) -> bool:
-        """Whether its partitions are the splits of one input, and no other log shows their
-        growth."""
+        """Whether its partitions are the splits of one input, whose growth no other log shows."""
         fitted = self.law.partition_power is not None
         return not fitted and not self._combines and self.growth is Growth.TASKS
 
@@ -314,7 +310,7 @@ class PartitionedStage:
     def _own_rule(self, shuffle_partitions: int | None) -> ScalingPartitionRule | None:
         """`rule` of a stage that determines its own number of partitions."""
         if self.growth is Growth.MERGED:
-            in_proportion = self._follows_merge_rule and self.growing is None
+            in_proportion = self._follows_merge_rule and self.read_law is None
             before = self._before_merging(shuffle_partitions)
             return self._merge_rule(before) if in_proportion else None
         alone = self._has_own_count(shuffle_partitions)
@@ -361,8 +357,8 @@ class PartitionedStage:
 
         def log_error(settings: PartitioningSettings) -> float:
             merged = min(settings.merged(self._shuffled_bytes, None), self.shuffle_partitions)
-            within = abs(self.stage.tasks - merged) < 1.0
-            return 0.0 if within else abs(math.log(self.stage.tasks / merged))
+            tasks = self.stage.tasks
+            return 0.0 if abs(tasks - merged) < 1.0 else abs(math.log(tasks / merged))
 
         by_size = replace(self.partitioning, min_merged_partitions=1)
         return min((self.partitioning, by_size), key=log_error)
