@@ -34,7 +34,7 @@ from engine.models.replay.broadcasts import (
     most_useful_join_slots,
     sort_merge_effect,
 )
-from engine.models.replay.driver_rows import result_notice, rows_notice
+from engine.models.replay.driver_result_notices import result_notice, rows_notice
 from engine.models.replay.iterations import iteration_notice, log_iterations
 from engine.models.replay.log_forecasts import LogForecast, LogForecasts, log2_distances
 from engine.models.replay.mean_times_cache import MeanTimes, MeanTimesCache
@@ -169,13 +169,13 @@ class ReplayModel(FittedModel):
         doublings = log2_distances(replayed.uncertain_slots(slots) / replay.slots, ratio)
         task_share = 1.0 - times.driver_seconds / times.seconds
         crowded = task_share * crowding_doublings_of(batch, doublings[:, 0])
-        shared_scale = np.hypot(speed_scale, self._shared_cores.doubt(crowded))
+        shared_scale = np.hypot(speed_scale, self._shared_cores.log_scale(crowded))
         requested_scale = requested_partitions_scale(replayed, times, slots, speed, replay.slots)
         others = self._alternatives if ratio != 1.0 else self._alternatives_at_log_input
         other_times = [times_of(other) for other in others[index]]
         joins = sort_merge_effect(replay, ratio, slots, speed, times, partitions)
         conversion = conversion_log_factor(replay, ratio, slots, speed, times, partitions)
-        joins_scale = SCALE_PER_HALF_WIDTH_90 * (joins.open - conversion)
+        joins_scale = SCALE_PER_HALF_WIDTH_90 * (joins.reach - conversion)
         memory = log_memory_factor(
             replay.run,
             self.cliffs[index],
@@ -188,8 +188,8 @@ class ReplayModel(FittedModel):
         )
         corrected = np.log(times.seconds) + log_iterations(replay.run, wanted) + self.bias[index]
         return LogForecast(
-            log_seconds=corrected + self._shared_cores.cost(crowded),
-            memory=memory + joins.factor,
+            log_seconds=corrected + self._shared_cores.expected(crowded),
+            memory=memory + joins.log_factor,
             doublings=doublings,
             error_share=task_error_share(times.driver_seconds / times.seconds),
             log_scale=np.hypot(shared_scale, requested_scale),

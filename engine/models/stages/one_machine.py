@@ -92,25 +92,26 @@ class SharedCores:
     """The cost of further slots on the one machine of some logs.
 
     Args:
-        most: largest increase of log task time per doubling; 0 if the logs are not of one machine.
-        tell: whether the logs, of several numbers of slots, show the mean cost themselves.
+        max_contention: largest increase of log task time per doubling; 0 if the logs are not of one
+            machine.
+        mean_observed: whether the logs, of several numbers of slots, show the mean themselves.
     """
 
-    most: float
-    tell: bool
+    max_contention: float
+    mean_observed: bool
 
     @classmethod
     def of(cls, runs: Sequence[Run]) -> SharedCores:
         """For logs that are combined in one prediction."""
         return cls(max_contention(runs) if share_cores(runs) else 0.0, not on_one_machine(runs))
 
-    def cost(self, doublings: Doublings) -> Doublings:
-        """Expected increase of log time over a number of `crowding_doublings` doublings."""
-        return (0.0 if self.tell else CONTENTION * self.most) * doublings
+    def expected(self, doublings: Doublings) -> Doublings:
+        """Expected increase of log time over a number of `crowding_doublings`."""
+        return (0.0 if self.mean_observed else CONTENTION * self.max_contention) * doublings
 
-    def doubt(self, doublings: Doublings) -> Doublings:
+    def log_scale(self, doublings: Doublings) -> Doublings:
         """Standard deviation of that increase."""
-        return CONTENTION_SPREAD * self.most * doublings
+        return CONTENTION_SPREAD * self.max_contention * doublings
 
 
 def waiting_law(stage: StageRun) -> StageLaw:
@@ -156,8 +157,10 @@ def shared_cores_scale(
     busy = np.minimum(batch.slots, max(useful_slots, slots))
     driver = sum(driver_seconds(run) for run in runs) / len(runs)
     share = np.clip(1.0 - driver / seconds, 0.0, 1.0)
-    doubt = math.hypot(CONTENTION, CONTENTION_SPREAD) * max_contention(runs)
-    return np.asarray(doubt * share * np.abs(crowding_doublings_of(batch, np.log2(busy / slots))))
+    per_doubling = math.hypot(CONTENTION, CONTENTION_SPREAD) * max_contention(runs)
+    return np.asarray(
+        per_doubling * share * np.abs(crowding_doublings_of(batch, np.log2(busy / slots)))
+    )
 
 
 def one_machine_notice(runs: Sequence[Run], batch: ClusterBatch, *, law: str = "") -> Notice | None:

@@ -313,8 +313,8 @@ def test_what_may_be_outgrown_is_left_to_the_interval_and_said() -> None:
     assert found.seconds == pytest.approx(kept.seconds)
     times = Times(np.asarray([found.seconds]), np.asarray([0.0]))
     plan = sort_merge_effect(Replay.of(run), 3.0, np.asarray([4.0]), np.ones(1), times)
-    assert plan.factor == [0.0]
-    assert plan.open == pytest.approx(np.log1p(24.03e6 / 1e6 / 4 / found.seconds), rel=0.05)
+    assert plan.log_factor == [0.0]
+    assert plan.reach == pytest.approx(np.log1p(24.03e6 / 1e6 / 4 / found.seconds), rel=0.05)
     (said,) = [n.text for n in found.warnings if n.code == "broadcast-outgrown"]
     assert "Spark takes for 210 kB (which it reads) to 6.67 MB (its files" in said
     assert "that may be more than spark.sql.autoBroadcastJoinThreshold" in said
