@@ -30,29 +30,21 @@ from engine.models.replay.alternatives import (
 )
 from engine.models.replay.broadcasts import (
     conversion_log_factor,
-    join_notices,
     most_useful_join_slots,
     sort_merge_effect,
 )
-from engine.models.replay.driver_result_notices import result_notice, rows_notice
-from engine.models.replay.iterations import iteration_notice, log_iterations
+from engine.models.replay.cluster_notices import cluster_notices
+from engine.models.replay.iterations import log_iterations
 from engine.models.replay.log_forecasts import LogForecast, LogForecasts, log2_distances
 from engine.models.replay.mean_times_cache import MeanTimes, MeanTimesCache
 from engine.models.replay.memory.memory_cliff import MemoryCliff
 from engine.models.replay.memory.memory_factor import log_memory_factor
 from engine.models.replay.memory.memory_report import (
-    cache_notices,
     not_fitting_share,
-    spill_notices,
 )
 from engine.models.replay.memory.saturated_memory import saturated_memory
-from engine.models.replay.memory.spilling import SpillingStage, TaskMemory
+from engine.models.replay.memory.spilling import SpillingStage
 from engine.models.replay.monotone_times import monotone_with_memory
-from engine.models.replay.notices import (
-    groups_notice,
-    scan_notice,
-    small_tables_notice,
-)
 from engine.models.replay.outcome import ReplayOutcome
 from engine.models.replay.priors import (
     LOG_NOISE,
@@ -65,8 +57,6 @@ from engine.models.replay.replayed_run import Replay
 from engine.models.replay.report import (
     UsefulSlots,
     explanation,
-    skewed_stage_notices,
-    too_few_tasks_notice,
     useful_slots,
 )
 from engine.models.replay.times import (
@@ -79,7 +69,6 @@ from engine.models.replay.times import (
     requested_partitions_scale,
 )
 from engine.models.stages.one_machine import SharedCores, crowding_doublings_of, one_machine_notice
-from engine.models.stages.partitioning.stage_growth import partitions_notice
 from engine.models.stages.pauses import long_pauses
 from engine.models.workloads import with_defaults
 from engine.notices import Notice, in_order
@@ -133,19 +122,21 @@ class ReplayModel(FittedModel):
         by_log = self._log_forecasts(batch, wanted)
         seconds = np.exp(self._monotone(batch, wanted, by_log))
         error_share = by_log.mean(by_log.error_shares)
-        away = [
+        distance = [
             by_log.mean(by_log.doublings[:, :, k]) * error_share
             for k in range(len(self.covariance))
         ]
         variance = sum(
-            self.covariance[j, k] * x * y for j, x in enumerate(away) for k, y in enumerate(away)
+            self.covariance[j, k] * x * y
+            for j, x in enumerate(distance)
+            for k, y in enumerate(distance)
         )
-        transfer = by_log.mean(by_log.log_scales)
-        memory = MEMORY_LOG_SCALE * by_log.mean(np.abs(by_log.memory))
-        away_and_start = self.factor**2 * (variance + (NOISE_SECONDS / seconds) ** 2)
-        at_work = 1.0 - np.minimum(1.0, by_log.mean(self._paused_seconds) / seconds)
-        near = self.log_scale**2 - self.machine_scale**2 * (1.0 - at_work**2)
-        log_scale = np.sqrt(near + away_and_start + transfer**2 + memory**2)
+        speed_scale = by_log.mean(by_log.log_scales)
+        memory_scale = MEMORY_FACTOR_SCALE * by_log.mean(np.abs(by_log.memory))
+        distance_variance = self.factor**2 * (variance + (NOISE_SECONDS / seconds) ** 2)
+        busy_share = 1.0 - np.minimum(1.0, by_log.mean(self._paused_seconds) / seconds)
+        log_variance = self.log_scale**2 - self.machine_scale**2 * (1.0 - busy_share**2)
+        log_scale = np.sqrt(log_variance + distance_variance + speed_scale**2 + memory_scale**2)
         log_scale = np.maximum(log_scale, by_log.mean(by_log.least_scales))
         known = np.isfinite(seconds)
         return Forecast.of(seconds, np.where(known, log_scale, np.nan), self.dof)
@@ -266,9 +257,9 @@ class ReplayModel(FittedModel):
         steps, share = input_steps(size_ratio(wanted, replay.run))
         times: ReplayTimes | None = None
         for ratio in steps:
-            before, times = times, self._step(replay, ratio, wanted.shuffle_partitions, times)
+            previous, times = times, self._step(replay, ratio, wanted.shuffle_partitions, times)
         assert times is not None
-        return times if before is None or share >= 1.0 else BetweenInputs(before, times, share)
+        return times if previous is None or share >= 1.0 else BetweenInputs(previous, times, share)
 
     def _step(
         self, replay: Replay, ratio: float, shuffle_partitions: int | None, base: ReplayTimes | None
@@ -300,72 +291,65 @@ class ReplayModel(FittedModel):
         ratio, shuffle_partitions = (size_ratio(wanted, replay.run), wanted.shuffle_partitions)
         busy = min(slots, replay.most_useful_slots(ratio, shuffle_partitions))
         speed = float(replay.node_load.speeds(batch)[0][0])
-        found = self._explained.get(
+        outcome = self._explained.get(
             (id(replay), busy, ratio, speed, shuffle_partitions),
             lambda: replay.replayed(
                 busy, ratio=ratio, speed=speed, shuffle_partitions=shuffle_partitions
             ),
         )
-        return replay, found, slots
+        return replay, outcome, slots
 
     def explain(self, batch: ClusterBatch, workload: Workload) -> Explanation:
-        at = self._replay_at(batch, with_defaults(workload, self.profile))
-        if at is None:
+        nearest = self._replay_at(batch, with_defaults(workload, self.profile))
+        if nearest is None:
             return Explanation()
-        replay, found, slots = at
+        replay, outcome, slots = nearest
         seconds = float(self.forecast(batch, workload).seconds[0])
-        cliff, again = self.cliffs[self.replays.index(replay)], 0.0
+        cliff, cache_miss_seconds = self.cliffs[self.replays.index(replay)], 0.0
         if cliff is not None:
             wanted = with_defaults(workload, self.profile)
             ratio, partitions = size_ratio(wanted, replay.run), wanted.shuffle_partitions
-            again = seconds * not_fitting_share(cliff, batch, ratio, found.seconds, partitions)
-        return explanation(replay, found, slots=slots, seconds=seconds, cache_miss_seconds=again)
+            cache_miss_seconds = seconds * not_fitting_share(
+                cliff, batch, ratio, outcome.seconds, partitions
+            )
+        return explanation(
+            replay, outcome, slots=slots, seconds=seconds, cache_miss_seconds=cache_miss_seconds
+        )
 
     def notices(self, batch: ClusterBatch, workload: Workload) -> tuple[Notice, ...]:
         wanted = with_defaults(workload, self.profile)
         notices: list[Notice | None] = [self._speed_notice(t, batch.catalog) for t in batch.types]
         notices += self._range_notices(batch.slots, wanted)
         notices.append(one_machine_notice([replay.run for replay in self.replays], batch))
-        at = self._replay_at(batch, wanted) if len(batch) == 1 else None
-        if at is not None:
-            replay, found, slots = at
-            ratio, partitions = size_ratio(wanted, replay.run), wanted.shuffle_partitions
-            useful = partial(self._useful_slots, replay, wanted, slots)
-            notices += [
-                too_few_tasks_notice(
-                    replay, found, batch, slots=slots, useful=useful, shuffle_partitions=partitions
-                ),
-                *skewed_stage_notices(replay, found, slots=slots),
-            ]
-            notices += self._memory_notices(self.replays.index(replay), batch, wanted)
-            driver = result_notice(replay, ratio), rows_notice(replay, ratio, found.seconds)
-            notices += [iteration_notice(replay.run, wanted), *driver]
-            speed = float(replay.node_load.speeds(batch)[0][0])
-            notices += join_notices(
-                replay, ratio, slots, speed=speed, shuffle_partitions=partitions
+        nearest = self._replay_at(batch, wanted) if len(batch) == 1 else None
+        if nearest is not None:
+            replay, outcome, slots = nearest
+            index = self.replays.index(replay)
+            notices += cluster_notices(
+                replay,
+                outcome,
+                batch,
+                wanted,
+                slots=slots,
+                useful=partial(self._useful_slots, replay, wanted, slots),
+                cliff=self.cliffs[index],
+                spilling=self.spilling[index],
             )
-            notices += [scan_notice(replay, ratio, slots, partitions), groups_notice(replay, ratio)]
-            notices += [small_tables_notice(replay, ratio), partitions_notice([replay.run], wanted)]
         return in_order(notices)
-
-    def _memory_notices(self, index: int, batch: ClusterBatch, wanted: Workload) -> list[Notice]:
-        run, cliff = self.replays[index].run, self.cliffs[index]
-        ratio = size_ratio(wanted, run)
-        offered, shuffle_partitions = TaskMemory.of(run, batch), wanted.shuffle_partitions
-        notices = spill_notices(self.spilling[index], offered, ratio, shuffle_partitions)
-        return notices + (cache_notices(cliff, batch, ratio, shuffle_partitions) if cliff else [])
 
     def fuller_notice(self, batch: ClusterBatch, workload: Workload) -> Notice | None:
         slots = float(batch.slots[0])
         if not slots >= 1.0:
             return None
         nearest = self._nearest(slots, with_defaults(workload, self.profile))
-        said = nearest.node_load.notice(batch)
-        if said is None or len({replay.node_load.tasks_per_vcpu for replay in self.replays}) == 1:
-            return said
+        notice = nearest.node_load.notice(batch)
+        if notice is None or len({replay.node_load.tasks_per_vcpu for replay in self.replays}) == 1:
+            return notice
         name = nearest.run.source.rsplit("/", 1)[-1]
-        which = f"in the nearest log ({name})" if name else "in the nearest log"
-        return replace(said, text=f"{which} {said.text}; others filled their nodes otherwise")
+        log_name = f"in the nearest log ({name})" if name else "in the nearest log"
+        return replace(
+            notice, text=f"{log_name} {notice.text}; others filled their nodes otherwise"
+        )
 
     def slot_speeds(self, batch: ClusterBatch) -> FloatArray:
         largest = max(self.replays, key=lambda replay: (replay.slots, replay.run.seconds))
@@ -393,7 +377,7 @@ class ReplayModel(FittedModel):
         return range_notices(slots, observed, ratios)
 
 
-MEMORY_LOG_SCALE = 0.4
+MEMORY_FACTOR_SCALE = 0.4
 """Prior: standard deviation of the log of the memory factor, as a share of it."""
 
 CACHED_TIMES = 128
