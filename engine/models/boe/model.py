@@ -120,14 +120,14 @@ def fit_runs(profile: Profile, runs: Sequence[Run], *, noise: float) -> FittedSt
     fitted = FittedStates(NAME, profile, workflow, tuple(plans), damped_bias(own))
     alone = single_run_notice(runs)
     if alone is not None:
-        spread = math.hypot(max(with_disturbance(SPREAD, runs, tested=False), noise), unseen)
+        spread = math.hypot(max(with_disturbance(SPREAD, runs, measured=False), noise), unseen)
         return replace(fitted, spread=spread, fit_notices=in_order([*notices, alone]))
     groups = configurations(runs)
     validation, learnt, dof = left_out(fitted, groups)
     if groups.max() < 2:
         notices.append(PRIOR_INTERVAL)
     tested = int(groups.max()) + 1 >= MIN_CONFIGURATIONS_FOR_SPREAD
-    near = with_disturbance(learnt * SPREAD, runs, tested=tested)
+    near = with_disturbance(learnt * SPREAD, runs, measured=tested)
     return replace(
         fitted, spread=math.hypot(max(near, noise), unseen) / learnt, learnt=learnt, dof=dof,
         fit_notices=in_order(notices), validation=validation,
@@ -211,7 +211,7 @@ def fit_workflow(
         workflow,
         (plan,),
         np.zeros(1),
-        with_disturbance(SPREAD_EXPLICIT if explicit else SPREAD, runs, tested=False),
+        with_disturbance(SPREAD_EXPLICIT if explicit else SPREAD, runs, measured=False),
         fit_notices=(PRIOR_INTERVAL, *in_order(of_runs)),
     )
 

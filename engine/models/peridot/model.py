@@ -75,7 +75,7 @@ class Peridot(Model):
         groups = references.configurations
         doubt = doubt.learnt(np.log(actual / predicted), expected, groups)
         tested = len(np.unique(groups)) >= ENOUGH_LEFT_OUT
-        near = with_disturbance(doubt.factor * doubt.near, references.runs, tested=tested)
+        near = with_disturbance(doubt.factor * doubt.near, references.runs, measured=tested)
         doubt = replace(
             doubt, near=max(near, repetition_spread(references.every_run)) / doubt.factor
         )

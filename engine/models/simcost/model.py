@@ -95,7 +95,7 @@ def _fit_parameters(
         drawn = [simulated(run) for run in learnt]
         sampling = max(estimate.deviation / estimate.mean for estimate in drawn)
         log_scale, dof = math.hypot(LOG_NOISE, sampling), PRIOR_DOF
-    disturbed = with_disturbance(log_scale, [run.run for run in learnt], tested=tested)
+    disturbed = with_disturbance(log_scale, [run.run for run in learnt], measured=tested)
     log_scale, dof = with_least_scale(max(disturbed, repetition_spread(runs)), log_scale, dof)
     log_scale = math.hypot(log_scale, max(map(censored_log_scale, chosen_runs)))
     chosen = chosen_notice(logs, wanted, len(sharing))

@@ -37,7 +37,7 @@ UNIFORM_SCALE = 2.0 / math.sqrt(12.0)
 """Standard deviation of the log stretch of the next run, relative to the log stretch of this one:
 it is taken to be uniform between none and twice that."""
 
-ELSEWHERE = (*PYTHON_OPERATIONS, "Gpu")
+OTHER_PROCESS_OPERATIONS = (*PYTHON_OPERATIONS, "Gpu")
 """Operations that compute in other processes, or elsewhere, and not in the CPU time of tasks."""
 
 
@@ -66,10 +66,12 @@ def disturbance_factor(run: Run) -> float | None:
     computing, loading = computing_stretch(run), loading_stretch(run)
     if loading is None:
         return computing
-    alike = loading * CALM_STRETCH / CALM_LOADING_STRETCH
+    relative_loading = loading * CALM_STRETCH / CALM_LOADING_STRETCH
     if computing is not None:
-        return min(computing, max(1.0, MAX_STRETCH_OVER_LOADING * alike))
-    return max(1.0, alike) if any(computes_elsewhere(stage) for stage in run.stages) else None
+        return min(computing, max(1.0, MAX_STRETCH_OVER_LOADING * relative_loading))
+    if not any(computes_elsewhere(stage) for stage in run.stages):
+        return None
+    return max(1.0, relative_loading)
 
 
 def computing_stretch(run: Run) -> float | None:
@@ -134,46 +136,47 @@ def fetch_wait_log(run: Run) -> float:
     return -math.log1p(-share)
 
 
-def with_disturbance(spread: float, runs: Sequence[Run], *, tested: bool) -> float:
+def with_disturbance(spread: float, runs: Sequence[Run], *, measured: bool) -> float:
     """A standard deviation of log time, widened by the disturbance of the runs behind a prediction.
 
     Args:
-        tested: whether `spread` is measured by how well runs predict each other. Then it includes
+        measured: whether `spread` is measured by how well runs predict each other. Then it includes
             some of the disturbance, which is its lower bound; a prior does not include it.
     """
     disturbance = disturbance_spread(runs)
-    return max(spread, disturbance) if tested else math.hypot(spread, disturbance)
+    return max(spread, disturbance) if measured else math.hypot(spread, disturbance)
 
 
 def busy_machine_notice(runs: Sequence[Run]) -> Notice | None:
-    """The warning that a machine was busy, if the stretch of a run is at least `WORTH_SAYING`."""
+    """The warning that a machine was busy, if the stretch of a run is at least
+    `BUSY_NOTICE_STRETCH`."""
     worst = max(runs, key=lambda run: disturbance_factor(run) or 1.0, default=None)
-    if worst is None or (disturbance_factor(worst) or 1.0) < WORTH_SAYING:
+    if worst is None or (disturbance_factor(worst) or 1.0) < BUSY_NOTICE_STRETCH:
         return None
     computing, loading = computing_stretch(worst), loading_stretch(worst)
     if computing is not None and computing == disturbance_factor(worst):
-        what = (
+        finding = (
             f"tasks took at least {computing:.1f} times the CPU time that they used, in the stages "
             "that do nine tenths of the computing"
         )
     elif loading is None or loading <= CALM_LOADING_STRETCH:
         return None
     else:
-        silent = "functions in Python do not tell how much they computed"
-        waited = "tasks waited far longer than they computed"
-        what = (
+        no_cpu_times = "functions in Python do not tell how much they computed"
+        long_waits = "tasks waited far longer than they computed"
+        finding = (
             f"to load their code tasks took {loading:.1f} times the CPU time that it needed "
-            f"({silent if computing is None else waited})"
+            f"({no_cpu_times if computing is None else long_waits})"
         )
     return Notice(
         "busy-machine",
-        f"{what}: other programs or slow disks held them up; the next run may meet more or less "
+        f"{finding}: other programs or slow disks held them up; the next run may meet more or less "
         "of that",
         "log a run on a machine that nothing else uses",
     )
 
 
-WORTH_SAYING = 2.0
+BUSY_NOTICE_STRETCH = 2.0
 
 
 def shuffle_wait_notice(runs: Sequence[Run]) -> Notice | None:
@@ -199,7 +202,7 @@ def disturbance_notices(runs: Sequence[Run]) -> tuple[Notice | None, ...]:
 
 def computes_elsewhere(stage: StageRun) -> bool:
     """Whether a stage's work is done in other processes: by Python functions, or by a GPU."""
-    return computes_in_python(stage) or _does(stage, ELSEWHERE)
+    return computes_in_python(stage) or _performs(stage, OTHER_PROCESS_OPERATIONS)
 
 
 def computes_in_python(stage: StageRun) -> bool:
@@ -209,8 +212,8 @@ def computes_in_python(stage: StageRun) -> bool:
     in Python.
     """
     of_python = stage.sql_execution_id is None and ".py:" in stage.name
-    return of_python or _does(stage, PYTHON_OPERATIONS)
+    return of_python or _performs(stage, PYTHON_OPERATIONS)
 
 
-def _does(stage: StageRun, kinds: Sequence[str]) -> bool:
+def _performs(stage: StageRun, kinds: Sequence[str]) -> bool:
     return any(kind in operation for operation in stage.operations for kind in kinds)

@@ -64,16 +64,16 @@ def fetched_rows_shares(
 ) -> Mapping[int, FetchedRowsShare]:
     """By index of a node of the run's graph, the share of the driver time before it that goes to
     rows fetched of its predecessors. Nodes of a negligible share are left out."""
-    fetched, stage_nodes, shares = fetched_before(graph, models), set(graph.stage_nodes), {}
-    for index, stages in fetched.items():
-        node, sent = graph.nodes[index], sum(size for _, size in stages)
-        on_data = sent / BYTES_PER_SECOND
-        longest = max(least_pause_seconds(run), MAX_FACTOR_ON_PRIOR * on_data)
+    fetched_by_node, stage_nodes, shares = fetched_before(graph, models), set(graph.stage_nodes), {}
+    for index, stages in fetched_by_node.items():
+        node, sent_bytes = graph.nodes[index], sum(size for _, size in stages)
+        data_seconds = sent_bytes / BYTES_PER_SECOND
+        longest = max(least_pause_seconds(run), MAX_FACTOR_ON_PRIOR * data_seconds)
         if not 0.0 < node.delay_seconds < longest or index in stage_nodes:
             continue
         density = posterior_of_shares(
             node.delay_seconds,
-            on_data,
+            data_seconds,
             typical_seconds=TYPICAL_SECONDS,
             log_scale=LOG_SCALE,
         )
@@ -110,7 +110,7 @@ def fetched_before(
     """By index of a node of the graph, its predecessors that sent rows to the program and send more
     with more data (`result_grows`). Tables that are broadcast do not count."""
     broadcast = {maker for model in models for maker in model.stage.joined_broadcasts}
-    rows = {
+    sent_by_node = {
         node: (model, model.stage.fetched_bytes)
         for node, model in zip(graph.stage_nodes, models, strict=True)
         if model.stage.fetched_bytes
@@ -118,18 +118,18 @@ def fetched_before(
         and model.stage.stage_id not in broadcast
         and not any(name.startswith("BroadcastExchange") for name in model.stage.operations)
     }
-    sent = {
-        index: [rows[one] for one in node.after if one in rows]
+    fetched = {
+        index: [sent_by_node[before] for before in node.after if before in sent_by_node]
         for index, node in enumerate(graph.nodes)
     }
-    return {index: stages for index, stages in sent.items() if stages}
+    return {index: stages for index, stages in fetched.items() if stages}
 
 
 def fetched_bytes_growth(fetched: FetchedRows, ratio: float) -> float:
     """Growth of the bytes that stages send to the program, at `ratio` times the input: in
     proportion to what each reads."""
-    sent = sum(size for _, size in fetched)
-    return sum(size * model.data_growth(ratio) for model, size in fetched) / sent
+    sent_bytes = sum(size for _, size in fetched)
+    return sum(size * model.data_growth(ratio) for model, size in fetched) / sent_bytes
 
 
 def result_grows(model: StageModel) -> bool:

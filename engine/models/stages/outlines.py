@@ -79,7 +79,7 @@ def _outlined(table: StageTable, stages: IntArray, cuts: ScaledBatch) -> Outline
     rest = np.einsum("ij,ij->i", times, np.where(column < end, counts, 0.0))[:, None]
     own = np.take_along_axis(counts, end, axis=1)
     times *= np.where(column < end, table.factor(stages, n, longest * own, rest), 1.0)
-    ordered = table.stretched(stages, times, cuts.work[:, None])
+    ordered = table.scaled_seconds(stages, times, cuts.work[:, None])
     return Outlines(ordered, counts, np.einsum("ij,ij->i", ordered, counts))
 
 
@@ -109,7 +109,7 @@ def _ranked(table: StageTable, stages: IntArray, cuts: ScaledBatch) -> Outlines:
     if (fewer := (n < points)[:, 0] | (alike[:, 0] & table.sampled[stages])).any():
         some = table.means_of_shares(stages[fewer], n[fewer])
         times[fewer, : some.shape[1]] = some
-    ordered = table.stretched(stages, times, _work_by_rank(table, stages, cuts, len(rank)))
+    ordered = table.scaled_seconds(stages, times, _work_by_rank(table, stages, cuts, len(rank)))
     ordered = _ascending(np.where(exists, ordered, np.inf))
     total = np.where(exists, ordered, 0.0).sum(axis=1)
     return Outlines(
@@ -126,7 +126,7 @@ def _summed(table: StageTable, stages: IntArray, cuts: ScaledBatch) -> Outlines:
     drawn = _SomeDrawn.of(table, stages, cuts)
     n, longest = cuts.tasks, drawn.longest
     last, shorter = _last_tasks(table, stages, cuts, drawn.times)
-    as_others = table.stretched(stages, drawn.times(last), cuts.work[:, None])
+    as_others = table.scaled_seconds(stages, drawn.times(last), cuts.work[:, None])
     total = _total(table, stages, cuts, drawn) + (shorter - as_others)[:, 0]
     at, counts, _ = _grid(n)
     rank = np.minimum(np.floor(at * n[:, None]), n[:, None] - 1.0)
@@ -134,13 +134,13 @@ def _summed(table: StageTable, stages: IntArray, cuts: ScaledBatch) -> Outlines:
     passed = drawn.times(n[:, None] - 2.0)[:, 0] > longest * (1.0 + ROUNDING)
     # One task may be out of order: the last one launched, or the longest if others, scaled to the
     # mean, exceed it.
-    one = np.where(partial, table.unstretched(stages, shorter[:, 0], cuts.work), longest)
-    seconds = table.stretched(stages, longest[:, None], cuts.work[:, None])
+    one = np.where(partial, table.unscaled_seconds(stages, shorter[:, 0], cuts.work), longest)
+    seconds = table.scaled_seconds(stages, longest[:, None], cuts.work[:, None])
     seconds = np.where(partial[:, None], shorter, seconds)
     last = np.where(partial[:, None], last, n[:, None] - 1.0)
     to, moved = drawn.sums.below(one / drawn.factor)[:, None], (partial | passed)[:, None]
     shifted = moved & (rank > to) & (rank <= last)
-    ordered = table.stretched(stages, drawn.times(rank - shifted), cuts.work[:, None])
+    ordered = table.scaled_seconds(stages, drawn.times(rank - shifted), cuts.work[:, None])
     ordered = np.where(moved & (rank == to), seconds, ordered)
     result, both = Outlines(ordered, counts, total), partial & passed
     points = np.maximum(table.points[stages], 2)
@@ -225,7 +225,7 @@ def _last_tasks(
     for row in np.flatnonzero(cuts.last < 1.0).tolist():
         index, n = int(stages[row]), int(cuts.tasks[row])
         rank[row] = last_launched(table.models[index].order_seed, n, table.turns[index])
-    return rank, table.stretched(stages, times(rank), (cuts.work * cuts.last)[:, None])
+    return rank, table.scaled_seconds(stages, times(rank), (cuts.work * cuts.last)[:, None])
 
 
 def _work_by_rank(table: StageTable, stages: IntArray, cuts: ScaledBatch, ranks: int) -> FloatArray:

@@ -130,22 +130,22 @@ class CountedStages:
 
 def by_rule_type(rules: Sequence[tuple[int, Rule]]) -> list[tuple[IntArray, Rule]]:
     """Groups stages by the kind of their rule: (m,) indices, and one rule for all m of them."""
-    kinds: dict[Hashable, list[tuple[int, Rule]]] = {}
+    by_type: dict[Hashable, list[tuple[int, Rule]]] = {}
     for index, rule in rules:
-        kinds.setdefault(_kind(rule), []).append((index, rule))
+        by_type.setdefault(_rule_type(rule), []).append((index, rule))
     return [
-        (np.asarray([index for index, _ in same_kind]), stacked([rule for _, rule in same_kind]))
-        for same_kind in kinds.values()
+        (np.asarray([index for index, _ in same_type]), stacked([rule for _, rule in same_type]))
+        for same_type in by_type.values()
     ]
 
 
-def _kind(rule: PartitionRule) -> Hashable:
+def _rule_type(rule: PartitionRule) -> Hashable:
     """The type of a rule, and of the rules that it is composed of."""
     if isinstance(rule, CombinedPartitions):
-        return type(rule), _kind(rule.one), _kind(rule.other)
+        return type(rule), _rule_type(rule.one), _rule_type(rule.other)
     if isinstance(rule, WrittenSplits):
-        return type(rule), _kind(rule.writer)
-    return (type(rule), _kind(rule.rule)) if isinstance(rule, RuleByReadGrowth) else type(rule)
+        return type(rule), _rule_type(rule.writer)
+    return (type(rule), _rule_type(rule.rule)) if isinstance(rule, RuleByReadGrowth) else type(rule)
 
 
 def stacked(rules: Sequence[Any]) -> Any:

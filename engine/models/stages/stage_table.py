@@ -21,7 +21,7 @@ from engine.models.stages.partitioning.partitions import (
     ScaledStage,
     whole_tasks,
 )
-from engine.models.stages.set_up import SET_UP_SECONDS, stretched
+from engine.models.stages.set_up import SET_UP_SECONDS, scaled_seconds
 from engine.models.stages.stage_law import superlinear_log_growth
 from engine.scheduling.waves import Tasks, probabilities
 
@@ -297,8 +297,10 @@ class StageTable:
         factor = np.divide(wanted, rest, out=np.ones_like(rest), where=rest > 0.0)
         return np.where((factor > 0.5) & (factor < 2.0), factor, 1.0)
 
-    def unstretched(self, stages: IntArray, seconds: FloatArray, work: FloatArray) -> FloatArray:
-        """(m,) inverse of `stretched`: the time at the observed size."""
+    def unscaled_seconds(
+        self, stages: IntArray, seconds: FloatArray, work: FloatArray
+    ) -> FloatArray:
+        """(m,) inverse of `scaled_seconds`: the time at the observed size."""
         low, share = self.overhead[stages], self.set_up_share[stages]
         grown, reach = share + (1.0 - share) * work, SET_UP_SECONDS / share
         above = seconds - self.dispatch_seconds[stages] - low
@@ -307,10 +309,10 @@ class StageTable:
             above <= 0.0, low + above, np.where(above <= reach * grown, low + above / grown, beyond)
         )
 
-    def stretched(self, stages: IntArray, seconds: FloatArray, work: FloatArray) -> FloatArray:
-        """(m, p) `set_up.stretched` of (m, p) seconds, plus the idle time before each task."""
+    def scaled_seconds(self, stages: IntArray, seconds: FloatArray, work: FloatArray) -> FloatArray:
+        """(m, p) `set_up.scaled_seconds` of (m, p) seconds, plus the idle time before each task."""
         column = stages[:, None]
-        result = stretched(
+        result = scaled_seconds(
             seconds, work, overhead_seconds=self.overhead[column], share=self.set_up_share[column]
         )
         return result + self.dispatch_seconds[column]
