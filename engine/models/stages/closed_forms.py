@@ -67,29 +67,29 @@ class StageBatch:
 
     @classmethod
     def of(
-        cls, table: StageTable, stages: IntArray, cuts: ScaledBatch, outlines: Outlines
+        cls, table: StageTable, stages: IntArray, batch: ScaledBatch, outlines: Outlines
     ) -> StageBatch:
         """The closed form of the stages at `stages` of a log, at one input."""
         times, counts = outlines.ordered, outlines.counts
-        typical = table.mean_seconds[stages] * cuts.work
+        typical = table.mean_seconds[stages] * batch.work
         work = counts * times
         outlined, square = work.sum(axis=1), np.einsum("ij,ij->i", work, times)
         whole = np.where(outlined > 0.0, outlined, 1.0)
         points, beyond = _residuals(times, counts, work, whole)
         return cls(
             stages=stages,
-            count=cuts.tasks,
+            count=batch.tasks,
             ran_on=table.ran_on[stages],
             observed=np.minimum(
                 _lanes(table.ran_on[stages], table.cpus[stages]), table.observed[stages]
             ),
             cpus=table.cpus[stages],
-            task_work=cuts.work,
-            partitions=cuts.partitions,
+            task_work=batch.work,
+            partitions=batch.partitions,
             contention_growth=table.contention_growth[stages],
             law=table.law_slots[stages],
             typical=typical,
-            fixed=table.fixed_seconds[:, stages] * np.maximum(0.0, cuts.work - 1.0),
+            fixed=table.fixed_seconds[:, stages] * np.maximum(0.0, batch.work - 1.0),
             total=outlines.total,
             longest=times[:, -1],
             square=square * (outlines.total / whole),

@@ -217,7 +217,7 @@ class StageTable:
         growth = np.where(law_work >= 0.0, superlinear, -law_work + (1.0 + law_work) * prior)
         return ScaledBatch(tasks, growth * self.observed[stages] / partitions, last)
 
-    def drawn(self, index: int, scaled: ScaledStage) -> Tasks:
+    def tasks_of(self, index: int, scaled: ScaledStage) -> Tasks:
         """The tasks of the stage at index `index`."""
         return self.models[index].tasks(
             scaled,
@@ -225,14 +225,14 @@ class StageTable:
             rotation=self.turns[index],
         )
 
-    def deferred(self, index: int, scaled: ScaledStage) -> Tasks:
-        """As `drawn`, computed when first used."""
+    def deferred_tasks_of(self, index: int, scaled: ScaledStage) -> Tasks:
+        """`tasks_of`, computed when first used."""
         model, excess = self.models[index], None
         if (scaled.tasks > PLACED_TASKS and model.hot is None) or not len(model.cold):
             excess = model.cold_excess
         return DeferredTasks(
             scaled.tasks,
-            partial(self.drawn, index, scaled),
+            partial(self.tasks_of, index, scaled),
             longest_first=self.turns[index] == LONGEST_FIRST,
             cold_excess_seconds=excess,
         )
@@ -273,8 +273,8 @@ class StageTable:
         )
 
     def means_of_shares(self, stages: IntArray, n: FloatArray) -> FloatArray:
-        """(m, p) times by rank of (m, 1) tasks, no more than there are quantiles, as `drawn`; rows
-        are filled up with their longest."""
+        """(m, p) times by rank of (m, 1) tasks, no more than there are quantiles, as
+        `times_from_quantiles`; rows are filled up with their longest."""
         rank, each = np.arange(int(n.max()) + 1), self.points[stages][:, None] / n
         ends = np.minimum(rank, n) * each
         whole = np.minimum(ends.astype(np.int64), self.points[stages][:, None] - 1)
