@@ -1,4 +1,8 @@
-"""Fits a `ReplayModel` to logs: chooses them, measures the bias of each replay, pairs the logs."""
+"""Fits a `ReplayModel` to logs: chooses them, measures the bias of each replay, pairs the logs.
+
+In: a profile. Out: the fitted model. Explained in docs/models/sparkplan_rules_logs.md#several-logs
+and #interval-of-logs.
+"""
 
 from __future__ import annotations
 

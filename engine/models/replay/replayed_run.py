@@ -5,6 +5,9 @@ dependencies that they had in the log (`stages/application_graph`); task times c
 quantiles (`stages/task_times`). Three parameters are calibrated on the log itself: the dispatch
 delay of a slot between two tasks, the position of the long tasks in the launch order
 (`calibration.py`), and the extra time of first tasks on a cold slot.
+
+In: a run; then slots, an input, a speed and shuffle partitions. Out: the outcome of its replay.
+Explained in docs/models/sparkplan_rules_replay.md.
 """
 
 from __future__ import annotations

@@ -2,6 +2,10 @@
 
 The same equations as `Tasks.expected_makespan`, `slowdown_of` and `Tasks.slowed` for one stage:
 logs of hundreds of stages are evaluated at a hundred numbers of slots.
+
+In: a table of stages and their partitions at an input. Out: `ClosedForm`s on any number of slots.
+Explained in docs/models/sparkplan_rules_replay.md#waves-and-order-statistics and
+#many-stages-at-once.
 """
 
 from __future__ import annotations

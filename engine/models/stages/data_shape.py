@@ -10,6 +10,8 @@ that are constant, or move between known bounds, if only the amount of data chan
   lies between; the pairs of a join grow with the square), and in proportion if it reads no shuffle
   and its tasks read as much each as before;
 - the share of the data of its largest task beyond an even split is constant.
+
+In: runs with their stages. Out: warnings. Explained in docs/models/ernest.md#data-of-another-shape.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""The stages of a log at one input: their tasks, and the closed forms of all at once."""
+"""The stages of a log at one input: their tasks, and the closed forms of all at once.
+
+In: a table of stages, an input and partitions. Out: their tasks and closed forms. Explained in
+docs/models/sparkplan_rules_replay.md#many-stages-at-once.
+"""
 
 from __future__ import annotations
 

@@ -4,6 +4,9 @@ will come.
 Executors that arrive one after the other (a resource manager that grants them slowly, hosts that
 join late) cost a run the time in which slots were missing. That time is the same for any input and
 for any number of executors requested at once. So it is a fixed delay, not a factor on the work.
+
+In: a run. Out: slots as arrays of moments, and seconds in which they were missing. Explained in
+docs/models/sparkplan_rules_replay.md#executors-that-come-late.
 """
 
 from __future__ import annotations

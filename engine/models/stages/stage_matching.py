@@ -6,6 +6,9 @@ lineage counts, then its parents, and among equals the order. What adaptive exec
 run to run (numbers of generated code, coalesced reads) does not count, unless both runs have the
 same numbers: if threads submit scans of one table side by side in any order, only these numbers
 tell the scans apart.
+
+In: two runs. Out: the index of the counterpart of each stage. Explained in
+docs/models/sparkplan_rules_logs.md#what-several-logs-show-of-each-stage.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""The properties of a log's stages that do not depend on the input, as arrays over the stages."""
+"""The properties of a log's stages that do not depend on the input, as arrays over the stages.
+
+In: stage models. Out: (s,) arrays. Explained in
+docs/models/sparkplan_rules_replay.md#many-stages-at-once.
+"""
 
 from __future__ import annotations
 

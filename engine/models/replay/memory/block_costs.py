@@ -1,4 +1,8 @@
-"""Cost of cache misses: task time to recompute cached blocks, or to read them from disk."""
+"""Cost of cache misses: task time to recompute cached blocks, or to read them from disk.
+
+In: the replay of a log, and which RDDs its stages need. Out: task seconds per RDD and per stage.
+Explained in docs/models/sparkplan_rules_memory.md#the-cache.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Which stages of a run read its persisted RDDs, which computed them, and how much each missed."""
+"""Which stages of a run read its persisted RDDs, which computed them, and how much each missed.
+
+In: the stages of a run. Out: indices of the stages that read cached data, and shares of it that
+they missed. Explained in docs/models/sparkplan_rules_memory.md#the-cache.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,9 @@
 """The persisted RDDs of a run: which of them each stage needs, which stage computed them first, and
-their sizes."""
+their sizes.
+
+In: a run. Out: RDD ids by stage, stages by RDD id, and bytes. Explained in
+docs/models/sparkplan_rules_memory.md#the-cache.
+"""
 
 from __future__ import annotations
 

@@ -5,6 +5,9 @@ Cached bytes grow with the input, storage memory with the executors. Of the bloc
 those stored nowhere else are recomputed by every stage that reads them (Spark does not evict blocks
 of an RDD for others of the same RDD, so that the part that fits stays); blocks backed by disk are
 read from there. Spills of task memory are in `spilling.py`.
+
+In: the replay of a log. Out: shares of its cache that fit or survive evictions on n clusters, and
+the seconds that misses add. Explained in docs/models/sparkplan_rules_memory.md#the-cache.
 """
 
 from __future__ import annotations

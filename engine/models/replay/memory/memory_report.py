@@ -1,4 +1,8 @@
-"""What a model says of memory that does not suffice."""
+"""Warnings about memory: cached data that does not fit or is evicted, and tasks that spill.
+
+In: the memory cliff and the spilling stages of a log, and one cluster. Out: notices, whose codes
+are listed in docs/models/sparkplan.md. Explained in docs/models/sparkplan_rules_memory.md.
+"""
 
 from __future__ import annotations
 

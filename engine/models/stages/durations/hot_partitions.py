@@ -4,6 +4,9 @@ Adaptive execution coalesces neighbouring partitions up to a target size that de
 So a task that read more than the target read a single partition as it was shuffled. With more tasks
 it keeps its share of the data while the others get smaller. With fewer it is coalesced with others
 once the target is larger than it.
+
+In: a stage and its partitioning settings. Out: the shares of its hot partitions, and the task times
+with them. Explained in docs/models/sparkplan_rules_replay.md#merged-shuffles.
 """
 
 from __future__ import annotations

@@ -1,5 +1,9 @@
 """The launch order of a stage's tasks: a random permutation with a fixed seed, a cyclic shift of
-it, or from the longest to the shortest."""
+it, or from the longest to the shortest.
+
+In: a seed, a number of tasks and a rotation. Out: ranks in launch order. Explained in
+docs/models/sparkplan_rules_replay.md#task-times.
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,8 @@
 
 However many slots there are, a stage does not end before the driver has launched its tasks one
 after the other and the last one has run.
+
+In: a run. Out: seconds per launch. Explained in docs/models/sparkplan_rules_replay.md#launches.
 """
 
 from __future__ import annotations

@@ -3,6 +3,9 @@
 Task times are the quantile function at evenly spaced probabilities. That is linear between stored
 quantiles, with an exponential tail in the last gap (`quantile_times`). Sums over such points are
 arithmetic series and, in the tail, sums of logarithms: log ratios of Gamma functions.
+
+In: quantiles of m stages, and ranks or limits. Out: sums and counts. Explained in
+docs/models/sparkplan_rules_replay.md#many-stages-at-once.
 """
 
 from __future__ import annotations

@@ -3,6 +3,9 @@
 A profile stores no task arrays. So times are taken from the stage's quantile function at evenly
 spaced probabilities, in a random order with a fixed seed: the same profile always gives the same
 tasks. With as many tasks as stored values these are the observed times themselves.
+
+In: a stage as observed; then its number and size of partitions. Out: `Tasks`. Explained in
+docs/models/sparkplan_rules_replay.md#task-times.
 """
 
 from __future__ import annotations

@@ -3,6 +3,9 @@
 Spark splits a scan by the size of its files (`FilePartition.maxSplitBytes`), whatever its tasks
 then read of them. Bytes of columns that are not selected are not counted as read, so the bytes read
 are often a fraction of the bytes that were split.
+
+In: a stage and its partitioning settings. Out: its number of splits by input and cores. Explained
+in docs/models/sparkplan_rules_replay.md#scans-of-files and #rdds-of-files-and-hive-tables.
 """
 
 from __future__ import annotations

@@ -4,6 +4,9 @@
 each core, between the least and the advisory size. It joins neighbouring partitions until the next
 one would not fit. Whole partitions seldom fill the target, so there are somewhat more than cores: a
 second wave.
+
+In: the bytes and partitions of a shuffle in a log. Out: its number of partitions by input and
+cores. Explained in docs/models/sparkplan_rules_replay.md#merged-shuffles.
 """
 
 from __future__ import annotations

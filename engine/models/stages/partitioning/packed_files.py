@@ -4,6 +4,9 @@
 cost of opening a file and the largest split. Files larger than a split are divided. Their
 remainders and smaller files are packed whole (`FilePartition.getFilePartitions`). Whole files
 seldom fill a split, so a small input has somewhat more splits than there are cores: a second wave.
+
+In: sizes of files and their splits in a log. Out: the number of splits by input and cores.
+Explained in docs/models/sparkplan_rules_replay.md#scans-of-files.
 """
 
 from __future__ import annotations

@@ -4,6 +4,9 @@ Adaptive execution coalesces shuffle partitions to a target size (Spark's `Shuff
 A small input of files is split so that every core gets a part (`FilePartition.maxSplitBytes`). Both
 depend on `spark.default.parallelism`, which is the number of cores unless it is set. So the same
 data has more partitions on a larger cluster, and more data does not always have more partitions.
+
+In: a run. Out: its settings, and the types of rules. Explained in
+docs/models/sparkplan_rules_replay.md#partitions.
 """
 
 from __future__ import annotations

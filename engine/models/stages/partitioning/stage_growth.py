@@ -1,4 +1,8 @@
-"""Classifies an observed stage by the origin of its partitions: what of it grows with the input."""
+"""Classifies an observed stage by the origin of its partitions: what of it grows with the input.
+
+In: a stage and its run. Out: its `Growth`, and what of it is configured. Explained in
+docs/models/sparkplan_rules_replay.md#partitions.
+"""
 
 from __future__ import annotations
 
