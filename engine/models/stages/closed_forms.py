@@ -78,8 +78,8 @@ class StageBatch:
         typical = table.mean_seconds[stages] * batch.work
         work = counts * times
         outlined, square = work.sum(axis=1), np.einsum("ij,ij->i", work, times)
-        whole = np.where(outlined > 0.0, outlined, 1.0)
-        points, beyond = _residuals(times, counts, work, whole)
+        divisor = np.where(outlined > 0.0, outlined, 1.0)
+        points, beyond = _residuals(times, counts, work, divisor)
         return cls(
             stages=stages,
             count=batch.tasks,
@@ -96,7 +96,7 @@ class StageBatch:
             fixed=table.fixed_seconds[:, stages] * np.maximum(0.0, batch.work - 1.0),
             total=outlines.total,
             longest=times[:, -1],
-            square=square * (outlines.total / whole),
+            square=square * (outlines.total / divisor),
             capped=_capped(times, counts, typical),
             longest_first=table.longest_first[stages],
             points=points,
@@ -167,8 +167,8 @@ class StageBatch:
         ratio = np.divide(total, self.total, out=np.ones_like(total), where=self.total > 0.0)
         left = self._exceeded_by(np.minimum(1.0, ratio * EXPECTED_MAXIMUM / lanes))
         left = left + grown * np.minimum(left, self.typical)
-        whole = np.where(mean > 0.0, mean, 1.0)
-        above = np.maximum(0.0, left - square / (2.0 * whole))
+        divisor = np.where(mean > 0.0, mean, 1.0)
+        above = np.maximum(0.0, left - square / (2.0 * divisor))
         spaced = total / lanes + np.where(self.longest_first, 0.0, above)
         together = spread * np.sqrt(rounds) < IN_STEP * mean
         span = np.maximum(longest, np.where(together, in_step, spaced))
@@ -202,12 +202,12 @@ def _capped(times: FloatArray, counts: FloatArray, typical: FloatArray) -> Float
 
 
 def _residuals(
-    times: FloatArray, counts: FloatArray, work: FloatArray, whole: FloatArray
+    times: FloatArray, counts: FloatArray, work: FloatArray, divisor: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """(s, p) `Residuals.points` and `Residuals.beyond`; after its last point a stage's residual
     falls to 0 at a share of 1."""
     end = np.zeros((len(times), 1))
     points = np.concatenate((times[:, ::-1], end), axis=1)
     share, above = np.cumsum(work[:, ::-1], axis=1), np.cumsum(counts[:, ::-1], axis=1)
-    beyond = (share - above * points[:, :-1]) / whole[:, None]
+    beyond = (share - above * points[:, :-1]) / divisor[:, None]
     return points, np.concatenate((beyond, end + 1.0), axis=1)

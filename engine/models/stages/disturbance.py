@@ -218,5 +218,5 @@ def computes_in_python(stage: StageRun) -> bool:
     return of_python or _performs(stage, PYTHON_OPERATIONS)
 
 
-def _performs(stage: StageRun, kinds: Sequence[str]) -> bool:
-    return any(kind in operation for operation in stage.operations for kind in kinds)
+def _performs(stage: StageRun, patterns: Sequence[str]) -> bool:
+    return any(pattern in operation for operation in stage.operations for pattern in patterns)

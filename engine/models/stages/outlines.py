@@ -79,9 +79,11 @@ def _outlines_of_many(table: StageTable, stages: IntArray, batch: ScaledBatch) -
     above = before + (longest - before) * (depth / np.log(gap * 2.0 * n))
     times = np.where(tail, above, table.base_times[stages, : len(column)])
     times = np.where(column < end, times, longest)
-    rest = np.einsum("ij,ij->i", times, np.where(column < end, counts, 0.0))[:, None]
-    own = np.take_along_axis(counts, end, axis=1)
-    times *= np.where(column < end, table.factor(stages, n, longest * own, rest), 1.0)
+    others_total = np.einsum("ij,ij->i", times, np.where(column < end, counts, 0.0))[:, None]
+    tasks_of_longest = np.take_along_axis(counts, end, axis=1)
+    times *= np.where(
+        column < end, table.factor(stages, n, longest * tasks_of_longest, others_total), 1.0
+    )
     ordered = table.scaled_seconds(stages, times, batch.work[:, None])
     return Outlines(ordered, counts, np.einsum("ij,ij->i", ordered, counts))
 
@@ -91,13 +93,13 @@ def _outlines_by_rank(table: StageTable, stages: IntArray, batch: ScaledBatch) -
     and `StageModel.tasks`."""
     n, points = batch.tasks[:, None], table.points[stages][:, None]
     rank = np.arange(int(batch.tasks.max()))
-    exists, alike = rank < n, n == points
+    exists, same_count = rank < n, n == points
     middle = np.minimum((rank + 0.5) / n, 1.0 - 0.5 / n)
-    at = np.where(alike, np.minimum(rank, n - 1.0), middle * (points - 1.0))
+    at = np.where(same_count, np.minimum(rank, n - 1.0), middle * (points - 1.0))
     times = table.between(stages, at)
     gap, (longest, before) = table.last_gap[stages][:, None], table.ends_at(stages, n)
     tail = (middle > 1.0 - gap) & exists
-    tail &= (tail.sum(axis=1, keepdims=True) > 1) & ~alike
+    tail &= (tail.sum(axis=1, keepdims=True) > 1) & ~same_count
     if tail.any():
         depth, reach = np.log(gap) - np.log(1.0 - middle), np.log(gap * 2.0 * n)
         part = np.divide(depth, reach, out=np.zeros_like(depth), where=tail)
@@ -106,12 +108,12 @@ def _outlines_by_rank(table: StageTable, stages: IntArray, batch: ScaledBatch) -
     kept = np.where(keeps, longest, 0.0)
     free = exists & (rank < n - keeps)
     times = np.where(exists & ~free, longest, times)
-    rest = np.where(free, times, 0.0).sum(axis=1, keepdims=True)
-    factor = table.factor(stages, n, kept, rest)
-    times *= np.where(free & ~alike & (points > 1), factor, 1.0)
-    if (fewer := (n < points)[:, 0] | (alike[:, 0] & table.sampled[stages])).any():
-        some = table.means_of_shares(stages[fewer], n[fewer])
-        times[fewer, : some.shape[1]] = some
+    others_total = np.where(free, times, 0.0).sum(axis=1, keepdims=True)
+    factor = table.factor(stages, n, kept, others_total)
+    times *= np.where(free & ~same_count & (points > 1), factor, 1.0)
+    if (fewer := (n < points)[:, 0] | (same_count[:, 0] & table.sampled[stages])).any():
+        shares = table.means_of_shares(stages[fewer], n[fewer])
+        times[fewer, : shares.shape[1]] = shares
     ordered = table.scaled_seconds(stages, times, _work_by_rank(table, stages, batch, len(rank)))
     ordered = _ascending(np.where(exists, ordered, np.inf))
     total = np.where(exists, ordered, 0.0).sum(axis=1)
@@ -178,10 +180,10 @@ class _RescaledTimes:
         tail = n - np.floor(n - n / (points - 1.0) - 0.5) > 2.0
         longest = table.ends_at(stages, n[:, None])[0]
         sums = QuantileSums.of(table.values_of(stages, longest), points, n, tail)
-        longest, rest = longest[:, 0], sums.sum_to(n - 1.0)
-        factor = table.factor(stages, n[:, None], longest[:, None], rest[:, None])[:, 0]
+        longest, others_total = longest[:, 0], sums.sum_to(n - 1.0)
+        factor = table.factor(stages, n[:, None], longest[:, None], others_total[:, None])[:, 0]
         factor = np.where(table.points[stages] > 1, factor, 1.0)
-        return cls(sums, n, longest, rest, factor)
+        return cls(sums, n, longest, others_total, factor)
 
     def times(self, rank: FloatArray) -> FloatArray:
         """(m, p) times at (m, p) ranks."""
@@ -190,9 +192,9 @@ class _RescaledTimes:
 
     def sum_up_to(self, limit: FloatArray) -> FloatArray:
         """(m,) sum of all times, each counted up to (m,) limits."""
-        some = self.sums.below(limit / self.factor)
-        beyond = limit * (self.n - 1.0 - some) + np.minimum(self.longest, limit)
-        return self.factor * self.sums.sum_to(some) + beyond
+        count = self.sums.below(limit / self.factor)
+        beyond = limit * (self.n - 1.0 - count) + np.minimum(self.longest, limit)
+        return self.factor * self.sums.sum_to(count) + beyond
 
 
 def _total(

@@ -121,8 +121,8 @@ def first_arrivals(run: Run, slots: int) -> FloatArray | None:
         added += [at] * (min(now, slots) - len(added))
     if not added:
         return None
-    found = np.asarray(added + [added[-1]] * (slots - len(added)))
-    return found if missing_seconds(found, run) > NEGLIGIBLE * run.seconds else None
+    added_seconds = np.asarray(added + [added[-1]] * (slots - len(added)))
+    return added_seconds if missing_seconds(added_seconds, run) > NEGLIGIBLE * run.seconds else None
 
 
 def has_transient_executors(run: Run) -> bool:

@@ -32,7 +32,9 @@ def sources_of(stages: Sequence[StageRun]) -> dict[int, int]:
     """The `_readers` with at least one cache hit."""
     readers = _readers(stages).items()
     return {
-        index: own for index, own in readers if not _missed_all_blocks(stages[index], stages[own])
+        index: origin
+        for index, origin in readers
+        if not _missed_all_blocks(stages[index], stages[origin])
     }
 
 

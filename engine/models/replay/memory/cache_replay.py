@@ -307,8 +307,8 @@ class _Simulation:
             and depth < MAX_LINEAGE_DEPTH
             and self.misses < 2 * MOST_MISSES
         ):
-            behind = self.cache.needed[self.cache.origins[rdd_id]]
-            for other in behind[behind.index(rdd_id) + 1 :]:
+            lineage = self.cache.needed[self.cache.origins[rdd_id]]
+            for other in lineage[lineage.index(rdd_id) + 1 :]:
                 self._get(other, block, depth + 1)
         self._put(rdd_id, block)
 

@@ -131,8 +131,10 @@ def not_fitting_share(
     speed = float(cliff.replay.node_load.speeds(batch)[0][0])
     share = cliff.fitting_share(batch, ratio, shuffle_partitions)
     surviving = cliff.surviving_share(batch, ratio, shuffle_partitions)
-    lost = float(cliff.added_seconds(batch.slots, share, ratio, shuffle_partitions, surviving)[0])
-    added = max(0.0, lost) / speed
+    miss_seconds = float(
+        cliff.added_seconds(batch.slots, share, ratio, shuffle_partitions, surviving)[0]
+    )
+    added = max(0.0, miss_seconds) / speed
     return added / (replayed_seconds + added)
 
 

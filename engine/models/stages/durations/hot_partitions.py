@@ -50,12 +50,12 @@ class HotPartitions:
         Args:
             ordered: (n,) times of the observed tasks, ascending.
         """
-        work, apart = float(ordered.sum()), 0
+        work, count = float(ordered.sum()), 0
         longest = ordered[::-1][: len(self.shares)].tolist()
         for share, limit, seconds in zip(self.shares, self.split_growth, longest, strict=True):
             large = max(share * work, seconds) * tasks > HOT_FACTOR * work
-            apart += large and growth <= limit
-        return apart if tasks > apart else 0
+            count += large and growth <= limit
+        return count if tasks > count else 0
 
     def divided(
         self, ordered: FloatArray, tasks: int, growth: float

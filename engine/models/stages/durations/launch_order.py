@@ -65,6 +65,6 @@ def rotated(values: Value, rotation: float) -> Value:
 @lru_cache(maxsize=CACHED_STAGES)
 def _launch_numbers(seed: int, n: int) -> FloatArray:
     """(n,) the random numbers, fixed for each stage, by which its tasks are ordered."""
-    found = np.random.default_rng(seed).random(n)
-    found.flags.writeable = False
-    return found
+    numbers = np.random.default_rng(seed).random(n)
+    numbers.flags.writeable = False
+    return numbers

@@ -81,7 +81,7 @@ class StageModel(PartitionedStage):
                 lambda: launched(self.order_seed, n, rotation),
                 longest_first=longest_first,
             )
-        points, counts = drawn_outline(self.warm, n, self.mean_seconds, seen=self.stage.tasks)
+        points, counts = drawn_outline(self.warm, n, self.mean_seconds, observed=self.stage.tasks)
         return DrawnTasks(
             self._scaled_seconds(points, scaled.work) + dispatch_seconds,
             counts,
@@ -112,7 +112,7 @@ class StageModel(PartitionedStage):
             return cut
         seen = self.stage.tasks
         times = (
-            times_from_quantiles(self.warm, n, self.mean_seconds, seen=seen)
+            times_from_quantiles(self.warm, n, self.mean_seconds, observed=seen)
             if n != seen
             else self._observed
         )
@@ -147,7 +147,7 @@ class StageModel(PartitionedStage):
         cold = (
             times + self.cold_excess
             if self.hot
-            else times_from_quantiles(self.cold, n, mean, seen=self.stage.tasks)
+            else times_from_quantiles(self.cold, n, mean, observed=self.stage.tasks)
         )
         excess = np.minimum(self.cold_excess, (1.0 - LEAST_WARM) * cold)
         return np.asarray(self._scaled_seconds(cold - excess, work) + excess + dispatch_seconds)

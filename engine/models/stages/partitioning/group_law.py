@@ -156,12 +156,12 @@ def _root(function: Callable[[float], float], low: float, high: float) -> float:
     middle = low
     for _ in range(MAX_ITERATIONS):
         middle = (low * at_high - high * at_low) / (at_high - at_low)
-        found = function(middle)
-        if abs(found) < TOLERANCE:
+        value = function(middle)
+        if abs(value) < TOLERANCE:
             break
-        if found * at_high < 0.0:
+        if value * at_high < 0.0:
             low, at_low = high, at_high
         else:
             at_low /= 2.0
-        high, at_high = middle, found
+        high, at_high = middle, value
     return middle

@@ -103,12 +103,12 @@ class MergedPartitions:
         number."""
         by_rule = self._rule_of_log
         grown = self._by_rule(np.asarray(self.cores), ratio, self.partitions)
-        found = self.seen * grown / by_rule
+        partitions = self.seen * grown / by_rule
         if ratio >= 1.0:
             more = self.seen - by_rule
             as_ruled = (more >= 0.0) & (more <= 1.0) & (self.partitions == np.asarray(self.seen_of))
-            found = np.where(as_ruled, grown + more, found)
-        return np.asarray(np.minimum(found, self._nonempty))
+            partitions = np.where(as_ruled, grown + more, partitions)
+        return np.asarray(np.minimum(partitions, self._nonempty))
 
     @cached_property
     def _rule_of_log(self) -> FloatArray:
