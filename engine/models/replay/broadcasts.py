@@ -102,7 +102,7 @@ class OutgrownBroadcast:
         settings = model.partitioning
         distinct_slots, slot_index = distinct(slots)
         cores = (distinct_slots * settings.cores_per_slot).astype(int).tolist()
-        tasks = [min(settings.merged(shuffled, n), self.partitions) for n in cores]
+        tasks = [min(settings.coalesced_count(shuffled, n), self.partitions) for n in cores]
         return np.asarray(work / model.concurrent_tasks(slots, np.ceil(tasks)[slot_index]))
 
 

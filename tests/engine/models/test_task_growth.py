@@ -25,11 +25,11 @@ def growth_of(stage: Stage, **config: str) -> tuple[Growth, Replay]:
 def test_how_stages_grow_with_input() -> None:
     sql = {"sql_execution_id": 1}
     assert growth_of(SHUFFLED)[0] is Growth.WORK
-    assert growth_of(replace(SHUFFLED, more=sql))[0] is Growth.MERGED
+    assert growth_of(replace(SHUFFLED, more=sql))[0] is Growth.COALESCED
     off = {"spark__sql__adaptive__enabled": "false"}
     assert growth_of(replace(SHUFFLED, more=sql), **off)[0] is Growth.WORK
     ten = {"spark__sql__shuffle__partitions": "10"}
-    assert growth_of(replace(SHUFFLED, more=sql), **ten)[0] is Growth.MERGED
+    assert growth_of(replace(SHUFFLED, more=sql), **ten)[0] is Growth.COALESCED
     small = replace(SHUFFLED, more=sql, shuffle_bytes=1e7)
     assert growth_of(small, **ten)[0] is Growth.WORK  # they could have been merged, and were not
     assert growth_of(Stage(np.full(3, 1.0)))[0] is Growth.NONE

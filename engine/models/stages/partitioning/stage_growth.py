@@ -26,7 +26,7 @@ SHUFFLE_PARTITIONS = 200
 COALESCING = "spark.sql.adaptive.coalescePartitions."
 """Prefix of the settings of coalescing."""
 
-MERGED_READS = frozenset(("AQEShuffleRead", "CustomShuffleReader"))
+COALESCED_READS = frozenset(("AQEShuffleRead", "CustomShuffleReader"))
 """Plan node that reads coalesced shuffle partitions, since Spark 3.2 and before."""
 
 ADAPTIVE_SINCE = (3, 2)
@@ -60,7 +60,7 @@ def growth_of(
     if stage.read_bytes > 0.0 and (stage.coalesced or (stage.in_part and not shuffled)):
         return Growth.WORK
     if shuffled:
-        return Growth.MERGED if is_merged(run, stage, settings) else Growth.WORK
+        return Growth.COALESCED if is_aqe_coalesced(run, stage, settings) else Growth.WORK
     reads_cache = stage.input_bytes is not None and stage.input_bytes.total > 0.0
     return Growth.NONE if knows_input and not reads_cache else Growth.WORK
 
@@ -110,7 +110,7 @@ def _scans_uncounted(stage: StageRun) -> bool:
     return any(name.startswith(SCANS) for name in stage.operations)
 
 
-def is_merged(run: Run, stage: StageRun, settings: PartitioningSettings) -> bool:
+def is_aqe_coalesced(run: Run, stage: StageRun, settings: PartitioningSettings) -> bool:
     """Whether adaptive execution coalesces the stage's shuffle partitions.
 
     Then it has fewer than configured, and its plan says so if known: a number of partitions that
@@ -122,8 +122,8 @@ def is_merged(run: Run, stage: StageRun, settings: PartitioningSettings) -> bool
     if stage.sql_execution_id is None or stage.shuffle_read_bytes is None or not _coalesces(run):
         return False
     if stage.tasks == partitions > 1:
-        return 2.0 * settings.merged(stage.shuffle_read_bytes.total, None) >= partitions
-    if stage.operations and not MERGED_READS.intersection(stage.operations):
+        return 2.0 * settings.coalesced_count(stage.shuffle_read_bytes.total, None) >= partitions
+    if stage.operations and not COALESCED_READS.intersection(stage.operations):
         return False
     return stage.tasks < partitions and (stage.tasks > 1 or bool(stage.operations))
 
