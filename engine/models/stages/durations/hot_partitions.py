@@ -6,7 +6,7 @@ it keeps its share of the data while the others get smaller. With fewer it is co
 once the target is larger than it.
 
 In: a stage and its partitioning settings. Out: the shares of its hot partitions, and the task times
-with them. Explained in docs/models/sparkplan_rules_replay.md#merged-shuffles.
+with them. Explained in docs/models/sparkplan_rules_replay.md#coalesced-shuffles.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ one would not fit. Whole partitions seldom fill the target, so there are somewha
 second wave.
 
 In: the bytes and partitions of a shuffle in a log. Out: its number of partitions by input and
-cores. Explained in docs/models/sparkplan_rules_replay.md#merged-shuffles.
+cores. Explained in docs/models/sparkplan_rules_replay.md#coalesced-shuffles.
 """
 
 from __future__ import annotations

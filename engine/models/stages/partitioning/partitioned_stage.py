@@ -167,9 +167,8 @@ class PartitionedStage:
         """(n,) tasks of `scaled` on (n,) numbers of slots, and (n,) bytes of the largest task
         relative to a task of the log: a whole partition, or a partial one if it is the only one."""
         cores = slots * self.partitioning.cores_per_slot
-        tasks, partitions, _ = whole_tasks(
-            self.partition_count(ratio, shuffle_partitions).on(cores)
-        )
+        wanted = self.partition_count(ratio, shuffle_partitions).on(cores)
+        tasks, partitions, _ = whole_tasks(wanted)
         data = self.data_growth(ratio) * self.growth_on(ratio, cores) / self.read_growth(ratio)
         return tasks, data * self.stage.tasks / np.maximum(1.0, partitions)
 
@@ -224,9 +223,8 @@ class PartitionedStage:
     @property
     def _splits_uncertain(self) -> bool:
         """Whether the number of splits at another input rests on this log's splits alone."""
-        fitted = self.law.partition_power is not None or self.law.task_power is not None
-        alone = self.growth is Growth.TASKS and not (self._combines or self._written_by)
-        return alone and not fitted
+        unfitted = self._splits_one_input and self.law.task_power is None
+        return unfitted and self._written_by is None
 
     @property
     def planning_cores(self) -> int | None:
