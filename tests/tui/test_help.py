@@ -31,7 +31,7 @@ def parser_of(command: str) -> argparse.ArgumentParser:
 def test_examples_are_commands_that_the_parser_takes(command: str) -> None:
     samples = {sample.name for sample in engine.list_samples()}
     for what, words in EXAMPLES[command].items():
-        args = parser_of(command).parse_args(shlex.split(words.partition(" > ")[0]))
+        args = parser_of(command).parse_args(shlex.split(words))
         for source in getattr(args, "sources", ()):
             assert source in samples | {"recommend"} or re.search("[./]", source), what
 
@@ -52,6 +52,13 @@ def test_options_stand_under_what_they_are_about(command: str) -> None:
     assert groups[1].title == "options"
     assert above <= OF_THE_ANSWER
     assert len({group.title for group in groups}) == len(groups) > 5
+
+
+@pytest.mark.parametrize("command", ["predict", "curve", "workflow", "recommend", "export"])
+def test_types_are_looked_up_in_the_catalog_of_the_prices(command: str) -> None:
+    """Beside --instance it said of prices alone, and a type is refused that it does not hold."""
+    options = {each.dest: each.help for each in parser_of(command)._actions}
+    assert "of types and their prices (default: that of the machines" in str(options["catalog"])
 
 
 def test_the_first_line_names_what_must_be_given(capsys: pytest.CaptureFixture[str]) -> None:

@@ -109,7 +109,9 @@ async def test_letters_leave_with_the_places_that_they_stand_beside(planner, mon
     async with planner().run_test(size=(80, 24)) as pilot:
         with monkeypatch.context() as patched:
             patched.setattr(
-                JumpScreen, "check_message_enabled", lambda _, message: not isinstance(message, Resize)
+                JumpScreen,
+                "check_message_enabled",
+                lambda _, message: not isinstance(message, Resize),
             )
             await jumping(pilot)
         await pilot.resize_terminal(120, 40)

@@ -43,7 +43,7 @@ EXAMPLES = {
     },
     "export": {
         "options for spark-submit": f"{JOB} --deadline 2m --to spark-submit",
-        "a cluster of EMR": f"{JOB} --deadline 2m --to emr > create.sh",
+        "a cluster of EMR": f"{JOB} --deadline 2m --to emr -o create.sh",
     },
     "experiments": {
         "which run of this job teaches most": f"{JOB} --deadline 2m",
