@@ -225,7 +225,7 @@ def test_nodes_that_the_jobs_share_are_told_where_they_want_more(
     "name",
     [
         "a job with a name that is as long as people make them and then a little longer still",
-        "夜間バッチ 売上集計と在庫照合、各店舗の特徴量を前日の受注から作り直し、翌朝の発注に間に合わせる仕事",
+        "夜間バッチ 売上集計と在庫照合、各店舗の特徴量を前日の受注から作り直し、翌朝の発注へ",
         "夜間バッチ" * 20,
     ],
 )

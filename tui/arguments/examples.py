@@ -63,6 +63,11 @@ EXAMPLES = {
     "config": {
         "prices of Google Cloud from now on": "set catalog gcp",
     },
+    "completion": {
+        "for bash": "bash > ~/.local/share/bash-completion/completions/sparkplan",
+        "for zsh, in a folder of the fpath": "zsh > ~/.zfunc/_sparkplan",
+        "for fish": "fish > ~/.config/fish/completions/sparkplan.fish",
+    },
     "tour": {
         "a recording for asciinema": "--record tour.cast",
     },
