@@ -270,8 +270,16 @@ def check_there(sources: Sequence[str]) -> None:
     """Refuse sources that cannot be read before the planner opens. Existing files are not checked:
     asking the engine would import its readers, and delay the first paint."""
     unchecked = [name for name in sources if not os.path.exists(name)]
-    if unchecked:
+    if not unchecked:
+        return
+    try:
         engine.check_sources(*unchecked)
+    except engine.UnknownName as error:
+        if error.name != sources[0] or error.close:
+            raise
+        # The first word may have been meant for a command.
+        remedy = "`sparkplan --help` lists the commands, `sparkplan samples` the samples"
+        raise engine.UnknownName("command, file or sample", error.name, (), remedy=remedy) from None
 
 
 def mix_of(types: int | None) -> int | None:

@@ -61,6 +61,12 @@ def test_types_are_looked_up_in_the_catalog_of_the_prices(command: str) -> None:
     assert "of types and their prices (default: that of the machines" in str(options["catalog"])
 
 
+@pytest.mark.parametrize("command", ["profile", "curve", "export", "measure-host"])
+def test_every_command_that_writes_a_file_takes_o(command: str) -> None:
+    (output,) = [each for each in parser_of(command)._actions if each.dest == "output"]
+    assert output.option_strings == ["-o", "--output"]
+
+
 def test_the_first_line_names_what_must_be_given(capsys: pytest.CaptureFixture[str]) -> None:
     first = {
         "": "usage: sparkplan [OPTION ...] [SOURCE ...]",

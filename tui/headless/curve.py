@@ -64,7 +64,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         iterations=f"; over iterations a range of them (default {ITERATIONS})",
     )
     parser.add_argument(
-        "--output", metavar="FILE", help="write a picture (.svg) or the numbers (.csv) instead"
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="write a picture (.svg) or the numbers (.csv) instead",
     )
     options.add_json(parser)
 
