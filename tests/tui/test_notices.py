@@ -168,6 +168,24 @@ async def test_a_chart_of_one_row_leaves_it_to_the_list(planner):
         assert app.query_one("#frontier-chart-panel").display
 
 
+@pytest.mark.parametrize("loosen", ["typed", "slider"])
+async def test_what_was_said_of_a_goal_goes_with_it(planner, loosen):
+    """ "There is no recommendation to export; loosen the goal" stood beside one."""
+    async with at_rest(planner(), (80, 24)) as (app, pilot):
+        await app.run_command_line("deadline 1s")
+        await settled(pilot)
+        await pilot.press("e")
+        assert await shows(pilot, "there is no recommendation to export; loosen the goal")
+        if loosen == "typed":
+            await app.run_command_line("deadline 10h")
+        else:
+            await pilot.press("end")
+        assert await shows(pilot, "loosen the goal", gone=True)
+        await settled(pilot)
+        assert app.answer.best is not None
+        assert app.notice_log[0].words.startswith("there is no recommendation")
+
+
 async def test_no_row_moves_under_a_mouse_that_drags(planner):
     """The notice of a refusal pushed the slider away from under it."""
     async with at_rest(planner(), (120, 40)) as (app, pilot):
