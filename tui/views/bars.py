@@ -212,8 +212,9 @@ def tabs(state: PlanState, built: BuiltPlan | None = None, *, width: int) -> lis
 
 
 def visible_pages(state: PlanState, built: BuiltPlan | None) -> list[Page]:
-    """The views that can be shown: that of states only where the evidence has stages."""
-    states = built is not None and built.has_states
+    """The views that can be shown: that of states not where the evidence has no stages. While it
+    is read they are taken to be there, so that the tabs of a log stay where they are."""
+    states = built is None or built.has_states
     return [page for page in PAGES if states or page.name == state.view or page.name != "workflow"]
 
 
