@@ -251,7 +251,7 @@ def write(
         confidence=args.confidence,
     )
     engine.write_text(path, content)
-    streams.say(f"written: {text.escaped(str(path))}")
+    streams.say(f"wrote {text.escaped(str(path))}")
 
 
 def over_nodes(args: argparse.Namespace, profile: engine.Profile) -> list[Point]:
