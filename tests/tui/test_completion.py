@@ -63,6 +63,7 @@ def test_bash_offers_what_may_stand_there(scripts: dict[str, str], tmp_path: Pat
     assert asked("x", "--ran-on", "m5.2") == ["m5.24xlarge", "m5.2xlarge"]
     assert asked("recommend", "x", "--deadline", "") == []
     assert asked("catalog", "s") == ["show"]
+    assert asked("config", "set", "th") == ["theme"]
     assert asked("catalog", "show", "azure-") == ["azure-databricks"]
     assert "recommend" in asked("workflow", "")
     assert "nightly-pipeline" not in asked("predict", "night"), "it is no evidence of a job"

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 import engine
 from tui import cli
 from tui.headless.completion_scripts import AT_FIRST, LATER, NOTHING, SCRIPTS, Offer, Place
+from tui.storage import config
 
 ARCHITECTURES = ("x86_64", "arm64")
 SCHEDULERS = ("drf", "max-min", "fifo")
@@ -60,6 +61,7 @@ def known_names() -> Mapping[str, Mapping[str, str]]:
         "--ran-on": type_names,
         "--scheduler": dict.fromkeys(SCHEDULERS, ""),
         "--to": {each.name: each.summary for each in engine.EXPORTS},
+        "KEY": dict.fromkeys(config.READERS, ""),
         "NAME|FILE": catalog_names,
         "SOURCE": evidence,
         "WORKFLOW": {"recommend": "the cheapest cluster for all jobs", **workflows},
