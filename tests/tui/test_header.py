@@ -90,6 +90,17 @@ async def test_a_long_name_is_cut_with_a_mark_before_where_it_ran(planner, glyph
     assert row.rstrip().endswith("2026-07-20")
 
 
+@pytest.mark.parametrize("width", [77, 78, 79, 80])
+async def test_no_blank_stands_behind_a_name_cut_in_a_wide_character(planner, width):
+    """ "夜間バッチ売上集計と在庫… , 1 run"."""
+    session = FakeSession(
+        evidence=replace(profile(), name="夜間バッチ売上集計と在庫照合、各店舗の特徴量")
+    )
+    async with planner(session, ran_on="m5.2xlarge").run_test(size=(80, 24)) as pilot:
+        left, _ = shown(await settled(pilot), width)
+    assert "…, 3 runs" in left
+
+
 async def test_what_has_no_room_at_all_leaves_a_mark(planned):
     left, _ = bars.header(planned.state, planned.built, "", width=200)
     bar = bars.Bar(planned.glyphs, firm=True)

@@ -182,7 +182,8 @@ def _shortened_name(named: Item, over: int) -> Item:
     name, comma, runs = plain(named.text).rpartition(", ")
     if over <= 0 or not comma or cell_len(name) <= MIN_NAME:
         return named
-    return named._replace(text=f"{fit(name, max(MIN_NAME, cell_len(name) - over))}{comma}{runs}")
+    shortened = fit(name, max(MIN_NAME, cell_len(name) - over)).rstrip(" ")
+    return named._replace(text=f"{shortened}{comma}{runs}")
 
 
 HELP = tuple((Item(form, "muted", "help"),) for form in ("? help ", "? help"))
