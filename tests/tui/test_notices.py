@@ -104,7 +104,7 @@ async def test_why_there_is_no_plan_is_said_in_every_view(planner, tmp_path):
             shown = " ".join(text_of(app).split())
             assert "input_size must be more than zero" in shown
             assert "No plan: see above why" in shown
-            assert parts_say(app, "No plan: see above why", "no plan yet"), key
+            assert parts_say(app, "No plan: see above why, and what to do", "no plan yet"), key
         table.write_text("nodes,input_size,seconds\n4,1e9,100\n8,1e9,60\n")
         await app.run_command_line("catalog aws")
         await app.run_command_line("ran-on m5.2xlarge")

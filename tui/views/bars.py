@@ -155,9 +155,11 @@ def _price_variants(state: PlanState, built: BuiltPlan | None) -> tuple[str, ...
     catalog, spot = built.catalog if built else None, " spot" if state.spot else ""
     prices = f"{inputs.prices(state, catalog)}{spot} "
     named = f"{catalog.name} " if catalog else "" if state.catalog else "prices "
-    least = f"{named}{catalog.date.isoformat()}{spot} " if catalog else prices
     model = f"model {inputs.model(state, built)} · "
-    return f"{model}{named}{prices}", f"{named}{prices}", prices, least
+    whole = f"{model}{named}{prices}", f"{named}{prices}"
+    if catalog is None:
+        return whole  # "of where it ran" alone would say nothing
+    return *whole, prices, f"{named}{catalog.date.isoformat()}{spot} "
 
 
 def _with_right_end(
