@@ -28,15 +28,21 @@ DRIVER_MEMORY_GIB = 1.0
 """Spark's default of it. A log's own driver memory is carried over only above this: platforms have
 larger defaults."""
 
+SPECULATION = ("spark.speculation", "spark.speculation.multiplier", "spark.speculation.quantile")
+"""Whether slow tasks are launched a second time, and how slow ones; carried over where they are."""
+
 CARRIED = (
     "spark.default.parallelism",
     "spark.driver.maxResultSize",
     DRIVER_MEMORY,
+    "spark.io.compression.codec",
     "spark.memory.fraction",
     "spark.memory.storageFraction",
     "spark.memory.useLegacyMode",
     "spark.python.worker.reuse",
     "spark.serializer",
+    "spark.shuffle.compress",
+    *SPECULATION,
     "spark.sql.autoBroadcastJoinThreshold",
     "spark.sql.files.maxPartitionBytes",
     "spark.sql.files.maxPartitionNum",
@@ -75,6 +81,8 @@ def carried_settings(profile: Profile) -> dict[str, str]:
     }
     if any(map(_runs_tasks_in_driver, logs)) or (driver_gib(settings) or 0.0) <= DRIVER_MEMORY_GIB:
         settings.pop(DRIVER_MEMORY, None)
+    if settings.get(SPECULATION[0], "").lower() != "true":
+        settings = {key: value for key, value in settings.items() if key not in SPECULATION}
     return settings
 
 

@@ -53,6 +53,17 @@ def test_a_driver_keeps_its_memory_and_what_it_may_fetch(
     assert carried_settings(profile) == (fetched | driver if carried else fetched)
 
 
+@pytest.mark.parametrize("on", ["true", "false"])
+def test_what_the_sizes_of_shuffles_and_the_longest_tasks_rest_on_is_handed_over(on: str) -> None:
+    """Databricks writes out how it would speculate, and that it does not."""
+    sizes = {"spark.io.compression.codec": "zstd", "spark.shuffle.compress": "false"}
+    how = {"spark.speculation.multiplier": "3", "spark.speculation.quantile": "0.9"}
+    speculation = {"spark.speculation": on, **how}
+    wanted = sizes | speculation if on == "true" else sizes
+    assert carried_settings(profile_of({**sizes, **speculation})) == wanted
+    assert carried_settings(profile_of({**sizes, **how})) == sizes
+
+
 def test_what_is_handed_over_is_kept_of_a_log() -> None:
     assert set(CARRIED) <= {
         *KEPT_CONFIG,
