@@ -87,6 +87,15 @@ def test_no_type_with_room_for_it_is_an_error_that_says_what_has() -> None:
     assert "8 vCPUs or more" in str(caught.value)
 
 
+def test_executors_of_your_own_have_room_for_it() -> None:
+    fitted = engine.fit(wide_profile(task_cpus=8))
+    with pytest.raises(engine.BadInput, match=r"asks for 8 cores .* have 4 at most") as caught:
+        engine.recommend_owned(fitted, executor_cores=4, max_executors=8)
+    assert "raise --executor-cores" in str(caught.value)
+    found = engine.recommend_owned(fitted, executor_cores=8, max_executors=8)
+    assert found.recommended.executors >= 1
+
+
 @pytest.mark.parametrize(
     "config",
     [
