@@ -114,20 +114,32 @@ def is_merged(run: Run, stage: StageRun, settings: PartitioningSettings) -> bool
     mean partitions fit the target together: coalescing left them as they were, and may join them at
     another input or on another cluster.
     """
-    partitions = shuffle_partitions_of(run)
-    if stage.sql_execution_id is None or stage.shuffle_read_bytes is None or not _coalesces(run):
+    partitions, read_merged = (
+        shuffle_partitions_of(run),
+        MERGED_READS.intersection(stage.operations),
+    )
+    if stage.sql_execution_id is None or stage.shuffle_read_bytes is None:
+        return False
+    if not _coalesces(run, read_merged=bool(read_merged)):
         return False
     if stage.tasks == partitions > 1:
         return 2.0 * settings.merged(stage.shuffle_read_bytes.total, None) >= partitions
-    if stage.operations and not MERGED_READS.intersection(stage.operations):
+    if stage.operations and not read_merged:
         return False
     return stage.tasks < partitions and (stage.tasks > 1 or bool(stage.operations))
 
 
-def _coalesces(run: Run) -> bool:
-    """Whether adaptive execution coalesces the shuffle partitions of a run's queries."""
+def _coalesces(run: Run, *, read_merged: bool = False) -> bool:
+    """Whether adaptive execution coalesces the shuffle partitions of a run's queries.
+
+    Args:
+        read_merged: whether a plan reads coalesced partitions. It tells that adaptive execution was
+            on where neither the settings nor the version do: services had it on by default before
+            Spark, and some logs name no version of Spark.
+    """
     setting = configured_flag(run.config, "spark.sql.adaptive.enabled")
-    adaptive = spark_version(run) >= ADAPTIVE_SINCE if setting is None else setting
+    by_default = read_merged or spark_version(run) >= ADAPTIVE_SINCE
+    adaptive = by_default if setting is None else setting
     return adaptive and configured_flag(run.config, COALESCING + "enabled") is not False
 
 
