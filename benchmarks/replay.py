@@ -266,9 +266,9 @@ def read_all(paths: Sequence[str]) -> list[Profile]:
 def main() -> None:
     header = ("100,000 tasks", "stages", "fit ms", "surface ms", "points",
               "times faster than exact", "within 1 %", "worst %")  # fmt: skip
-    shapes = (("4 large stages", 4), ("50 stages", 50), ("500 small stages", 500))
+    models = (("4 large stages", 4), ("50 stages", 50), ("500 small stages", 500))
     print_table(
-        [header, *(surface_row(name, made_run(count)) for name, count in shapes)], apart=True
+        [header, *(surface_row(name, made_run(count)) for name, count in models)], apart=True
     )
     header = ("a million tasks: stages", "fit ms", "new slots", "new input", "known input",
               "predict: new slots", "predict: new input")  # fmt: skip

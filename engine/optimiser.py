@@ -50,7 +50,7 @@ _REFINEMENTS = 16
 _REFINED_AT_ONCE, _MOST_AT_ONCE = 8, 60
 """How many types a round evaluates at first, and at most. The number doubles whenever another type
 comes out best: on a plateau each round would otherwise confirm one type. Models evaluate so many
-points one by one (`EVALUATED_ALONE` of replays)."""
+points one by one (`MAX_REPLAYED_SINGLY` of replays)."""
 
 
 def recommend(

@@ -135,6 +135,6 @@ def input_partitions(profile: Profile, workload: Workload | None = None) -> int 
     )
     if most_bytes <= 0.0:
         return None
-    shape = stage_models(run, run.cluster.slots)[index]
+    stage_model = stage_models(run, run.cluster.slots)[index]
     ratio = 1.0 if workload is None else size_ratio(with_defaults(workload, profile), run)
-    return max(1, shape.scaled(ratio, None).tasks)
+    return max(1, stage_model.scaled(ratio, None).tasks)

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import cycle
 
-from engine.models.stages.data_shape import FEWEST_RECORDS, LEAST_BYTES, family
+from engine.models.stages.data_shape import FEWEST_RECORDS, LEAST_BYTES, application_family
 from engine.notices import Notice
 from engine.profile import Run
 from engine.stage_run import StageRun
@@ -88,7 +88,7 @@ def _evidence(index: int, run: Run) -> _InputEvidence:
 def _job_key(run: Run) -> object:
     """The key that runs of the same job with the same parameters share."""
     work = run.workload
-    return family(run), work.iterations, work.scale, work.sorted_parameters
+    return application_family(run), work.iterations, work.scale, work.sorted_parameters
 
 
 def _amounts(stage: StageRun) -> Iterator[float | None]:

@@ -71,7 +71,7 @@ class ObservedJob:
     Args:
         slots, nodes: tasks that ran at once, and worker nodes.
         rates: of the observed nodes.
-        shapes: how each stage grows with the input.
+        models: how each stage grows with the input.
         works: (s,) a typical task of each stage, on the observed machines.
         spreads: (s,) standard deviation of task times over their mean.
     """
@@ -81,7 +81,7 @@ class ObservedJob:
     nodes: float
     rates: NodeRates
     graph: ApplicationGraph
-    shapes: tuple[StageModel, ...]
+    models: tuple[StageModel, ...]
     works: tuple[TaskWork, ...]
     spreads: tuple[float, ...]
 
@@ -97,15 +97,15 @@ class ObservedJob:
         if not run.stages or not slots:
             raise ValueError("an observed job needs stages and slots")
         nodes = float(run.cluster.nodes or max(1, run.cluster.executors or 1))
-        shapes = tuple(stage_models(run, slots))
+        models = tuple(stage_models(run, slots))
         learnt = learnt_rates(run.stages, slots, nodes)
         rates = catalog_rates(run.cluster.instance).filled(learnt)
         works = tuple(
-            _explained(shape.stage, typical, slots=slots, nodes=nodes, rates=rates)
-            for shape in shapes
+            _explained(model.stage, typical, slots=slots, nodes=nodes, rates=rates)
+            for model in models
         )
-        spreads = tuple(_spread(shape.stage.task_seconds) for shape in shapes)
-        return cls(run, slots, nodes, rates, graph_of(run), shapes, works, spreads)
+        spreads = tuple(_spread(model.stage.task_seconds) for model in models)
+        return cls(run, slots, nodes, rates, graph_of(run), models, works, spreads)
 
     def activities(
         self,
@@ -136,16 +136,16 @@ class ObservedJob:
             )
             for node in self.graph.nodes
         ]
-        for index, shape, work, spread in zip(
-            self.graph.stage_nodes, self.shapes, self.works, self.spreads, strict=True
+        for index, model, work, spread in zip(
+            self.graph.stage_nodes, self.models, self.works, self.spreads, strict=True
         ):
-            scaled = shape.scaled(ratio, shuffle_partitions)
+            scaled = model.scaled(ratio, shuffle_partitions)
             activities[index] = replace(
                 activities[index],
-                name=stage_label(shape.stage),
+                name=stage_label(model.stage),
                 tasks=scaled.tasks,
                 work=work.times(scaled.work),
-                cores=float(max(1, shape.stage.task_cpus)),
+                cores=float(max(1, model.stage.task_cpus)),
                 memory_gib=memory_gib,
                 spread=spread,
             )

@@ -30,13 +30,13 @@ from engine.models.log_notices import (
     single_run_notice,
 )
 from engine.models.replay.censored_tasks import (
+    censored_log_scale,
     partial_stages_notice,
-    unseen_log_scale,
     with_all_tasks,
 )
 from engine.models.replay.priors import MIN_CONFIGURATIONS_FOR_SPREAD
 from engine.models.replay.run_selection import spread_runs
-from engine.models.stages.disturbance import held_up_notices, with_disturbance
+from engine.models.stages.disturbance import disturbance_notices, with_disturbance
 from engine.models.stages.pauses import pause_notice
 from engine.models.workloads import (
     input_ratio,
@@ -110,24 +110,24 @@ def fit_runs(profile: Profile, runs: Sequence[Run], *, noise: float) -> FittedSt
     """
     workflow = single_job(profile.name, profile)
     notices = [*(notice for run in runs for notice in run.notices), partial_stages_notice(runs)]
-    unseen = max(map(unseen_log_scale, runs))
+    unseen = max(map(censored_log_scale, runs))
     runs = [with_all_tasks(run) for run in runs]
     plans = [WorkflowPlan((Part(workflow.jobs[0], ObservedJob.of(run)),), "fifo") for run in runs]
     own = np.asarray([own_error(plan) for plan in plans])
     remedy = "add a log of a whole run, or ask the model sparkplan"
     off = self_error_notice(own, what="the states of a log are", remedy=remedy)
-    notices += [off, *held_up_notices(runs), pause_notice(runs)]
+    notices += [off, *disturbance_notices(runs), pause_notice(runs)]
     fitted = FittedStates(NAME, profile, workflow, tuple(plans), damped_bias(own))
     alone = single_run_notice(runs)
     if alone is not None:
-        spread = math.hypot(max(with_disturbance(SPREAD, runs, tested=False), noise), unseen)
+        spread = math.hypot(max(with_disturbance(SPREAD, runs, measured=False), noise), unseen)
         return replace(fitted, spread=spread, fit_notices=in_order([*notices, alone]))
     groups = configurations(runs)
     validation, learnt, dof = left_out(fitted, groups)
     if groups.max() < 2:
         notices.append(PRIOR_INTERVAL)
     tested = int(groups.max()) + 1 >= MIN_CONFIGURATIONS_FOR_SPREAD
-    near = with_disturbance(learnt * SPREAD, runs, tested=tested)
+    near = with_disturbance(learnt * SPREAD, runs, measured=tested)
     return replace(
         fitted, spread=math.hypot(max(near, noise), unseen) / learnt, learnt=learnt, dof=dof,
         fit_notices=in_order(notices), validation=validation,
@@ -204,14 +204,14 @@ def fit_workflow(
     ]
     explicit = any(part.observed is None for part in parts)
     runs = [part.observed.run for part in parts if part.observed is not None]
-    of_runs = (*held_up_notices(runs), pause_notice(runs) if runs else None)
+    of_runs = (*disturbance_notices(runs), pause_notice(runs) if runs else None)
     return FittedStates(
         NAME,
         Profile(workflow.name, notices=in_order(notices)),
         workflow,
         (plan,),
         np.zeros(1),
-        with_disturbance(SPREAD_EXPLICIT if explicit else SPREAD, runs, tested=False),
+        with_disturbance(SPREAD_EXPLICIT if explicit else SPREAD, runs, measured=False),
         fit_notices=(PRIOR_INTERVAL, *in_order(of_runs)),
     )
 

@@ -23,7 +23,7 @@ from engine.models.log_notices import chosen_notice
 from engine.models.peridot.equations import Parameters
 from engine.models.peridot.references import References, find_references
 from engine.models.peridot.spread import PUBLISHED_SPREAD, Doubt, prior_spread
-from engine.models.stages.disturbance import held_up_notices, with_disturbance
+from engine.models.stages.disturbance import disturbance_notices, with_disturbance
 from engine.models.stages.one_machine import one_machine_notice, shared_cores_scale
 from engine.models.stages.pauses import pause_notice
 from engine.models.workloads import (
@@ -75,7 +75,7 @@ class Peridot(Model):
         groups = references.configurations
         doubt = doubt.learnt(np.log(actual / predicted), expected, groups)
         tested = len(np.unique(groups)) >= ENOUGH_LEFT_OUT
-        near = with_disturbance(doubt.factor * doubt.near, references.runs, tested=tested)
+        near = with_disturbance(doubt.factor * doubt.near, references.runs, measured=tested)
         doubt = replace(
             doubt, near=max(near, repetition_spread(references.every_run)) / doubt.factor
         )
@@ -303,7 +303,7 @@ def _fit_notices(
         )
     of_references += references.notices
     about_fit = (
-        *held_up_notices(references.runs),
+        *disturbance_notices(references.runs),
         pause_notice(references.runs),
         _few_tests(left_out),
         _misfit(references, parameters),

@@ -12,7 +12,7 @@ from engine.catalog import InstanceType
 from engine.cluster import Workload
 from engine.errors import ModelDoesNotFit
 from engine.forecast import BoolArray, FloatArray, IntArray
-from engine.models.stages.data_shape import family
+from engine.models.stages.data_shape import application_family
 from engine.models.stages.stage_groups import StageGroup, matched_groups, stage_groups
 from engine.models.workloads import logs_of, sharing_parameters
 from engine.notices import Notice
@@ -150,9 +150,9 @@ def _usable(profile: Profile) -> list[Run]:
 
 
 def _check_one_application(runs: Sequence[Run]) -> None:
-    """Raises ModelDoesNotFit for logs of several applications, told apart by `family`."""
+    """Raises ModelDoesNotFit for logs of several applications (`application_family`)."""
     names = {run.application: None for run in runs if run.application}
-    if len({family(run) for run in runs if run.application}) > 1:
+    if len({application_family(run) for run in runs if run.application}) > 1:
         shown = ", ".join(list(names)[:3]) + (", ..." if len(names) > 3 else "")
         raise ModelDoesNotFit(
             f"the logs are of different applications ({shown}), and peridot compares runs of one",

@@ -9,6 +9,9 @@ the driver's time that goes to fetched rows. Scans may have been planned before 
 registered, and the size of files that no plan reports may be smaller or larger. The replay assumes
 one hypothesis each, and its interval is widened to reach the times of the others. Further logs
 decide between them.
+
+In: the replay of a log. Out: replays with other stage models or driver time, one per hypothesis.
+Explained in docs/models/sparkplan_rules_replay.md#what-one-log-leaves-open.
 """
 
 from __future__ import annotations
@@ -22,9 +25,9 @@ import numpy as np
 from engine.forecast import FloatArray
 from engine.models.replay.broadcasts import records_of
 from engine.models.replay.replayed_run import Replay
-from engine.models.replay.times import REACHED, Times
+from engine.models.replay.times import SCALE_PER_HALF_WIDTH_90, Times
 from engine.models.stages.durations.task_times import StageModel
-from engine.models.stages.fetched_rows import rows_shares
+from engine.models.stages.fetched_rows import fetched_rows_shares
 from engine.models.stages.linked_stages import relinked
 from engine.models.stages.paired_inputs import pairs_power
 from engine.models.stages.partitioning.partitions import Growth
@@ -33,64 +36,78 @@ from engine.models.stages.tree_aggregation import combines_aggregates
 
 def alternatives_of(replay: Replay) -> tuple[Replay, ...]:
     """The replays of a log, each under one alternative hypothesis that its stages leave open."""
-    stay = _changed(
-        replay, lambda shape: shape.may_keep_split_count, partial(replace, growth=Growth.WORK)
+    fixed_splits = _changed(
+        replay, lambda model: model.may_keep_split_count, partial(replace, growth=Growth.WORK)
     )
-    files = _changed(replay, lambda shape: shape.may_be_whole_files, _as_files)
-    both = _changed(replay, lambda shape: shape.pairing_uncertain, _both_grow)
-    one = _changed(
+    whole_files = _changed(replay, lambda model: model.may_be_whole_files, _with_whole_files)
+    both_inputs = _changed(replay, lambda model: model.pairing_uncertain, _with_both_growing)
+    one_input = _changed(
         replay,
-        lambda shape: shape.pairing_uncertain,
+        lambda model: model.pairing_uncertain,
         partial(replace, pairs_share=1.0, pairs_power=1.0),
     )
-    multiplied = _changed(
+    multiplied_rows = _changed(
         replay,
-        lambda shape: multiplied_share(replay, shape) > 0.0,
-        lambda shape: replace(shape, law=replace(shape.law, work=multiplied_share(replay, shape))),
+        lambda model: multiplied_rows_share(replay, model) > 0.0,
+        lambda model: replace(
+            model, law=replace(model.law, work=multiplied_rows_share(replay, model))
+        ),
     )
-    more = _changed(replay, groups_open, partial(replace, growing=None, small_table=False))
-    candidates = (stay, files, both, one, multiplied, more)
+    in_proportion = _changed(
+        replay, group_growth_uncertain, partial(replace, read_law=None, small_table=False)
+    )
+    candidates = (
+        fixed_splits,
+        whole_files,
+        both_inputs,
+        one_input,
+        multiplied_rows,
+        in_proportion,
+    )
     others = (other for other in candidates if other is not None)
-    return (*others, *_other_driver(replay), *other_cuts(replay))
+    return (*others, *_other_driver_times(replay), *alternatives_at_log_input(replay))
 
 
-def other_cuts(replay: Replay) -> tuple[Replay, ...]:
-    """The alternatives that differ at the observed input too, on other slots. Scans planned before
-    all executors were registered, as those with splits for fewer cores than the log's may have
-    been, are split for as few cores on any cluster; files whose size no plan reports are as small
-    or as large as they may be."""
-    early = _changed(replay, lambda shape: shape.planning_cores is not None, _cut_early)
-    small, large = (
-        _changed(replay, lambda shape: shape.file_sizes_uncertain, partial(_of_files, place))
-        for place in (0, 1)
+def alternatives_at_log_input(replay: Replay) -> tuple[Replay, ...]:
+    """The alternatives that differ at the observed input too, on other slots. Scans may have been
+    planned before all executors were registered: then they are split for as few cores on any
+    cluster. Files whose size no plan reports may be at either bound of it."""
+    planned_early = _changed(
+        replay, lambda model: model.planning_cores is not None, _with_planning_cores
     )
-    return tuple(other for other in (early, small, large) if other is not None)
+    small_files, large_files = (
+        _changed(replay, lambda model: model.file_sizes_uncertain, partial(_with_file_sizes, bound))
+        for bound in (0, 1)
+    )
+    candidates = (planned_early, small_files, large_files)
+    return tuple(other for other in candidates if other is not None)
 
 
-def _both_grow(shape: StageModel) -> StageModel:
-    return replace(shape, pairs_share=1.0, pairs_power=pairs_power(shape.stage))
+def _with_both_growing(model: StageModel) -> StageModel:
+    return replace(model, pairs_share=1.0, pairs_power=pairs_power(model.stage))
 
 
-def _as_files(shape: StageModel) -> StageModel:
-    return replace(shape, law=replace(shape.law, partitions=1.0))
+def _with_whole_files(model: StageModel) -> StageModel:
+    return replace(model, law=replace(model.law, partition_power=1.0))
 
 
-def groups_open(shape: StageModel) -> bool:
-    """Whether a stage whose groups seem to be fixed may still read more with a larger input: the
-    groups are inferred from the tasks of one log, and a larger input may be one of more shops, not
-    of more days. Tree aggregations have as many aggregates as tasks, whatever the input."""
-    of_a_tree = combines_aggregates(shape.stage)
-    return shape.growing is not None and shape.law.cut is None and not of_a_tree
+def group_growth_uncertain(model: StageModel) -> bool:
+    """Whether a stage whose number of groups seems to be fixed may still read more with a larger
+    input: the groups are inferred from the tasks of one log, and a larger input may be one of more
+    shops, not of more days. Tree aggregations have as many aggregates as tasks, whatever the
+    input."""
+    in_tree = combines_aggregates(model.stage)
+    return model.read_law is not None and model.law.task_power is None and not in_tree
 
 
-def multiplied_share(replay: Replay, shape: StageModel) -> float:
+def multiplied_rows_share(replay: Replay, model: StageModel) -> float:
     """The share of a join's output rows in excess of the rows of both its inputs.
 
     Keys repeat on both sides then, and with no more keys the output grows like pairs, with the
     square of the input. 0 where there is no excess, or logs of other inputs show how its work
     grows."""
-    stage, output = shape.stage, shape.stage.joined_output_records
-    if output is None or shape.law.cut is not None:
+    stage, output = model.stage, model.stage.joined_output_records
+    if output is None or model.law.task_power is not None:
         return 0.0
     sent = set(stage.joined_broadcasts)
     tables = (one for one in replay.run.stages if one.stage_id in sent)
@@ -99,23 +116,23 @@ def multiplied_share(replay: Replay, shape: StageModel) -> float:
     return max(0.0, 1.0 - read / output) if streamed > 0.0 and output > 0.0 else 0.0
 
 
-def _cut_early(shape: StageModel) -> StageModel:
-    rule = replace(shape.partitioning, min_scan_partitions=shape.planning_cores)
-    return replace(shape, partitioning=rule)
+def _with_planning_cores(model: StageModel) -> StageModel:
+    rule = replace(model.partitioning, min_scan_partitions=model.planning_cores)
+    return replace(model, partitioning=rule)
 
 
-def _of_files(place: int, shape: StageModel) -> StageModel:
-    return replace(shape, unplanned=shape.unplanned and shape.unplanned.others[place])
+def _with_file_sizes(bound: int, model: StageModel) -> StageModel:
+    return replace(model, unplanned=model.unplanned and model.unplanned.others[bound])
 
 
-def _other_driver(replay: Replay) -> tuple[Replay, ...]:
+def _other_driver_times(replay: Replay) -> tuple[Replay, ...]:
     """The replays with the low and the high end of the interval of the driver time that goes to
     fetched rows, where no other log shows how that grows."""
-    shares = rows_shares(replay.run, replay.graph, replay.shapes)
+    shares = fetched_rows_shares(replay.run, replay.graph, replay.models)
     if not shares or replay.driver_growth:
         return ()
     low, high = ({p: getattr(s, end) for p, s in shares.items()} for end in ("low", "high"))
-    return replace(replay, on_rows=low), replace(replay, on_rows=high)
+    return replace(replay, rows_share=low), replace(replay, rows_share=high)
 
 
 def _changed(
@@ -125,14 +142,16 @@ def _changed(
 ) -> Replay | None:
     """The replay with its open stages changed, and with them the stages that have the same
     partitions; None where no stage is open."""
-    if not any(map(is_open, replay.shapes)):
+    if not any(map(is_open, replay.models)):
         return None
-    shapes = [other(shape) if is_open(shape) else shape for shape in replay.shapes]
-    return replace(replay, shapes=tuple(relinked(shapes))).fresh()
+    models = [other(model) if is_open(model) else model for model in replay.models]
+    return replace(replay, models=tuple(relinked(models))).with_empty_cache()
 
 
-def reaching(assumed: Times, others: Sequence[Times]) -> FloatArray:
+def least_scale_reaching(assumed: Times, others: Sequence[Times]) -> FloatArray:
     """(n,) least standard deviation of log time with which a 90 % interval around the assumed times
     reaches all the other times."""
-    apart = [np.abs(np.log(other.seconds / assumed.seconds)) for other in others]
-    return REACHED * np.max(apart, axis=0, initial=0.0) if apart else np.zeros(len(assumed.seconds))
+    if not others:
+        return np.zeros(len(assumed.seconds))
+    distances = [np.abs(np.log(other.seconds / assumed.seconds)) for other in others]
+    return np.asarray(SCALE_PER_HALF_WIDTH_90 * np.max(distances, axis=0, initial=0.0))

@@ -1,7 +1,10 @@
-"""How large Spark takes the tables to be that a log broadcasts, and how these grow.
+"""The tables that a log broadcasts: the size that Spark compares with the broadcast threshold, and
+its growth.
 
-What was planned as a broadcast Spark estimated from the files below it, whatever was grouped or
-shuffled on the way; what adaptive execution made one it had counted, shuffled.
+For a join that was planned as a broadcast, Spark estimates the size from the scanned files,
+whatever was grouped or shuffled in between. For one that adaptive execution converted, it is the
+measured size of the shuffle. In: the stage models of a log. Out: its broadcast tables. Explained in
+docs/models/sparkplan_rules_replay.md#tables-that-are-broadcast.
 """
 
 from __future__ import annotations
@@ -15,17 +18,17 @@ from engine.models.stages.durations.task_times import StageModel
 from engine.stage_run import StageRun, total_of
 
 BROADCAST_EXCHANGE = "BroadcastExchange"
-"""What plans call the operation that sends a table to every executor."""
+"""Plan node that sends a table to every executor."""
 
-SORTED_SHARE = 0.5
-"""Of what a join by sort and merge takes beside a broadcast, what sorting and merging take; the
-rest goes to the shuffles."""
+SORT_MERGE_SHARE = 0.5
+"""Prior: share of sorting and merging in the time that a sort-merge join takes beyond a broadcast
+join; the rest goes to the shuffles."""
 
 
 class TableSize(NamedTuple):
-    """What of a table counts against the threshold in the log: of files between what was read of
-    them and all of them, but no more than the threshold, as they were broadcast. Every size between
-    is as likely as its double.
+    """The size of a table that Spark compared with the threshold in the log: for files between the
+    bytes read of them and their size, but no more than the threshold, since they were broadcast.
+    Log-uniform between the two.
 
     Args:
         least, most: bytes; equal where the log tells how many count.
@@ -34,8 +37,8 @@ class TableSize(NamedTuple):
     least: float
     most: float
 
-    def beyond(self, limit: float, growth: float) -> float:
-        """How probable it is that so many times the size are more than a limit."""
+    def probability_beyond(self, limit: float, growth: float) -> float:
+        """Probability that `growth` times the size exceeds a limit."""
         if self.most * growth <= limit:
             return 0.0
         if self.least * growth > limit:
@@ -44,13 +47,14 @@ class TableSize(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class BroadcastTable:
     """A table that a log broadcasts.
 
     Args:
         build: the stage that sends it (the build side of its joins).
-        size: what of it counts against the threshold.
-        source: the stage by whose data it counts: that one, or the scan that its rows come from.
+        size: its size in bytes that is compared with the threshold.
+        source: the stage whose data determines that size: `build`, or the scan that its rows come
+            from.
         shuffled: whether both sides of its joins were shuffled before one was broadcast.
     """
 
@@ -61,86 +65,96 @@ class Table:
 
     @property
     def planned(self) -> bool:
-        """Whether it was planned as a broadcast and is shuffled on the way."""
+        """Whether it was planned as a broadcast although its rows are shuffled after the scan."""
         return self.source is not self.build
 
-    def share(self, ratio: float, limit: int | None) -> float:
-        """Of what its join takes by sort and merge beside a broadcast, what `ratio` times the input
-        adds to the log's plan: sorting and merging where the sides were shuffled before, and the
-        shuffles alone where adaptive execution, up to a limit (None for never), then finds it small
-        enough."""
+    def added_share(self, ratio: float, limit: int | None) -> float:
+        """Share of the extra time of a sort-merge join that `ratio` times the input adds to the
+        log's plan: sorting and merging where both sides are shuffled in the log already; the
+        shuffles alone where adaptive execution converts the join back, since the measured size is
+        within a limit (None for never)."""
         if self.shuffled:
-            return SORTED_SHARE
-        small = limit is not None and self.build.stage.read_bytes * self.build.data(ratio) <= limit
-        return 1.0 - SORTED_SHARE if self.planned and small else 1.0
+            return SORT_MERGE_SHARE
+        small_enough = (
+            limit is not None
+            and self.build.stage.read_bytes * self.build.data_growth(ratio) <= limit
+        )
+        return 1.0 - SORT_MERGE_SHARE if self.planned and small_enough else 1.0
 
 
-def tables(shapes: Sequence[StageModel], limit: float) -> list[Table]:
-    """Those that the stages of a log broadcast, but for what is beyond a limit already: that was
-    asked for by a hint, or cut down by a filter. Without adaptive execution only who joins a table
-    tells that it is broadcast."""
+def broadcast_tables(models: Sequence[StageModel], limit: float) -> list[BroadcastTable]:
+    """The tables that the stages of a log broadcast, without those beyond the limit already: these
+    were broadcast by a hint, or reduced by a filter. Without adaptive execution only the joining
+    stages show that a table is broadcast."""
     joiners: dict[int, list[StageRun]] = {}
-    for shape in shapes:
-        for build in shape.stage.joined_broadcasts:
-            joiners.setdefault(build, []).append(shape.stage)
-    by_id = {shape.stage.stage_id: shape for shape in shapes}
-    sent = [
-        shape
-        for stage_id, shape in by_id.items()
-        if stage_id in joiners or BROADCAST_EXCHANGE in shape.stage.operations
+    for model in models:
+        for build in model.stage.joined_broadcasts:
+            joiners.setdefault(build, []).append(model.stage)
+    by_id = {model.stage.stage_id: model for model in models}
+    builds = [
+        model
+        for stage_id, model in by_id.items()
+        if stage_id in joiners or BROADCAST_EXCHANGE in model.stage.operations
     ]
-    broadcast = [_table(one, joiners.get(one.stage.stage_id, ()), by_id, limit) for one in sent]
-    return [table for table in broadcast if 0.0 < table.size.least <= limit]
+    candidates = [
+        _broadcast_table(build, joiners.get(build.stage.stage_id, ()), by_id, limit)
+        for build in builds
+    ]
+    return [table for table in candidates if 0.0 < table.size.least <= limit]
 
 
-def _table(
-    shape: StageModel, joiners: Sequence[StageRun], by_id: Mapping[int, StageModel], limit: float
-) -> Table:
-    source = _scan_below(shape, by_id) if _is_planned(shape.stage, joiners) else None
-    counted = None if source else _shuffled_bytes(shape.stage, joiners)
-    if counted is not None:
-        return Table(shape, TableSize(counted, counted), shape, True)
-    source = source or shape
-    return Table(shape, _planned_size(source.stage, limit), source, False)
+def _broadcast_table(
+    model: StageModel, joiners: Sequence[StageRun], by_id: Mapping[int, StageModel], limit: float
+) -> BroadcastTable:
+    source = _scan_below(model, by_id) if _is_planned_broadcast(model.stage, joiners) else None
+    counted_bytes = None if source else _shuffled_bytes(model.stage, joiners)
+    if counted_bytes is not None:
+        return BroadcastTable(model, TableSize(counted_bytes, counted_bytes), model, True)
+    source = source or model
+    return BroadcastTable(model, _planned_size(source.stage, limit), source, False)
 
 
 def _planned_size(scan: StageRun, limit: float) -> TableSize:
-    """What Spark's planner takes the rows of a scan for: of its files the share that the columns
-    handed on have of a row of the table. That row is as wide as all columns that scans of the log
-    read, or wider: as much as the files are more than what was read of them."""
-    of_read, of_known = scan.row_shares or (1.0, 1.0)
-    least = scan.read_bytes * of_read
+    """The size of a scan's rows by Spark's planner: the size of its files, times the share of a row
+    of the table that the selected columns have. That row is as wide as all columns that scans of
+    the log read, or wider, by as much as the files are larger than the bytes read of them."""
+    read_share, known_share = scan.row_shares or (1.0, 1.0)
+    least = scan.read_bytes * read_share
     if scan.files_bytes is None:
         return TableSize(least, least)
-    most = scan.files_bytes * of_known
+    most = scan.files_bytes * known_share
     least = min(least, most)
     return TableSize(least, max(least, min(most, limit)))
 
 
-def _is_planned(stage: StageRun, joiners: Sequence[StageRun]) -> bool:
-    """Whether a table that was shuffled on the way was planned as a broadcast: of a join that was
-    planned otherwise both sides are shuffled before adaptive execution turns it."""
-    shuffled = total_of(stage.shuffle_read_bytes) > 0.0
-    return shuffled and bool(joiners) and not any(total_of(s.shuffle_read_bytes) for s in joiners)
+def _is_planned_broadcast(stage: StageRun, joiners: Sequence[StageRun]) -> bool:
+    """Whether a table whose rows are shuffled after the scan was planned as a broadcast: of a join
+    that was planned otherwise both sides are shuffled before adaptive execution converts it."""
+    build_shuffled = total_of(stage.shuffle_read_bytes) > 0.0
+    return (
+        build_shuffled
+        and bool(joiners)
+        and not any(total_of(s.shuffle_read_bytes) for s in joiners)
+    )
 
 
-def _scan_below(shape: StageModel, by_id: Mapping[int, StageModel]) -> StageModel | None:
-    """The scan of files that the rows of a stage come from, however often they were shuffled on the
-    way; None where they come from others too. Of a join Spark takes the product of both sides: what
-    comes of one was asked for by a hint, or its sides are tiny."""
-    while len(shape.stage.parents) == 1 and not shape.stage.joined_broadcasts:
-        below = by_id.get(shape.stage.parents[0])
-        if below is None:
+def _scan_below(model: StageModel, by_id: Mapping[int, StageModel]) -> StageModel | None:
+    """The scan of files that the rows of a stage come from, through any number of shuffles; None
+    where they come from others too. Spark estimates a join as the product of both sides: the result
+    of one is broadcast by a hint, or its sides are tiny."""
+    while len(model.stage.parents) == 1 and not model.stage.joined_broadcasts:
+        parent = by_id.get(model.stage.parents[0])
+        if parent is None:
             return None
-        shape = below
-    stage = shape.stage
-    several = stage.parents or stage.joined_broadcasts or stage.united or stage.paired
-    return shape if stage.files_bytes and not several else None
+        model = parent
+    stage = model.stage
+    several_inputs = stage.parents or stage.joined_broadcasts or stage.united or stage.paired
+    return model if stage.files_bytes and not several_inputs else None
 
 
 def _shuffled_bytes(stage: StageRun, joiners: Sequence[StageRun]) -> float | None:
-    """Bytes, before compression, of what a stage broadcasts that was shuffled first; None where the
-    log does not say."""
+    """Bytes, before compression, of a broadcast table that was shuffled first; None where the log
+    does not tell."""
     sizes = [
         size
         for joiner in joiners

@@ -6,7 +6,8 @@ shuffled instead of broadcast, and the other side of the join with it: both are 
 sorted and merged. A log with the small table does not show the time for that, but the rows that
 reach the join. So the time is estimated from the rows of both sides, at rates that are priors. With
 less data adaptive execution may convert a sort-merge join of the log to a broadcast join: the
-interval reaches that.
+interval reaches that. In: a replay, an input and clusters. Out: log factors on the time, and
+warnings. Explained in docs/models/sparkplan_rules_replay.md#tables-that-are-broadcast.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import numpy as np
 
 from engine.distinct import distinct
 from engine.forecast import FloatArray
-from engine.models.replay.broadcast_tables import Table, tables
+from engine.models.replay.broadcast_tables import BroadcastTable, broadcast_tables
 from engine.models.replay.replayed_run import Replay
 from engine.models.replay.times import Times
 from engine.models.stages.durations.task_times import StageModel
@@ -30,7 +31,7 @@ from engine.stage_run import StageRun, total_of
 from engine.units import MIB, format_bytes, format_seconds
 
 THRESHOLD = "spark.sql.autoBroadcastJoinThreshold"
-THRESHOLD_BYTES = 10 * int(MIB)
+DEFAULT_THRESHOLD_BYTES = 10 * int(MIB)
 """Its default. Spark compares it with the size of the files, scaled by the share that the read
 columns have of a row of that schema, or with the uncompressed shuffle size that adaptive execution
 measured. The log reports the latter, but not the former (`TableSize`)."""
@@ -60,49 +61,49 @@ class OutgrownBroadcast:
     Args:
         table: the table.
         growth: factor of its size that counts against the threshold.
-        share: share of the cost of a sort-merge join that is added (`Table.share`).
+        share: share of the cost of a sort-merge join that is added (`BroadcastTable.added_share`).
         probable: whether it exceeds the threshold with a probability of at least 0.5.
         joined: the stages that join their rows with it (the streamed side), and the number of their
             rows that reach the join; None where the log does not say.
         partitions: maximum number of shuffle partitions.
-        stretch: run time over CPU time of tasks that read shuffles.
+        run_over_cpu: run time over CPU time of tasks that read shuffles.
     """
 
-    table: Table
+    table: BroadcastTable
     growth: float
     share: float
     probable: bool
     joined: tuple[tuple[StageModel, float | None], ...]
     partitions: int
-    stretch: float
+    run_over_cpu: float
 
     def seconds(self, ratio: float, slots: FloatArray) -> FloatArray:
         """(n,) seconds that shuffling, sorting and merging both sides add on (n,) slots, at `ratio`
         times the input."""
         added = np.zeros(len(slots))
-        for shape, streamed_rows in self.joined:
-            added += self._added(shape, streamed_rows, ratio, slots)
+        for model, streamed_rows in self.joined:
+            added += self._added(model, streamed_rows, ratio, slots)
         return added
 
     def _added(
-        self, shape: StageModel, streamed_rows: float | None, ratio: float, slots: FloatArray
+        self, model: StageModel, streamed_rows: float | None, ratio: float, slots: FloatArray
     ) -> FloatArray:
         """(n,) seconds that one join adds, with the number of coalesced shuffle partitions that
         adaptive execution makes of its size."""
-        build, read = self.table.build, records_of(shape.stage)
+        build, read = self.table.build, records_of(model.stage)
         rows = read if streamed_rows is None else streamed_rows
         share = min(1.0, rows / read) if read else 1.0
-        growth = shape.data(ratio)
-        build_growth = build.data(ratio) if self.table.planned else self.growth
-        shuffled = shape.stage.read_bytes * share * growth + build.stage.read_bytes * build_growth
+        growth = model.data_growth(ratio)
+        build_growth = build.data_growth(ratio) if self.table.planned else self.growth
+        shuffled = model.stage.read_bytes * share * growth + build.stage.read_bytes * build_growth
         rows = rows * growth + records_of(build.stage) * build_growth
-        work = max(rows / RECORDS_PER_SECOND, shuffled / BYTES_PER_SECOND) * self.stretch
+        work = max(rows / RECORDS_PER_SECOND, shuffled / BYTES_PER_SECOND) * self.run_over_cpu
         work *= self.share
-        rule = shape.partitioning
-        counted, which = distinct(slots)
-        cores = (counted * rule.cores_per_slot).astype(int).tolist()
-        tasks = [min(rule.merged(shuffled, n), self.partitions) for n in cores]
-        return np.asarray(work / shape.at_once(slots, np.ceil(tasks)[which]))
+        settings = model.partitioning
+        distinct_slots, slot_index = distinct(slots)
+        cores = (distinct_slots * settings.cores_per_slot).astype(int).tolist()
+        tasks = [min(settings.merged(shuffled, n), self.partitions) for n in cores]
+        return np.asarray(work / model.concurrent_tasks(slots, np.ceil(tasks)[slot_index]))
 
 
 def records_of(stage: StageRun) -> float:
@@ -110,7 +111,7 @@ def records_of(stage: StageRun) -> float:
     return (stage.input_records or 0.0) + (stage.shuffle_read_records or 0.0)
 
 
-def _stretch(stages: Sequence[StageRun]) -> float:
+def run_over_cpu_time(stages: Sequence[StageRun]) -> float:
     """Run time over CPU time of the tasks that read shuffles, or of all tasks where none does: the
     added tasks wait for cores and disks as these do."""
     reading = [stage for stage in stages if total_of(stage.shuffle_read_bytes) > 0.0] or stages
@@ -135,86 +136,89 @@ def outgrown(
     _, threshold = _threshold(replay.run.config)
     if threshold is None or ratio <= 1.0:
         return []
-    stretch, adaptive_threshold = _stretch(replay.run.stages), _conversion_threshold(replay)
+    run_over_cpu, adaptive_threshold = (
+        run_over_cpu_time(replay.run.stages),
+        _conversion_threshold(replay),
+    )
     broadcasts = list[OutgrownBroadcast]()
-    for table in tables(replay.shapes, threshold):
+    for table in broadcast_tables(replay.models, threshold):
         source = table.source
-        growth = source.data(ratio)
-        probable = table.size.beyond(threshold, growth) >= 0.5
-        if source.small_table and source.law.data is None and not probable:
+        growth = source.data_growth(ratio)
+        probable = table.size.probability_beyond(threshold, growth) >= 0.5
+        if source.small_table and source.law.data_power is None and not probable:
             growth = ratio
-        if table.size.beyond(threshold, growth) <= NEGLIGIBLE:
+        if table.size.probability_beyond(threshold, growth) <= NEGLIGIBLE:
             continue
-        joined = _joined_with(replay.shapes, table.build.stage.stage_id)
+        joined = _joined_with(replay.models, table.build.stage.stage_id)
         partitions = shuffle_partitions or table.build.shuffle_partitions
-        share = table.share(ratio, adaptive_threshold)
+        share = table.added_share(ratio, adaptive_threshold)
         broadcasts.append(
-            OutgrownBroadcast(table, growth, share, probable, joined, partitions, stretch)
+            OutgrownBroadcast(table, growth, share, probable, joined, partitions, run_over_cpu)
         )
     return broadcasts
 
 
 def _joined_with(
-    shapes: Sequence[StageModel], table: int
+    models: Sequence[StageModel], table: int
 ) -> tuple[tuple[StageModel, float | None], ...]:
     """The stages that join their rows with the table of stage id `table`, once per join, and the
     number of their rows that reached the join (None where unknown)."""
     joined: list[tuple[StageModel, float | None]] = []
-    for shape in shapes:
-        stage = shape.stage
+    for model in models:
+        stage = model.stage
         streamed_rows = stage.joined_records or (None,) * len(stage.joined_broadcasts)
         joins = zip(stage.joined_broadcasts, streamed_rows, strict=True)
-        joined += [(shape, rows) for build, rows in joins if build == table]
+        joined += [(model, rows) for build, rows in joins if build == table]
     return tuple(joined)
 
 
-class OtherPlan(NamedTuple):
+class SortMergeEffect(NamedTuple):
     """Effect on a replay of broadcast joins that become sort-merge joins.
 
     Args:
-        factor: (n,) log of the factor on the time, for the changes with a probability of at least
-            0.5.
-        open: (n,) distance in log time that the interval has to reach beside that: to the plan of
+        log_factor: (n,) log of the factor on the time, for the changes with a probability of at
+            least 0.5.
+        reach: (n,) distance in log time that the interval has to reach beside that: to the plan of
             the log, or to the plan with all possible changes.
     """
 
-    factor: FloatArray
-    open: FloatArray
+    log_factor: FloatArray
+    reach: FloatArray
 
 
-def other_plan(
+def sort_merge_effect(
     replay: Replay,
     ratio: float,
     slots: FloatArray,
     speed: FloatArray,
     times: Times,
     shuffle_partitions: int | None = None,
-) -> OtherPlan:
+) -> SortMergeEffect:
     """The effect of `outgrown` broadcasts on a replay that takes (n,) `times` on (n,) slots of (n,)
     relative speeds.
 
-    It is uncertain both ways: the table may not grow, and adaptive execution may still find it
-    small enough; and files may count for more than was read of them."""
+    It is uncertain both ways: the table may not grow, and adaptive execution may convert the join
+    back; and files may count for more than was read of them."""
     broadcasts = outgrown(replay, ratio, shuffle_partitions)
     if not broadcasts:
-        return OtherPlan(np.zeros(len(slots)), np.zeros(len(slots)))
-    known = np.maximum(1.0, np.nan_to_num(slots, nan=1.0))
-    added = np.asarray([one.seconds(ratio, known) for one in broadcasts]) / speed
+        return SortMergeEffect(np.zeros(len(slots)), np.zeros(len(slots)))
+    slots_or_one = np.maximum(1.0, np.nan_to_num(slots, nan=1.0))
+    added = np.asarray([one.seconds(ratio, slots_or_one) for one in broadcasts]) / speed
     probable = np.asarray([one.probable for one in broadcasts])
-    factor, of_all = (
+    log_factor, possible = (
         np.log1p(some.sum(axis=0) / times.seconds) for some in (added[probable], added)
     )
-    return OtherPlan(factor, np.maximum(factor, of_all - factor))
+    return SortMergeEffect(log_factor, np.maximum(log_factor, possible - log_factor))
 
 
-def most_shared(replay: Replay, ratio: float, shuffle_partitions: int | None) -> int:
-    """Number of slots beyond which the time that `other_plan` adds does not fall: the partitions of
-    its shuffles; 0 where it adds nothing."""
+def most_useful_join_slots(replay: Replay, ratio: float, shuffle_partitions: int | None) -> int:
+    """Number of slots beyond which the time that `sort_merge_effect` adds does not fall: the
+    partitions of its shuffles; 0 where it adds nothing."""
     return max(
         (
-            broadcast.partitions * shape.stage.task_cpus
+            broadcast.partitions * model.stage.task_cpus
             for broadcast in outgrown(replay, ratio, shuffle_partitions)
-            for shape, _ in broadcast.joined
+            for model, _ in broadcast.joined
         ),
         default=0,
     )
@@ -226,7 +230,7 @@ def convertible_joins(replay: Replay, ratio: float) -> list[StageModel]:
     threshold = _conversion_threshold(replay)
     if threshold is None or ratio >= 1.0:
         return []
-    return [shape for shape in replay.shapes if _convertible_bytes(shape, ratio, threshold)]
+    return [model for model in replay.models if _convertible_bytes(model, ratio, threshold)]
 
 
 def _conversion_threshold(replay: Replay) -> int | None:
@@ -235,10 +239,10 @@ def _conversion_threshold(replay: Replay) -> int | None:
     return _limit(config, ADAPTIVE_THRESHOLD if ADAPTIVE_THRESHOLD in config else THRESHOLD)
 
 
-def _convertible_bytes(shape: StageModel, ratio: float, threshold: float) -> list[float]:
+def _convertible_bytes(model: StageModel, ratio: float, threshold: float) -> list[float]:
     """Sizes in the log of a stage's merged tables that shrink below the threshold."""
-    growth = shape.data(ratio)
-    return [size for size in shape.stage.merged_bytes if size > threshold >= size * growth]
+    growth = model.data_growth(ratio)
+    return [size for size in model.stage.merged_bytes if size > threshold >= size * growth]
 
 
 def saved_seconds(
@@ -246,16 +250,18 @@ def saved_seconds(
 ) -> FloatArray:
     """(n,) seconds saved on (n,) slots if all `convertible_joins` are broadcast."""
     saved = np.zeros(len(slots))
-    for shape in convertible_joins(replay, ratio):
-        counted, which = distinct(slots)
-        cut = [shape.scaled(ratio, shuffle_partitions, int(n)) for n in counted]
-        at_once = shape.at_once(counted, np.asarray([one.tasks for one in cut]))
-        work = np.asarray([one.work * one.partitions for one in cut]) / at_once
-        saved += MERGING_SHARE * shape.mean_seconds * work[which]
+    for model in convertible_joins(replay, ratio):
+        distinct_slots, slot_index = distinct(slots)
+        scaled = [model.scaled(ratio, shuffle_partitions, int(n)) for n in distinct_slots]
+        concurrent = model.concurrent_tasks(
+            distinct_slots, np.asarray([one.tasks for one in scaled])
+        )
+        work = np.asarray([one.work * one.partitions for one in scaled]) / concurrent
+        saved += MERGING_SHARE * model.mean_seconds * work[slot_index]
     return saved
 
 
-def converted_plan(
+def conversion_log_factor(
     replay: Replay,
     ratio: float,
     slots: FloatArray,
@@ -266,9 +272,20 @@ def converted_plan(
     """(n,) log of the factor, at most 1, by which converting joins to broadcasts with less data
     would shorten a replay on (n,) slots of (n,) relative speeds. Adaptive execution does not always
     convert such a join, so that the predicted time stays and the interval reaches the shorter."""
-    known = np.maximum(1.0, np.nan_to_num(slots, nan=1.0))
-    saved = saved_seconds(replay, ratio, known, shuffle_partitions) / speed
+    slots_or_one = np.maximum(1.0, np.nan_to_num(slots, nan=1.0))
+    saved = saved_seconds(replay, ratio, slots_or_one, shuffle_partitions) / speed
     return np.asarray(np.log1p(-np.minimum(saved / times.seconds, MERGING_SHARE)))
+
+
+def join_notices(
+    replay: Replay, ratio: float, slots: float, *, speed: float, shuffle_partitions: int | None
+) -> list[Notice | None]:
+    """The warnings that a join may have another strategy at `ratio` times the input, on so many
+    slots of a relative speed."""
+    return [
+        notice(replay, ratio, slots, speed=speed, shuffle_partitions=shuffle_partitions)
+        for notice in (broadcast_notice, conversion_notice)
+    ]
 
 
 def conversion_notice(
@@ -279,22 +296,23 @@ def conversion_notice(
     speed: float = 1.0,
     shuffle_partitions: int | None = None,
 ) -> Notice | None:
-    """That with less data a join by sort and merge may become a broadcast."""
+    """The warning that a sort-merge join may become a broadcast join with less data."""
     threshold, joins = _conversion_threshold(replay), convertible_joins(replay, ratio)
     if threshold is None or not joins:
         return None
-    shape = max(joins, key=lambda one: one.stage.task_seconds.total)
-    in_log = max(_convertible_bytes(shape, ratio, threshold))
-    at = np.asarray([slots])
-    saved = float(saved_seconds(replay, ratio, at, shuffle_partitions)[0]) / speed
+    model = max(joins, key=lambda one: one.stage.task_seconds.total)
+    in_log = max(_convertible_bytes(model, ratio, threshold))
+    shrunk = in_log * model.data_growth(ratio)
+    slots_array = np.asarray([slots])
+    saved = float(saved_seconds(replay, ratio, slots_array, shuffle_partitions)[0]) / speed
     return Notice(
         "broadcast-possible",
-        f"{numbered_label(shape.stage)} sorts and merges a table of "
-        f"{format_bytes(in_log)}, {format_bytes(in_log * shape.data(ratio))} if that shrinks as it "
+        f"{numbered_label(model.stage)} sorts and merges a table of "
+        f"{format_bytes(in_log)}, {format_bytes(shrunk)} if that shrinks as it "
         "is taken to: Spark may broadcast it then. The time is that of the log's plan; "
         f"the interval reaches {format_seconds(saved)} less, inferred from what the join takes",
         "add a log of a run with less input",
-        subject=numbered_label(shape.stage),
+        subject=numbered_label(model.stage),
         severity=saved,
     )
 
@@ -307,47 +325,47 @@ def broadcast_notice(
     speed: float = 1.0,
     shuffle_partitions: int | None = None,
 ) -> Notice | None:
-    """The warning about the largest of the tables that may be too large to be broadcast at `ratio`
-    times the input, on so many slots of a relative speed."""
+    """The warning about the largest of the tables that may exceed the broadcast threshold at
+    `ratio` times the input, on so many slots of a relative speed."""
     broadcasts = outgrown(replay, ratio, shuffle_partitions)
     if not broadcasts:
         return None
     key, threshold = _threshold(replay.run.config)
-    counted = [one for one in broadcasts if one.probable] or broadcasts
-    largest = max(counted, key=lambda one: one.table.size.most * one.growth)
+    named = [one for one in broadcasts if one.probable] or broadcasts
+    largest = max(named, key=lambda one: one.table.size.most * one.growth)
     label = numbered_label(largest.table.build.stage)
-    how = (
+    condition = (
         "With the wanted input it is taken to have"
-        if largest.growth == largest.table.source.data(ratio)
+        if largest.growth == largest.table.source.data_growth(ratio)
         else "If it grows with the input it has"
     )
     in_log, grown = _sizes(largest.table, largest.growth)
-    may = "" if largest.probable else "that may be "
-    added = float(sum(one.seconds(ratio, np.asarray([slots]))[0] for one in counted)) / speed
+    possibly = "" if largest.probable else "that may be "
+    added = float(sum(one.seconds(ratio, np.asarray([slots]))[0] for one in named)) / speed
     return Notice(
         "broadcast-outgrown",
-        f"{label} broadcasts {in_log}. {how} {grown}: "
-        f"{may}more than {key} ({format_bytes(threshold or 0)}), so that Spark shuffles both sides "
-        f"of the join instead. {_cost(largest, added)}",
+        f"{label} broadcasts {in_log}. {condition} {grown}: "
+        f"{possibly}more than {key} ({format_bytes(threshold or 0)}), so that Spark shuffles both "
+        f"sides of the join instead. {_cost(largest, added)}",
         "add a log of a run with more input, or keep the broadcast by a hint",
         subject=label,
         severity=added,
     )
 
 
-def _sizes(table: Table, growth: float) -> tuple[str, str]:
-    """A table with its size, and its size at so many times as much, as far as that is known."""
+def _sizes(table: BroadcastTable, growth: float) -> tuple[str, str]:
+    """A table with its size in the log, and the size at `growth` times that, in words."""
     least, most = (format_bytes(one) for one in table.size)
-    there, at_most = (format_bytes(one * growth) for one in table.size)
+    grown_least, at_most = (format_bytes(one * growth) for one in table.size)
     if least == most:
         return f"a table of {most} to every executor", at_most
-    reads = "was read for it" if table.planned else "it reads"
-    sizes = f"{least} (which {reads}) to {most} (its files, as far as they may be broadcast)"
-    return f"a table to every executor that Spark takes for {sizes}", f"{there} to {at_most}"
+    origin = "was read for it" if table.planned else "it reads"
+    sizes = f"{least} (which {origin}) to {most} (its files, as far as they may be broadcast)"
+    return f"a table to every executor that Spark takes for {sizes}", f"{grown_least} to {at_most}"
 
 
 def _cost(broadcast: OutgrownBroadcast, added: float) -> str:
-    """Where the time of the other join is, which adds so many seconds in all."""
+    """Whether the predicted time or its interval contains the added seconds, in words."""
     if added <= 0.0:
         return "Neither the time nor its interval holds that: the log does not tell who joins it"
     seconds = f"about {format_seconds(added)} for that, inferred from the rows of both sides"
@@ -357,8 +375,8 @@ def _cost(broadcast: OutgrownBroadcast, added: float) -> str:
 
 
 def _threshold(config: Mapping[str, str]) -> tuple[str, int | None]:
-    """The setting that lets the larger tables be broadcast, and up to how many bytes: None where
-    nothing is broadcast but by a hint."""
+    """The setting that allows the larger tables to be broadcast, and its bytes: None where nothing
+    is broadcast but by a hint."""
     keys = [key for key in (THRESHOLD, ADAPTIVE_THRESHOLD) if key in config or key == THRESHOLD]
     limits = [(key, _limit(config, key)) for key in keys]
     return max(limits, key=lambda one: one[1] or 0)
@@ -368,4 +386,4 @@ def _limit(config: Mapping[str, str], key: str) -> int | None:
     """A threshold in bytes; None where it is set to broadcast nothing (0 or below)."""
     if is_configured_zero(config, key) or config.get(key, "").strip().startswith("-"):
         return None
-    return configured_number(config, key) or THRESHOLD_BYTES
+    return configured_number(config, key) or DEFAULT_THRESHOLD_BYTES

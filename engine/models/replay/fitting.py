@@ -10,9 +10,9 @@ import numpy as np
 from engine.errors import ModelDoesNotFit
 from engine.models.log_notices import damped_bias
 from engine.models.replay.censored_tasks import (
-    as_far_as_seen,
-    unseen_log_scale,
-    with_tasks_under_way,
+    censored_log_scale,
+    with_censored_times,
+    without_censored_tasks,
 )
 from engine.models.replay.log_pairs import LogPairs
 from engine.models.replay.memory.cliffs_of_logs import cliffs_of
@@ -42,7 +42,7 @@ def fit_replays(profile: Profile) -> ReplayModel:
             "no run shows both its stages and how many tasks it ran at once",
             remedy="add a log with executor events, or say the cluster in a run table",
         )
-    replays = tuple(Replay.of(with_tasks_under_way(run)) for run in chosen)
+    replays = tuple(Replay.of(with_censored_times(run)) for run in chosen)
     log_errors = np.asarray([_log_error(replay) for replay in replays])
     bias = damped_bias(log_errors)
     cliffs = cliffs_of(replays)
@@ -64,7 +64,9 @@ def fit_replays(profile: Profile) -> ReplayModel:
         spilling=tuple(spilling_stages(replay) for replay in trained.values()),
         bias=bias,
         covariance=pairs.covariance(),
-        log_scale=math.hypot(log_scale, waste_spread(replays), max(map(unseen_log_scale, chosen))),
+        log_scale=math.hypot(
+            log_scale, waste_spread(replays), max(map(censored_log_scale, chosen))
+        ),
         factor=left_out.factor,
         dof=dof,
         machine_scale=machine_spread(chosen),
@@ -76,6 +78,6 @@ def fit_replays(profile: Profile) -> ReplayModel:
 def _log_error(replay: Replay) -> float:
     """Log of observed over replayed time of a run, the replay with only those tasks that the log
     saw end."""
-    seen = as_far_as_seen(replay.run)
+    seen = without_censored_tasks(replay.run)
     replay_of_seen = replay if seen is replay.run else Replay.of(seen)
     return math.log(replay.run.seconds / replay_of_seen.observed().seconds)

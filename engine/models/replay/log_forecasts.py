@@ -14,21 +14,37 @@ from engine.models.replay.mean_times_cache import MeanTimes
 
 
 @dataclass(frozen=True, eq=False)
+class LogForecast:
+    """The forecast of one log for one workload on n clusters, by its own replay.
+
+    Args:
+        log_seconds: (n,) log time without the memory term.
+        memory: (n,) log of the factor by which memory changes it, or a changed join strategy:
+            terms that set in all at once at some input.
+        doublings: (n, 2) doublings of slots and of input from the log.
+        error_share: (n,) share of an error of task time that shows in the run time
+            (`priors.task_error_share`).
+        log_scale: (n,) standard deviation of log time by unsure speeds of the machines, shared
+            cores and requested partitions.
+        least_scale: (n,) least scale of log time, with which a 90 % interval reaches what the log
+            leaves open (`alternatives.py`, `sort_merge_effect`).
+    """
+
+    log_seconds: FloatArray
+    memory: FloatArray
+    doublings: FloatArray
+    error_share: FloatArray
+    log_scale: FloatArray
+    least_scale: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
 class LogForecasts:
-    """The forecasts of r logs for one workload on n clusters.
+    """The forecasts of r logs for one workload on n clusters: the columns of `LogForecast` with the
+    logs as first axis.
 
     Args:
         weights: (r, n), adding up to 1 over the logs.
-        log_seconds: (r, n) log time without the memory term.
-        memory: (r, n) log of the factor by which memory changes it, or a changed join strategy:
-            terms that set in all at once at some input.
-        doublings: (r, n, 2) doublings of slots and of input from each log.
-        error_shares: (r, n) share of an error of task time that shows in the run time
-            (`priors.sure_share`).
-        log_scales: (r, n) standard deviation of log time by unsure speeds of the machines, shared
-            cores and requested partitions.
-        least_scales: (r, n) least scale of log time, with which a 90 % interval reaches what a log
-            leaves open (`alternatives.py`, `other_plan`).
     """
 
     weights: FloatArray
@@ -40,26 +56,18 @@ class LogForecasts:
     least_scales: FloatArray
 
     @classmethod
-    def of(
-        cls,
-        log_seconds: Sequence[FloatArray],
-        memory: Sequence[FloatArray],
-        doublings: Sequence[FloatArray],
-        error_shares: Sequence[FloatArray],
-        log_scales: Sequence[FloatArray],
-        least_scales: Sequence[FloatArray],
-        repeated: IntArray,
-    ) -> LogForecasts:
-        """From r arrays of each, and (r,) number of runs of each log's configuration."""
-        away, unsure = np.asarray(doublings), np.asarray(log_scales)
+    def of(cls, forecasts: Sequence[LogForecast], repeated: IntArray) -> LogForecasts:
+        """From the forecast of each of r logs, and (r,) number of runs of its configuration."""
+        doublings = np.asarray([forecast.doublings for forecast in forecasts])
+        log_scales = np.asarray([forecast.log_scale for forecast in forecasts])
         return cls(
-            inverse_variance_weights(away, unsure, repeated=repeated),
-            np.asarray(log_seconds),
-            np.asarray(memory),
-            away,
-            np.asarray(error_shares),
-            unsure,
-            np.asarray(least_scales),
+            inverse_variance_weights(doublings, log_scales, repeated=repeated),
+            np.asarray([forecast.log_seconds for forecast in forecasts]),
+            np.asarray([forecast.memory for forecast in forecasts]),
+            doublings,
+            np.asarray([forecast.error_share for forecast in forecasts]),
+            log_scales,
+            np.asarray([forecast.least_scale for forecast in forecasts]),
         )
 
     @property

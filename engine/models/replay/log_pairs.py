@@ -2,7 +2,9 @@
 covariance of the error.
 
 Errors are of log time, per doubling of slots and per doubling of input. The prior mean is no error
-beyond the expected growth; the prior variance is the uncertainty of a single log.
+beyond the expected growth; the prior variance is the uncertainty of a single log. In: the replays
+of several logs. Out: replays with fitted laws, weights, and leave-one-out errors. Explained in
+docs/models/sparkplan_rules_logs.md#several-logs and #interval-of-logs.
 """
 
 from __future__ import annotations
@@ -17,26 +19,26 @@ import numpy as np
 
 from engine.forecast import BoolArray, FloatArray, IntArray
 from engine.models.base import LeaveOneOut
-from engine.models.replay.broadcasts import other_plan
-from engine.models.replay.censored_tasks import seen_in_part
+from engine.models.replay.broadcasts import sort_merge_effect
+from engine.models.replay.censored_tasks import censored_stages
 from engine.models.replay.iterations import log_iterations
 from engine.models.replay.memory.cliffs_of_logs import incomparable_readers
 from engine.models.replay.memory.memory_cliff import MemoryCliff
-from engine.models.replay.outcome import Replayed
+from engine.models.replay.outcome import ReplayOutcome
 from engine.models.replay.priors import (
     ERROR_PER_DOUBLING_INPUT,
     ERROR_PER_DOUBLING_SLOTS,
     LOG_NOISE,
     NOISE_SECONDS,
     size_ratio,
-    sure_share,
+    task_error_share,
 )
 from engine.models.replay.replayed_run import Replay
 from engine.models.replay.stage_laws import PairFit, pair_fit, with_laws
-from engine.models.replay.times import REACHED, Times
+from engine.models.replay.times import SCALE_PER_HALF_WIDTH_90, Times
 from engine.models.stages.one_machine import (
     SharedCores,
-    crowding,
+    crowding_doublings,
 )
 from engine.runs.configurations import configurations, pairs_between, times_run
 
@@ -72,9 +74,11 @@ def covariance_per_doubling(doublings: FloatArray, logs: int) -> FloatArray:
         logs: how many logs (of one configuration each) the pairs come from: p pairs hold logs - 1
             independent ones.
     """
-    prior = np.diag([ERROR_PER_DOUBLING_SLOTS**-2.0, ERROR_PER_DOUBLING_INPUT**-2.0])
+    prior_precision = np.diag([ERROR_PER_DOUBLING_SLOTS**-2.0, ERROR_PER_DOUBLING_INPUT**-2.0])
     weight = (logs - 1) / max(1, len(doublings)) / (2.0 * PAIR_NOISE**2)
-    return np.asarray(np.linalg.inv(prior + weight * doublings.T @ doublings), dtype=float)
+    return np.asarray(
+        np.linalg.inv(prior_precision + weight * doublings.T @ doublings), dtype=float
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,7 +122,7 @@ class LogPairs:
             tuple(
                 None
                 if i == j
-                else pair_fit(one, other, unlike=incomparable_readers(cliffs[i], cliffs[j]))
+                else pair_fit(one, other, incomparable=incomparable_readers(cliffs[i], cliffs[j]))
                 for j, other in enumerate(replays)
             )
             for i, one in enumerate(replays)
@@ -162,18 +166,18 @@ class LogPairs:
             return LeftOutLogs(None, 1.0)
         predictions = [self._predicted(j, observed_scale) for j in range(len(self.replays))]
         predicted, scales = np.asarray(predictions).T
-        seconds = np.asarray([self._whole_seconds(j) for j in range(len(self.replays))])
-        square = (np.log(seconds / predicted) / scales) ** 2
-        each = np.bincount(self.groups, square) / np.bincount(self.groups)
-        factor = math.sqrt((PRIOR_ERRORS + float(each.sum())) / (PRIOR_ERRORS + count))
+        seconds = np.asarray([self._seconds_of_all_tasks(j) for j in range(len(self.replays))])
+        squares = (np.log(seconds / predicted) / scales) ** 2
+        by_group = np.bincount(self.groups, squares) / np.bincount(self.groups)
+        factor = math.sqrt((PRIOR_ERRORS + float(by_group.sum())) / (PRIOR_ERRORS + count))
         validation = LeaveOneOut(tuple(predicted.tolist()), tuple(seconds.tolist()))
         return LeftOutLogs(validation, max(1.0, factor))
 
-    def _whole_seconds(self, j: int) -> float:
-        """The run time of log j; where some of its tasks are unseen, that of its own replay with
+    def _seconds_of_all_tasks(self, j: int) -> float:
+        """The run time of log j; where some of its tasks are censored, that of its own replay with
         all of them, corrected by its bias."""
         replay = self.replays[j]
-        if not seen_in_part(replay.run):
+        if not censored_stages(replay.run):
             return replay.run.seconds
         return replay.observed().seconds * math.exp(float(self.bias[j]))
 
@@ -181,45 +185,71 @@ class LogPairs:
         """The run time of log j predicted from the logs of other configurations, and the standard
         deviation of log time that the prior expects of this prediction."""
         training = self.groups != self.groups[j]
-        left_out, log_seconds, away, scales = self.replays[j], [], [], []
-        runs = [self.replays[i].run for i in np.flatnonzero(training)]
-        cores = SharedCores.of(runs)
-        for i, replay in self.trained(training).items():
-            ratio = size_ratio(left_out.run.workload, replay.run)
-            speed, speed_scale = replay.nodes.speed_on(left_out.run)
-            outcome = replay.replayed(left_out.slots, ratio=ratio, speed=speed)
-            driver_share = outcome.driver_seconds / outcome.seconds
-            crowded = float(crowding(self.doublings[i, j, 0])) * (1.0 - driver_share)
-            plan, open_plan = _other_plan(replay, outcome, ratio, speed)
-            corrected = math.log(outcome.seconds) + self.bias[i]
-            corrected += log_iterations(replay.run, left_out.run.workload)
-            log_seconds.append(corrected + cores.cost(crowded) + plan)
-            away.append(self.doublings[i, j] * sure_share(driver_share))
-            scales.append(math.hypot(speed_scale, cores.doubt(crowded), REACHED * open_plan))
-        repeated = times_run(self.groups[training])
-        log_scales, far = np.asarray(scales), self.doublings[training, j]
-        weights = inverse_variance_weights(far[:, None, :], log_scales[:, None], repeated=repeated)[
-            :, 0
+        cores = SharedCores.of([self.replays[i].run for i in np.flatnonzero(training)])
+        predictions = [
+            self._predicted_by(i, replay, j, cores) for i, replay in self.trained(training).items()
         ]
-        seconds = math.exp(float(weights @ np.asarray(log_seconds)))
-        mean_away = weights @ np.asarray(away)
-        variance = observed_scale**2 + float(mean_away @ self.covariance(training) @ mean_away)
+        log_scales = np.asarray([prediction.log_scale for prediction in predictions])
+        weights = inverse_variance_weights(
+            self.doublings[training, j][:, None, :],
+            log_scales[:, None],
+            repeated=times_run(self.groups[training]),
+        )[:, 0]
+        log_seconds = np.asarray([prediction.log_seconds for prediction in predictions])
+        seconds = math.exp(float(weights @ log_seconds))
+        distance = weights @ np.asarray([prediction.distance for prediction in predictions])
+        variance = observed_scale**2 + float(distance @ self.covariance(training) @ distance)
         variance += (NOISE_SECONDS / seconds) ** 2 + float(weights @ log_scales) ** 2
         return seconds, math.sqrt(variance)
 
+    def _predicted_by(
+        self, i: int, replay: Replay, j: int, cores: SharedCores
+    ) -> _SingleLogPrediction:
+        """The run time of log j predicted from log i, of whose stages `replay` has the laws."""
+        left_out = self.replays[j]
+        ratio = size_ratio(left_out.run.workload, replay.run)
+        speed, speed_scale = replay.node_load.speed_on(left_out.run)
+        outcome = replay.replayed(left_out.slots, ratio=ratio, speed=speed)
+        driver_share = outcome.driver_seconds / outcome.seconds
+        crowded = float(crowding_doublings(self.doublings[i, j, 0])) * (1.0 - driver_share)
+        join_factor, join_reach = _sort_merge_effect(replay, outcome, ratio, speed)
+        corrected = math.log(outcome.seconds) + self.bias[i]
+        corrected += log_iterations(replay.run, left_out.run.workload)
+        return _SingleLogPrediction(
+            log_seconds=corrected + cores.expected(crowded) + join_factor,
+            distance=self.doublings[i, j] * task_error_share(driver_share),
+            log_scale=math.hypot(
+                speed_scale, cores.log_scale(crowded), SCALE_PER_HALF_WIDTH_90 * join_reach
+            ),
+        )
 
-def _other_plan(
-    replay: Replay, outcome: Replayed, ratio: float, speed: float
+
+class _SingleLogPrediction(NamedTuple):
+    """The prediction of one log from another.
+
+    Args:
+        log_seconds: log run time.
+        distance: (2,) doublings of slots and of input, as far as their errors show in the run time.
+        log_scale: standard deviation of log time that does not depend on the distance.
+    """
+
+    log_seconds: float
+    distance: FloatArray
+    log_scale: float
+
+
+def _sort_merge_effect(
+    replay: Replay, outcome: ReplayOutcome, ratio: float, speed: float
 ) -> tuple[float, float]:
-    """`other_plan` on the slots of one replay outcome: its log factor and its open spread."""
+    """`sort_merge_effect` on the slots of one replay outcome: its log factor and its reach."""
     times = Times(np.asarray([outcome.seconds]), np.asarray([outcome.driver_seconds]))
     slots = np.asarray([float(outcome.slots)])
-    plan = other_plan(replay, ratio, slots, np.asarray([speed]), times)
-    return float(plan.factor[0]), float(plan.open[0])
+    plan = sort_merge_effect(replay, ratio, slots, np.asarray([speed]), times)
+    return float(plan.log_factor[0]), float(plan.reach[0])
 
 
 def inverse_variance_weights(
-    doublings: FloatArray, doubts: FloatArray | None = None, *, repeated: IntArray | None = None
+    doublings: FloatArray, log_scales: FloatArray | None = None, *, repeated: IntArray | None = None
 ) -> FloatArray:
     """(r, n) inverse-variance weights of r logs for n targets; they add up to 1 over the logs.
 
@@ -229,15 +259,15 @@ def inverse_variance_weights(
 
     Args:
         doublings: (r, n, 2) doublings of slots and of input from each log to each target.
-        doubts: (r, n) standard deviation of log time by the speed of the target's machines
+        log_scales: (r, n) standard deviation of log time by the speed of the target's machines
             relative to the log's.
         repeated: (r,) number of runs of each log's configuration; None: one.
     """
     per_doubling = np.asarray([ERROR_PER_DOUBLING_SLOTS, ERROR_PER_DOUBLING_INPUT])
-    away = ((doublings * per_doubling) ** 2).sum(axis=2)
-    if doubts is not None:
-        away = away + doubts**2
+    variance = ((doublings * per_doubling) ** 2).sum(axis=2)
+    if log_scales is not None:
+        variance = variance + log_scales**2
     if repeated is not None:
-        away = away * repeated[:, None]
-    weights = 1.0 / (LOG_NOISE**2 + away)
+        variance = variance * repeated[:, None]
+    weights = 1.0 / (LOG_NOISE**2 + variance)
     return np.asarray(weights / weights.sum(axis=0))

@@ -18,7 +18,7 @@ import numpy as np
 from engine.cluster import Workload
 from engine.forecast import FloatArray
 from engine.models.replay.mean_times_cache import MeanTimes
-from engine.models.replay.times import steps_to
+from engine.models.replay.times import input_steps
 from engine.profile import Run
 
 MEMORY_SUBDIVISIONS = 4
@@ -58,7 +58,7 @@ def _path_to(ordered: Sequence[float], wanted: float) -> tuple[list[float], floa
         low, high = ordered[last - 1 : last + 1]
         return list(ordered[: last + 1]), math.log(wanted / low) / math.log(high / low)
     nearest = max(last - 1, 0)
-    steps, share = steps_to(wanted / ordered[nearest])
+    steps, share = input_steps(wanted / ordered[nearest])
     return [*ordered[:nearest], *(ordered[nearest] * step for step in steps)], share
 
 

@@ -1,5 +1,8 @@
-"""What the logs behind a prediction have to be warned of: lost work, late executors, inferred
-sizes."""
+"""Warnings about the logs behind a prediction: wasted work, late executors, inferred sizes.
+
+In: replays of the logs, and for some warnings an input and slots. Out: notices, whose codes are
+listed in docs/models/sparkplan.md.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +14,11 @@ import numpy as np
 
 from engine.forecast import FloatArray
 from engine.models.log_notices import self_error_notice, single_run_notice
-from engine.models.replay.alternatives import groups_open
+from engine.models.replay.alternatives import group_growth_uncertain
 from engine.models.replay.censored_tasks import partial_stages_notice
 from engine.models.replay.memory.memory_report import unstored_notice
 from engine.models.replay.replayed_run import Replay
-from engine.models.stages.disturbance import held_up_notices
+from engine.models.stages.disturbance import disturbance_notices
 from engine.models.stages.durations.task_times import StageModel
 from engine.models.stages.pauses import pause_notice
 from engine.models.stages.slots_over_time import missing_seconds
@@ -30,22 +33,21 @@ from engine.units import (
     format_share,
 )
 
-LOST_WORTH_SAYING = 0.02
-"""Share of the task time done in vain from which on it is reported."""
+NOTICE_WASTE_SHARE = 0.02
+"""Least share of wasted attempts in the task time, for a notice."""
 
-SCAN_WORTH_SAYING = 0.05
-"""Share of the task time that a scan of files of unknown size has, from which on it is said."""
+NOTICE_SCAN_SHARE = 0.05
+"""Least share of a scan of files of unknown size in the task time, for a notice."""
 
-GROUPS_WORTH_SAYING = 0.1
-"""Share of the task time that groups which do not grow with the input make, or save, from which on
-it is said."""
+NOTICE_GROUPS_SHARE = 0.1
+"""Least share of the task time that depends on how groups or small tables grow, for a notice."""
 
 
 def waste_spread(replays: Sequence[Replay]) -> float:
-    """Spread of log time that work done in vain brings: it comes by chance, so that its share is no
-    surer than the number of lost attempts makes it (Poisson)."""
-    lost = sum(replay.run.seconds * _lost_share(replay) for replay in replays)
-    events = sum(
+    """Standard deviation of log time by wasted attempts: they come by chance, so that their share
+    has at least the relative error of a Poisson count of them."""
+    wasted_seconds = sum(replay.run.seconds * _wasted_share(replay) for replay in replays)
+    attempts = sum(
         stage.waste.failed_tasks
         + stage.waste.killed_tasks
         + stage.waste.retried_stages
@@ -53,51 +55,54 @@ def waste_spread(replays: Sequence[Replay]) -> float:
         for replay in replays
         for stage in replay.run.stages
     )
+    if not attempts:
+        return 0.0
     total = sum(replay.run.seconds for replay in replays)
-    return lost / total * max(LEAST_CHANCE, 1.0 / math.sqrt(events)) if events else 0.0
+    return wasted_seconds / total * max(MIN_RELATIVE_SPREAD, 1.0 / math.sqrt(attempts))
 
 
-LEAST_CHANCE = 0.5
-"""Lost attempts come in heaps (a node goes, a stage is tried again): their share is at least so
-unsure."""
+MIN_RELATIVE_SPREAD = 0.5
+"""Least relative standard deviation of the share of wasted attempts: they are correlated (a node is
+lost, a stage is retried)."""
 
 
-def _lost_share(replay: Replay) -> float:
-    """Work in vain that lengthened stages, or made one of its own, as a share of all task time: of
-    what is expected again."""
-    work = np.asarray([shape.stage.task_seconds.total for shape in replay.shapes])
-    again = np.asarray([shape.stage.recomputed for shape in replay.shapes])
-    again[list(replay.written_again)] = False
-    total = float(work.sum())
-    return float(work @ np.where(again, 1.0, replay.waste)) / total if total > 0.0 else 0.0
+def _wasted_share(replay: Replay) -> float:
+    """Wasted work that lengthened stages, or made one of its own, as a share of all task time; as
+    far as it is expected again."""
+    task_seconds = np.asarray([model.stage.task_seconds.total for model in replay.models])
+    is_wasted = np.asarray([model.stage.recomputed for model in replay.models])
+    is_wasted[list(replay.recomputed_stages)] = False
+    total = float(task_seconds.sum())
+    wasted = float(task_seconds @ np.where(is_wasted, 1.0, replay.waste))
+    return wasted / total if total > 0.0 else 0.0
 
 
-def fit_notices(replays: Sequence[Replay], own: FloatArray) -> tuple[Notice, ...]:
-    """What is to be said of some logs, whatever they are asked.
+def fit_notices(replays: Sequence[Replay], log_errors: FloatArray) -> tuple[Notice, ...]:
+    """The warnings about some logs that hold for any prediction.
 
     Args:
-        own: (r,) log of observed over replayed time of each.
+        log_errors: (r,) log of observed over replayed time of each.
     """
     runs = [replay.run for replay in replays]
-    found = [*(notice for run in runs for notice in run.notices), single_run_notice(runs)]
-    lost = max(map(_lost_share, replays))
-    if lost > LOST_WORTH_SAYING:
-        found.append(_lost_work(lost, max(replays, key=_lost_share).run))
+    notices = [*(notice for run in runs for notice in run.notices), single_run_notice(runs)]
+    wasted_share = max(map(_wasted_share, replays))
+    if wasted_share > NOTICE_WASTE_SHARE:
+        notices.append(_wasted_work_notice(wasted_share, max(replays, key=_wasted_share).run))
     remedy = "add a log of a whole run with a fixed number of executors"
-    found.append(self_error_notice(own, what="the replay of a log is", remedy=remedy))
-    found += map(_slow_start, replays)
-    found += [partial_stages_notice(runs), *held_up_notices(runs), pause_notice(runs)]
-    return in_order([*found, unstored_notice(runs)])
+    notices.append(self_error_notice(log_errors, what="the replay of a log is", remedy=remedy))
+    notices += map(_slow_start_notice, replays)
+    notices += [partial_stages_notice(runs), *disturbance_notices(runs), pause_notice(runs)]
+    return in_order([*notices, unstored_notice(runs)])
 
 
-def _lost_work(share: float, run: Run) -> Notice:
-    """That work was done in vain: a run in which attempts were killed and none failed lost what
-    slow tasks had done when their speculative copies had ended."""
+def _wasted_work_notice(share: float, run: Run) -> Notice:
+    """The warning of wasted work. In a run in which attempts were killed and none failed, that is
+    the work of slow tasks whose speculative copies ended first."""
     failed = any(
         stage.waste.failed_tasks or stage.waste.retried_stages or stage.recomputed
         for stage in run.stages
     )
-    who, why = (
+    attempts, remedy = (
         ("failed and repeated attempts", "find out why tasks fail")
         if failed
         else (
@@ -107,22 +112,22 @@ def _lost_work(share: float, run: Run) -> Notice:
     )
     return Notice(
         "retried-work",
-        f"{who} took {format_share(share)} of the task time: as much is expected again",
-        f"{why}, or add the log of a run without such attempts",
+        f"{attempts} took {format_share(share)} of the task time: as much is expected again",
+        f"{remedy}, or add the log of a run without such attempts",
     )
 
 
-SLOW_START = 0.05
-"""Share of a run for which slots were missing at its start, in the mean, from which on it is
-said."""
+NOTICE_SLOW_START_SHARE = 0.05
+"""Least mean time for which a slot was missing at the start of a run, as a share of the run, for a
+notice."""
 
 
-def _slow_start(replay: Replay) -> Notice | None:
+def _slow_start_notice(replay: Replay) -> Notice | None:
     added = replay.arrivals
     if added is None:
         return None
     missing = missing_seconds(added, replay.run)
-    if missing < SLOW_START * replay.run.seconds:
+    if missing < NOTICE_SLOW_START_SHARE * replay.run.seconds:
         return None
     last = format_seconds(float(added[-1] - added[0]))
     return Notice(
@@ -137,102 +142,111 @@ def _slow_start(replay: Replay) -> Notice | None:
 def scan_notice(
     replay: Replay, ratio: float, slots: int, shuffle_partitions: int | None
 ) -> Notice | None:
-    """That the size of scanned files is inferred, of the largest stage whose number of tasks hangs
-    on it at `ratio` times the input on so many slots."""
-    in_all = sum(shape.stage.task_seconds.total for shape in replay.shapes)
-    open_ones = [
-        shape
-        for shape in replay.shapes
-        if shape.file_sizes_uncertain
-        and shape.stage.task_seconds.total >= SCAN_WORTH_SAYING * in_all
+    """The warning that the size of scanned files is inferred, for the largest stage whose number of
+    tasks depends on it at `ratio` times the input on so many slots."""
+    task_seconds = sum(model.stage.task_seconds.total for model in replay.models)
+    uncertain = [
+        model
+        for model in replay.models
+        if model.file_sizes_uncertain
+        and model.stage.task_seconds.total >= NOTICE_SCAN_SHARE * task_seconds
     ]
-    for shape in sorted(open_ones, key=lambda shape: -shape.stage.task_seconds.total):
-        files = shape.unplanned
+    for model in sorted(uncertain, key=lambda model: -model.stage.task_seconds.total):
+        files = model.unplanned
         assert files is not None
-        held, fewest, most = (
-            replace(shape, unplanned=one).scaled(ratio, shuffle_partitions, slots).tasks
+        expected, fewest, most = (
+            replace(model, unplanned=one).scaled(ratio, shuffle_partitions, slots).tasks
             for one in (files, *files.others)
         )
         if fewest != most:
-            told = "," if files.number is None else ", as those of another query,"
+            label = numbered_label(model.stage)
+            by_query = "," if files.number is None else ", as those of another query,"
             return Notice(
                 "scan-size-inferred",
-                f"no plan of the log tells how large the files are that "
-                f"{numbered_label(shape.stage)} scans: they are taken to "
-                f"have {format_bytes(files.total_bytes)} there{told} which makes "
-                f"{format_count(held, 'task')} here; it may be {format_bytes(files.least_bytes)} "
-                f"to {format_bytes(files.most_bytes)}, {fewest:,} to {most:,} tasks, which the "
-                "interval reaches",
+                f"no plan of the log tells how large the files are that {label} scans: they are "
+                f"taken to have {format_bytes(files.total_bytes)} there{by_query} which makes "
+                f"{format_count(expected, 'task')} here; it may be "
+                f"{format_bytes(files.least_bytes)} to {format_bytes(files.most_bytes)}, "
+                f"{fewest:,} to {most:,} tasks, which the interval reaches",
                 "add a log of a run with other cores or input to measure it",
-                subject=numbered_label(shape.stage),
-                severity=held,
+                subject=label,
+                severity=expected,
             )
     return None
 
 
 def groups_notice(replay: Replay, ratio: float) -> Notice | None:
-    """That stages are taken to read other than in proportion to the input, of the one of which most
-    of the time hangs on that at `ratio` times the input."""
-    in_all = ratio * sum(shape.stage.task_seconds.total for shape in replay.shapes)
-    apart = {
-        shape: abs(ratio - shape.read_growth(ratio)) * shape.stage.task_seconds.total
-        for shape in replay.shapes
-        if groups_open(shape) and not shape.small_table
+    """The warning that the reads of stages are taken to grow out of proportion to the input, for
+    the stage with most time that depends on it at `ratio` times the input."""
+    grown_seconds = ratio * sum(model.stage.task_seconds.total for model in replay.models)
+    uncertain_seconds = {
+        model: abs(ratio - model.read_growth(ratio)) * model.stage.task_seconds.total
+        for model in replay.models
+        if group_growth_uncertain(model) and not model.small_table
     }
-    if sum(apart.values()) < GROUPS_WORTH_SAYING * in_all or not in_all:
+    if sum(uncertain_seconds.values()) < NOTICE_GROUPS_SHARE * grown_seconds or not grown_seconds:
         return None
-    first = max(apart, key=lambda shape: apart[shape])
-    more = f", like {len(apart) - 1} more," if len(apart) > 1 else ""
-    rows, why = _grown_apart(replay)
+    largest = max(uncertain_seconds, key=lambda model: uncertain_seconds[model])
+    label, others = numbered_label(largest.stage), _others(len(uncertain_seconds) - 1)
+    rows, reason = _rows_and_reason(replay)
     return Notice(
         "groups-inferred",
-        f"{numbered_label(first.stage)}{more} reads {rows}: at {format_number(ratio)} times the "
-        f"input it is taken to read {_growth(first, ratio)} times as much, {why}; the interval "
-        "allows for growth in proportion to the input",
+        f"{label}{others} reads {rows}: at {format_number(ratio)} times the input it is taken to "
+        f"read {_growth_text(largest, ratio)} times as much, {reason}; the interval allows for "
+        "growth in proportion to the input",
         "add a log of a run with another input to measure it",
-        subject=numbered_label(first.stage),
-        severity=abs(ratio - first.read_growth(ratio)),
+        subject=label,
+        severity=abs(ratio - largest.read_growth(ratio)),
     )
 
 
-def _grown_apart(replay: Replay) -> tuple[str, str]:
-    """What rows of a run are that do not grow with its input, and what tells how they grow."""
-    grouped, by_groups = (
+def _rows_and_reason(replay: Replay) -> tuple[str, str]:
+    """Which rows of a run do not grow with its input, and the evidence of their growth, in
+    words."""
+    grouped_rows, by_groups = (
         "rows that were grouped",
         "judging by the groups that tasks of the log have in common",
     )
-    if not any(shape.small_table for shape in replay.shapes):
-        return grouped, by_groups
-    if all(shape.stage.groups is None for shape in replay.shapes):
+    if not any(model.small_table for model in replay.models):
+        return grouped_rows, by_groups
+    if all(model.stage.groups is None for model in replay.models):
         return "rows of small tables", "as these are taken to grow slower than it"
     return (
-        f"{grouped} or of small tables",
+        f"{grouped_rows} or of small tables",
         f"{by_groups}, and by how small tables are taken to grow",
     )
 
 
 def small_tables_notice(replay: Replay, ratio: float) -> Notice | None:
-    """That small tables are taken to grow slower than the input, of the largest of those, where a
-    good part of the time at `ratio` times the input hangs on that."""
-    in_all = ratio * sum(shape.stage.task_seconds.total for shape in replay.shapes)
-    small = [one for one in replay.shapes if one.small_table and one.law.cut is None]
-    apart = sum(abs(ratio - s.read_growth(ratio)) * s.stage.task_seconds.total for s in small)
-    if not in_all or apart < GROUPS_WORTH_SAYING * in_all:
+    """The warning that small tables are taken to grow slower than the input, for the largest of
+    them, where a notable part of the time at `ratio` times the input depends on it."""
+    grown_seconds = ratio * sum(model.stage.task_seconds.total for model in replay.models)
+    small = [model for model in replay.models if model.small_table and model.law.task_power is None]
+    uncertain_seconds = sum(
+        abs(ratio - model.read_growth(ratio)) * model.stage.task_seconds.total for model in small
+    )
+    if not grown_seconds or uncertain_seconds < NOTICE_GROUPS_SHARE * grown_seconds:
         return None
-    first = max(small, key=lambda shape: shape.stage.files_bytes or 0.0)
-    more = f", like {len(small) - 1} more," if len(small) > 1 else ""
+    largest = max(small, key=lambda model: model.stage.files_bytes or 0.0)
+    label, others = numbered_label(largest.stage), _others(len(small) - 1)
     return Notice(
         "small-tables",
-        f"{numbered_label(first.stage)}{more} scans a table in one file "
-        f"({format_bytes(first.stage.files_bytes or 0.0)}) beside larger ones in several: at "
-        f"{format_number(ratio)} times the input it is taken to have {_growth(first, ratio)} times "
-        "as much, in one file still; the interval allows for growth in proportion to the input",
+        f"{label}{others} scans a table in one file "
+        f"({format_bytes(largest.stage.files_bytes or 0.0)}) beside larger ones in several: at "
+        f"{format_number(ratio)} times the input it is taken to have "
+        f"{_growth_text(largest, ratio)} times as much, in one file still; the interval allows for "
+        "growth in proportion to the input",
         "add a log of a run with another input to measure it",
-        subject=numbered_label(first.stage),
-        severity=abs(ratio - first.read_growth(ratio)),
+        subject=label,
+        severity=abs(ratio - largest.read_growth(ratio)),
     )
 
 
-def _growth(shape: StageModel, ratio: float) -> str:
-    """How many times as much a stage reads at `ratio` times the input."""
-    return format_number(shape.read_growth(ratio), figures=2)
+def _others(count: int) -> str:
+    """So many further stages, in words; empty for none."""
+    return f", like {count} more," if count else ""
+
+
+def _growth_text(model: StageModel, ratio: float) -> str:
+    """The growth of what a stage reads at `ratio` times the input, in words."""
+    return format_number(model.read_growth(ratio), figures=2)

@@ -11,7 +11,7 @@ from engine.scheduling.waves import Tasks
 
 
 @dataclass(frozen=True, eq=False)
-class Replayed:
+class ReplayOutcome:
     """A replayed run.
 
     Args:

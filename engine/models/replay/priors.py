@@ -46,7 +46,7 @@ DRIVER_SHARE_SURE = 0.3
 Share = TypeVar("Share", float, FloatArray)
 
 
-def sure_share(driver_share: Share) -> Share:
+def task_error_share(driver_share: Share) -> Share:
     """Share of a relative error of task time that shows in the run time, of which a share is driver
     time: 1 without driver time, `DRIVER_SHARE_SURE` where all of it is."""
     return DRIVER_SHARE_SURE + (1.0 - DRIVER_SHARE_SURE) * (1.0 - driver_share)

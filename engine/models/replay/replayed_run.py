@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,33 +20,27 @@ from engine.forecast import BoolArray, FloatArray
 from engine.intervals import union_length
 from engine.models.replay.busy_slots import BusySlots
 from engine.models.replay.calibration import calibrated
-from engine.models.replay.filled_nodes import FilledNodes
-from engine.models.replay.outcome import Replayed
+from engine.models.replay.driver_time import DriverTime
+from engine.models.replay.node_load import NodeLoad
+from engine.models.replay.outcome import ReplayOutcome
 from engine.models.stages.application_graph import ApplicationGraph, graph_of
 from engine.models.stages.durations.contention import contention_growth, slowdown_of
 from engine.models.stages.durations.launch_rate import driver_launch_seconds, launch_seconds
 from engine.models.stages.durations.task_times import StageModel
 from engine.models.stages.durations.warm_up import Slowdown
-from engine.models.stages.fetched_rows import (
-    FetchedRows,
-    fetched_before,
-    growing_share,
-    rows_growth,
-    rows_shares,
-)
+from engine.models.stages.fetched_rows import fetched_rows_shares
 from engine.models.stages.linked_stages import relinked
 from engine.models.stages.locality import Locality
 from engine.models.stages.one_machine import executor_slots_of, of_local_master, waiting_law
 from engine.models.stages.partition_counts import CountedStages, PartitionCounts
-from engine.models.stages.pauses import least_pause_seconds
 from engine.models.stages.replay_cache import ReplayCache
 from engine.models.stages.scaled_stages import ScaledStages
 from engine.models.stages.slots_over_time import (
     Slots,
     arrivals,
-    came_and_went,
     first_arrivals,
-    written_again,
+    has_transient_executors,
+    recomputed_stages,
 )
 from engine.models.stages.stage_models import stage_models
 from engine.models.stages.stage_table import StageTable
@@ -59,6 +54,13 @@ MOST_SLOTS = 1_000_000
 """No cluster has more: for stages that have the more tasks the more slots there are."""
 
 
+class _StageTasks(NamedTuple):
+    """The tasks of each of s stages, and how many they are where all stages run."""
+
+    slowed: tuple[Tasks, ...]
+    counts: tuple[int, ...]
+
+
 @dataclass(frozen=True, eq=False)
 class Replay:
     """An observed run, ready to be replayed.
@@ -66,12 +68,12 @@ class Replay:
     Args:
         slots: task slots of the log's cluster.
         dispatch_seconds: (s,) time that a slot idles before each task of a stage.
-        rotation: (s,) cyclic shift of the launch order of each stage (`calibration.TURNS`).
+        rotation: (s,) cyclic shift of the launch order of each stage (`calibration.ROTATIONS`).
         contention_growth: (s,) growth of log task time per doubling of concurrent tasks.
         waste: (s,) work of wasted task attempts that lengthened a stage, relative to its work.
-        orders: (s,) distribution of the launch order on other slots (`known_orders`).
-        on_rows: index of a graph node -> share of the driver's time before it that grows with the
-            input, estimated from the rows that the driver fetched.
+        orders: (s,) distribution of the launch order on other slots (`log_launch_orders`).
+        rows_share: index of a graph node -> share of the driver's time before it that grows with
+            the input, estimated from the rows that the driver fetched.
         driver_growth: further share of all driver time that grows, fitted to other logs
             (`growing_share`).
     """
@@ -79,38 +81,38 @@ class Replay:
     run: Run
     slots: int
     graph: ApplicationGraph
-    shapes: tuple[StageModel, ...]
+    models: tuple[StageModel, ...]
     dispatch_seconds: FloatArray
     rotation: FloatArray
     contention_growth: FloatArray
     waste: FloatArray
     orders: tuple[LaunchOrder, ...] = ()
-    on_rows: Mapping[int, float] = field(default_factory=dict)
+    rows_share: Mapping[int, float] = field(default_factory=dict)
     driver_growth: float = 0.0
-    _kept: ReplayCache = field(default_factory=ReplayCache, repr=False)
+    _cache: ReplayCache = field(default_factory=ReplayCache, repr=False)
 
     @classmethod
     def of(cls, run: Run) -> Replay:
         """The replay of a run with stages on a known number of slots."""
         if not run.stages or not run.cluster.slots:
             raise ValueError("a replay needs stages and slots")
-        shapes = stage_models(run, run.cluster.slots)
+        models = stage_models(run, run.cluster.slots)
         if of_local_master(run):
-            shapes = relinked(replace(one, law=waiting_law(one.stage)) for one in shapes)
+            models = relinked(replace(one, law=waiting_law(one.stage)) for one in models)
         graph = graph_of(run)
-        on_rows = rows_shares(run, graph, shapes)
-        learnt = calibrated(run, graph, shapes, executor_slots=executor_slots_of(run))
+        rows_shares = fetched_rows_shares(run, graph, models)
+        calibration = calibrated(run, graph, models, executor_slots=executor_slots_of(run))
         return cls(
             run=run,
             slots=run.cluster.slots,
             graph=graph,
-            shapes=tuple(shapes),
-            contention_growth=np.asarray([contention_growth(shape) for shape in shapes]),
-            dispatch_seconds=learnt.dispatch_seconds,
-            rotation=learnt.rotation,
-            waste=learnt.waste,
-            orders=learnt.orders,
-            on_rows={place: share.mean for place, share in on_rows.items()},
+            models=tuple(models),
+            contention_growth=np.asarray([contention_growth(model) for model in models]),
+            dispatch_seconds=calibration.dispatch_seconds,
+            rotation=calibration.rotation,
+            waste=calibration.waste,
+            orders=calibration.orders,
+            rows_share={node: share.mean for node, share in rows_shares.items()},
         )
 
     def replayed(
@@ -121,105 +123,117 @@ class Replay:
         speed: float = 1.0,
         shuffle_partitions: int | None = None,
         exact: bool = False,
-    ) -> Replayed:
+    ) -> ReplayOutcome:
         """The run on `slots` slots of relative `speed`, with `ratio` times its input.
 
         Args:
             shuffle_partitions: number of shuffle partitions, None for the run's own.
             exact: task by task (see `engine.scheduling.stages`).
         """
-        nodes, placed, counts = self._work_on(slots, ratio, speed, shuffle_partitions)
-        found = schedule(
+        nodes, tasks = self._scheduled_nodes(slots, ratio, speed, shuffle_partitions)
+        scheduled = schedule(
             nodes,
             slots,
             added_seconds=arrivals(self.arrivals, slots),
             executor_slots=self.executor_slots,
             exact=exact,
         )
-        return self._outcome(found, nodes, counts, slots, placed)
+        return self._outcome(scheduled, nodes, tasks, slots)
 
-    def observed(self) -> Replayed:
-        """The run itself, on the slots that it had while it had them, each stage in the one order
-        in which its log tells that its tasks were launched."""
-        slots = None if came_and_went(self.run) else self.slots
-        nodes, placed, counts = self._work_on(slots, 1.0, 1.0, None)
+    def observed(self) -> ReplayOutcome:
+        """The run itself, on the slots that it had while it had them, each stage in the launch
+        order of its log."""
+        slots = None if has_transient_executors(self.run) else self.slots
+        nodes, tasks = self._scheduled_nodes(slots, 1.0, 1.0, None)
         nodes = [replace(node, order=None) for node in nodes]
-        had = Slots.of(self.run.slot_steps, self.slots)
-        added, many = had.added_seconds, self.executor_slots
-        found = schedule(
-            nodes, len(added), added_seconds=added, removed=had.removed, executor_slots=many
+        log_slots = Slots.of(self.run.slot_steps, self.slots)
+        scheduled = schedule(
+            nodes,
+            len(log_slots.added_seconds),
+            added_seconds=log_slots.added_seconds,
+            removed=log_slots.removed,
+            executor_slots=self.executor_slots,
         )
-        return self._outcome(found, nodes, counts, self.slots, placed)
+        return self._outcome(scheduled, nodes, tasks, self.slots)
 
-    def _work_on(
+    def _scheduled_nodes(
         self, slots: int | None, ratio: float, speed: float, shuffle_partitions: int | None
-    ) -> tuple[list[ScheduledNode], list[Tasks], tuple[int, ...]]:
-        """The graph's nodes with their tasks, those of each stage, and how many these are: on so
-        many slots, or (None) on those that each had."""
-        lasting = speed / (1.0 + self.waste)
-        prepared, forms = self._on(slots, ratio, shuffle_partitions, lasting)
-        nodes, placed, own = self._nodes(ratio), [], self._prepared(ratio, shuffle_partitions)
-        counts = tuple(many.tasks for many in prepared.scaled)
-        near, spared = self.locality.near(counts), self.trees.left_out(counts)
-        spared |= self.written_again if slots else frozenset()
+    ) -> tuple[list[ScheduledNode], _StageTasks]:
+        """The nodes of the graph to schedule, with their tasks, and the tasks of each stage.
+
+        Args:
+            slots: None for those that each stage had in the log.
+        """
+        stage_speed = speed / (1.0 + self.waste)
+        scaled = self._scaled_stages(slots, ratio, shuffle_partitions, stage_speed)
+        counts = tuple(stage.tasks for stage in scaled[0].scaled)
+        local, skipped = self.locality.local_stages(counts), self.trees.left_out(counts)
+        skipped |= self.recomputed_stages if slots else frozenset()
         combining = self.trees.added_seconds(counts, slots or self.slots)
-        for place, (scaled, tasks) in enumerate(zip(prepared.scaled, prepared.tasks, strict=True)):
-            shape, (slowdown, closed) = self.shapes[place], forms.get(place, (None, None))
-            if slowdown is None:
-                growth, in_log = self.contention_growth[place], own.cut(place)
-                there = slots or shape.ran_on
-                slowdown = slowdown_of(shape, growth, (scaled, tasks), in_log, there)
-            tasks = tasks.slowed(
-                contention=slowdown.contention,
-                typical_seconds=shape.mean_seconds * scaled.work,
-                speed=float(lasting[place]) / slowdown.warm,
-                known=closed,
+        nodes, slowed = self.driver.nodes(ratio), []
+        log_stages = self._stages_on_log_slots(ratio, shuffle_partitions)
+        for index, model in enumerate(self.models):
+            tasks = self._slowed_tasks(index, slots, scaled, log_stages, float(stage_speed[index]))
+            tasks = Tasks(np.empty(0)) if index in skipped else tasks
+            slowed.append(tasks)
+            concurrent = max(1, model.ran_on // model.stage.task_cpus)
+            node = nodes[self.graph.stage_nodes[index]]
+            combining_seconds = combining.get(index, 0.0) / float(stage_speed[index])
+            nodes[self.graph.stage_nodes[index]] = replace(
+                node,
+                delay_seconds=node.delay_seconds + combining_seconds,
+                tasks=tasks,
+                launching_seconds=driver_launch_seconds(
+                    self.launch_seconds, len(tasks), concurrent
+                ),
+                near=local[index],
+                order=self.orders[index],
             )
-            node = self.graph.stage_nodes[place]
-            at = nodes[node]
-            tasks = Tasks(np.empty(0)) if place in spared else tasks
-            at_once = max(1, shape.ran_on // shape.stage.task_cpus)
-            launching = driver_launch_seconds(self.launch_seconds, len(tasks), at_once)
-            known = near[place], self.orders[place]
-            delay = at.delay_seconds + combining.get(place, 0.0) / float(lasting[place])
-            nodes[node] = ScheduledNode(
-                at.after, delay, at.priority, tasks, at.cpus, launching, *known
-            )
-            placed.append(tasks)
-        return nodes, placed, counts
+        return nodes, _StageTasks(tuple(slowed), counts)
 
-    def _nodes(self, ratio: float) -> list[ScheduledNode]:
-        """The graph's nodes with the driver's time for `ratio` times the input."""
-        nodes = list(self.graph.nodes)
-        for place in self.growing_gaps if ratio != 1.0 else ():
-            known, of_all = self.on_rows.get(place, 0.0), self.share_on_rows
-            growing = growing_share(known, of_all=of_all, more=self.driver_growth)
-            factor = 1.0 + growing * (self.driver_growth_factor(place, ratio) - 1.0)
-            if factor != 1.0:
-                delay = nodes[place].delay_seconds * factor
-                nodes[place] = replace(nodes[place], delay_seconds=delay)
-        return nodes
+    def _slowed_tasks(
+        self,
+        index: int,
+        slots: int | None,
+        scaled: tuple[ScaledStages, dict[int, tuple[Slowdown, ClosedForm]]],
+        log_stages: ScaledStages,
+        speed: float,
+    ) -> Tasks:
+        """The tasks of a stage under the contention and warm-up of so many slots.
 
-    def driver_growth_factor(self, place: int, ratio: float) -> float:
-        """Growth of what grows of the driver's time before a node of the graph: that of the rows
-        that it fetched, or `ratio` where other logs show how much grows in proportion to it."""
-        fetched = () if self.driver_growth else self.fetched_before.get(place, ())
-        return rows_growth(fetched, ratio) if fetched else ratio
+        Args:
+            scaled: the stages on these slots, and their closed forms as far as computed.
+            log_stages: the stages on the log's slots.
+            speed: relative speed of a slot, less the wasted attempts.
+        """
+        stages, closed_forms = scaled
+        model, (slowdown, closed) = self.models[index], closed_forms.get(index, (None, None))
+        here = stages.scaled_tasks(index)
+        if slowdown is None:
+            growth, in_log = self.contention_growth[index], log_stages.scaled_tasks(index)
+            slowdown = slowdown_of(model, growth, here, in_log, slots or model.ran_on)
+        stage, tasks = here
+        return tasks.slowed(
+            contention=slowdown.contention,
+            typical_seconds=model.mean_seconds * stage.work,
+            speed=speed / slowdown.warm,
+            known=closed,
+        )
 
     @cached_property
-    def fetched_before(self) -> Mapping[int, FetchedRows]:
-        """By index of a node of the graph, the rows that the driver fetched before it."""
-        return fetched_before(self.graph, self.shapes)
+    def driver(self) -> DriverTime:
+        """Its driver's time between jobs."""
+        return DriverTime(self.run, self.graph, self.models, self.rows_share, self.driver_growth)
 
     @cached_property
     def locality(self) -> Locality:
-        """Which stages read what lies on the executors that ran others."""
+        """Which stages have their input on executors that ran others."""
         return Locality.of(self.run)
 
     @cached_property
-    def written_again(self) -> frozenset[int]:
-        """As `written_again` its run: executors of a cluster that stays write it once."""
-        return written_again(self.run)
+    def recomputed_stages(self) -> frozenset[int]:
+        """`recomputed_stages` of its run: with executors that stay they do not recur."""
+        return recomputed_stages(self.run)
 
     @cached_property
     def trees(self) -> TreeAggregations:
@@ -227,165 +241,149 @@ class Replay:
         return TreeAggregations.of(self.run.stages)
 
     @cached_property
-    def nodes(self) -> FilledNodes:
-        """How full of tasks its nodes were."""
-        return FilledNodes(self.run)
+    def node_load(self) -> NodeLoad:
+        """The load of its nodes with tasks."""
+        return NodeLoad(self.run)
 
     @property
     def executor_slots(self) -> int:
-        """As `executor_slots_of` its run."""
+        """`executor_slots_of` its run."""
         return executor_slots_of(self.run)
 
     @cached_property
     def launch_seconds(self) -> float:
-        """What the driver takes for the launch of a task (`stages/durations/launch_rate.py`)."""
+        """Seconds that the driver takes to launch a task (`stages/durations/launch_rate.py`)."""
         return launch_seconds(self.run)
 
-    @cached_property
-    def growing_gaps(self) -> tuple[int, ...]:
-        """Nodes before which the driver may have worked on data: all but the start, the end (unless
-        rows were fetched before it) and what is plainly idle (`least_pause_seconds`)."""
-        limit = least_pause_seconds(self.run)
-        others = set(self.graph.stage_nodes) | ({len(self.graph.nodes) - 1} - set(self.on_rows))
-        return tuple(
-            place
-            for place, node in enumerate(self.graph.nodes)
-            if node.after
-            and place not in others
-            and node.delay_seconds > 0.0
-            and (node.delay_seconds < limit or place in self.on_rows)
-        )
-
-    @property
-    def growing_driver_seconds(self) -> float:
-        """Driver time in `growing_gaps`, in seconds."""
-        return sum(self.graph.nodes[place].delay_seconds for place in self.growing_gaps)
-
-    @cached_property
-    def share_on_rows(self) -> float:
-        """Share of `growing_driver_seconds` that went to rows that the driver fetched."""
-        delays = {place: self.graph.nodes[place].delay_seconds for place in self.growing_gaps}
-        on_rows = sum(delay * self.on_rows.get(place, 0.0) for place, delay in delays.items())
-        return on_rows / sum(delays.values()) if on_rows else 0.0
-
-    def fresh(self) -> Replay:
+    def with_empty_cache(self) -> Replay:
         """A copy with an empty cache, for changed stages."""
-        return replace(self, _kept=ReplayCache())
+        return replace(self, _cache=ReplayCache())
 
     def _outcome(
-        self,
-        found: Schedule,
-        nodes: Sequence[ScheduledNode],
-        tasks: tuple[int, ...],
-        slots: int,
-        placed: list[Tasks],
-    ) -> Replayed:
-        places, known = np.asarray(self.graph.stage_nodes), self.graph.nodes
-        # What a stage waits for longer than in the log is the combining of its own aggregates.
-        combining = [nodes[p].delay_seconds - known[p].delay_seconds for p in places.tolist()]
-        start, end = found.start[places] - combining, found.end[places]
-        driver = found.seconds - union_length(start, end)
-        on_unused = found.tasks_on_unused_slots[places]
-        return Replayed(found.seconds, driver, start, end, tasks, slots, tuple(placed), on_unused)
+        self, scheduled: Schedule, nodes: Sequence[ScheduledNode], tasks: _StageTasks, slots: int
+    ) -> ReplayOutcome:
+        indices = np.asarray(self.graph.stage_nodes)
+        # A stage's delay exceeds the log's by the combining of its own aggregates.
+        combining = [
+            nodes[index].delay_seconds - self.graph.nodes[index].delay_seconds
+            for index in indices.tolist()
+        ]
+        start, end = scheduled.start[indices] - combining, scheduled.end[indices]
+        return ReplayOutcome(
+            seconds=scheduled.seconds,
+            driver_seconds=scheduled.seconds - union_length(start, end),
+            start=start,
+            end=end,
+            tasks=tasks.counts,
+            slots=slots,
+            placed=tasks.slowed,
+            tasks_on_unused_slots=scheduled.tasks_on_unused_slots[indices],
+        )
 
-    def _on(
+    def _scaled_stages(
         self, slots: int | None, ratio: float, shuffle_partitions: int | None, speed: FloatArray
     ) -> tuple[ScaledStages, dict[int, tuple[Slowdown, ClosedForm]]]:
-        """The stages, those whose number of tasks the cluster decides cut for so many slots; and by
-        place slowdown and closed form at (s,) speeds, where there are enough stages."""
-        stages = self._prepared(ratio, shuffle_partitions)
+        """The stages with the partitions that they have on so many slots; and by index slowdown and
+        closed form at (s,) speeds, where there are enough stages.
+
+        Args:
+            slots: None for those of the log.
+        """
+        stages = self._stages_on_log_slots(ratio, shuffle_partitions)
         if slots is None:
             return stages, {}
-        others = self._cut_otherwise(slots, ratio, shuffle_partitions)
-        if not others:
+        partitions = self._repartitioned(slots, ratio, shuffle_partitions)
+        if not partitions:
             return stages, stages.closed_forms(slots, speed)
-        places = np.asarray(list(others))
-        wanted = np.asarray(list(others.values()))
-        changed = ScaledStages.of(self._table, ratio, wanted, places, self._cores(slots))
-        known = stages.closed_forms(slots, speed, without=frozenset(others))
-        known = {place: form for place, form in known.items() if place not in others}
-        known.update(changed.closed_forms(slots, speed, in_log=stages.in_log))
-        return stages.replaced(places.tolist(), changed), known
+        indices, wanted = np.asarray(list(partitions)), np.asarray(list(partitions.values()))
+        changed = ScaledStages.of(self._table, ratio, wanted, indices, self._cores(slots))
+        forms = stages.closed_forms(slots, speed, without=frozenset(partitions))
+        forms = {index: form for index, form in forms.items() if index not in partitions}
+        forms.update(changed.closed_forms(slots, speed, in_log=stages.in_log))
+        return stages.replaced(indices.tolist(), changed), forms
 
     @cached_property
     def _table(self) -> StageTable:
         return StageTable(
-            shapes=self.shapes,
+            models=self.models,
             dispatch_seconds=self.dispatch_seconds,
             rotation=self.rotation,
             contention_growth=self.contention_growth,
         )
 
-    def _prepared(self, ratio: float, shuffle_partitions: int | None) -> ScaledStages:
+    def _stages_on_log_slots(self, ratio: float, shuffle_partitions: int | None) -> ScaledStages:
         """The stages on the run's own slots."""
 
-        def made() -> ScaledStages:
-            return ScaledStages.of(self._table, ratio, self._counts(ratio, shuffle_partitions).own)
+        def compute() -> ScaledStages:
+            counts = self._partition_counts(ratio, shuffle_partitions)
+            return ScaledStages.of(self._table, ratio, counts.own)
 
-        return self._kept.stages.get((ratio, shuffle_partitions), made)
+        return self._cache.stages.get((ratio, shuffle_partitions), compute)
 
-    def _cut_otherwise(
+    def _repartitioned(
         self, slots: int, ratio: float, shuffle_partitions: int | None
     ) -> dict[int, float]:
-        """Partitions by place of the stages that have others on so many slots than on their own, or
-        more or less work there."""
-        counts, table = self._counts(ratio, shuffle_partitions), self._table
-        found, there = counts.at(slots), table.grown(ratio, self._cores(slots))
-        places = np.flatnonzero((found != counts.own) | (there != table.grown(ratio)))
-        return dict(zip(places.tolist(), found[places].tolist(), strict=True))
+        """By index, the partitions of the stages that have another number on so many slots than on
+        the log's, or another amount of work."""
+        counts, table = self._partition_counts(ratio, shuffle_partitions), self._table
+        partitions, work = counts.at(slots), table.prior_work_growth(ratio, self._cores(slots))
+        indices = np.flatnonzero(
+            (partitions != counts.own) | (work != table.prior_work_growth(ratio))
+        )
+        return dict(zip(indices.tolist(), partitions[indices].tolist(), strict=True))
 
     def _cores(self, slots: int) -> float:
-        """Of a cluster of so many slots."""
-        return slots * self.shapes[0].partitioning.cores_per_slot
+        """The cores of a cluster of so many slots."""
+        return slots * self.models[0].partitioning.cores_per_slot
 
-    def _counts(self, ratio: float, shuffle_partitions: int | None) -> PartitionCounts:
-        """Their partitions."""
-        counted = self._kept.counted.get(
+    def _partition_counts(self, ratio: float, shuffle_partitions: int | None) -> PartitionCounts:
+        """The partitions of the stages, as a function of the slots."""
+        counted = self._cache.counted.get(
             shuffle_partitions,
-            lambda: CountedStages(self.shapes, self.slots, shuffle_partitions),
+            lambda: CountedStages(self.models, self.slots, shuffle_partitions),
         )
         key = (ratio, shuffle_partitions)
-        return self._kept.counts.get(key, lambda: counted.at(ratio))
+        return self._cache.counts.get(key, lambda: counted.at(ratio))
 
     def most_useful_slots(self, ratio: float, shuffle_partitions: int | None) -> int:
-        """No more slots than this are ever busy: the tasks of all stages that ran side by side."""
+        """Most slots that are ever busy: the tasks of all stages that ran side by side."""
         key = (ratio, shuffle_partitions)
-        return self._kept.useful.get(key, lambda: self._most_busy(ratio, shuffle_partitions))
+        return self._cache.useful.get(key, lambda: self._max_busy_slots(ratio, shuffle_partitions))
 
-    def slots_in_doubt(
+    def uncertain_slots(
         self, slots: FloatArray, ratio: float, shuffle_partitions: int | None
     ) -> FloatArray:
-        """(n,) how many of (n,) slots make an answer unsure: those that are ever busy, or the log's
-        own. Stages with a partition for each core do not count, which are busy on any number; of
-        these see `gained_by_cores`."""
+        """(n,) of (n,) slots, the number by which a prediction is uncertain: those that are ever
+        busy, or the log's own. Stages with a partition for each core do not count, which keep any
+        number busy (`log_gain_of_core_partitions`)."""
         if self._busy.follows_cores.any():
-            useful = self._most_busy(
+            useful = self._max_busy_slots(
                 ratio, shuffle_partitions, as_observed=self._busy.follows_cores
             )
         else:
             useful = self.most_useful_slots(ratio, shuffle_partitions)
         return np.minimum(slots, max(useful, self.slots))
 
-    def gained_by_cores(
+    def log_gain_of_core_partitions(
         self, slots: FloatArray, ratio: float, shuffle_partitions: int | None
     ) -> FloatArray:
-        """(n,) as `BusySlots.gained_by_cores`, on (n,) slots."""
-        busy = self.slots_in_doubt(slots, ratio, shuffle_partitions)
-        return self._busy.gained_by_cores(slots, busy=busy, in_log=self.slots)
+        """(n,) as `BusySlots.log_gain_of_core_partitions`, on (n,) slots."""
+        busy = self.uncertain_slots(slots, ratio, shuffle_partitions)
+        return self._busy.log_gain_of_core_partitions(slots, busy=busy, in_log=self.slots)
 
-    def _most_busy(
+    def _max_busy_slots(
         self, ratio: float, shuffle_partitions: int | None, as_observed: BoolArray | None = None
     ) -> int:
         """`most_useful_slots`, with the partitions of some stages (s,) as on the log's slots."""
-        counts = self._counts(ratio, shuffle_partitions)
+        counts = self._partition_counts(ratio, shuffle_partitions)
         wanted = counts.at(MOST_SLOTS)
         if as_observed is not None:
             wanted = np.where(as_observed, counts.own, wanted)
-        return self._busy.most(wanted)
+        return self._busy.max_busy(wanted)
 
     @cached_property
     def _busy(self) -> BusySlots:
-        return BusySlots(self.shapes, self._table.cpus)
+        return BusySlots(self.models, self._table.cpus)
 
     @cached_property
     def arrivals(self) -> FloatArray | None:

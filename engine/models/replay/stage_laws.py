@@ -6,7 +6,8 @@ Each stage of a log is compared with its counterpart in every other log
 model with a common mean over the stages of a run: the share of its work that does not grow with the
 input (or the power by which it grows faster), and the growth of task time per doubling of
 concurrent tasks. Both are posterior means on a grid; where logs differ in neither slots nor input,
-the prior stays.
+the prior stays. In: the replays of several logs. Out: a `StageLaw` for each stage of one of them.
+Explained in docs/models/sparkplan_rules_logs.md#what-several-logs-show-of-each-stage.
 """
 
 from __future__ import annotations
@@ -34,8 +35,8 @@ from engine.models.stages.stage_law import StageLaw
 from engine.models.stages.stage_matching import stage_counterparts
 from engine.stage_run import StageRun
 
-WORK = np.linspace(-1.0, 1.0, 33)
-SLOTS = np.linspace(-0.3, 0.3, 13)
+WORK_GRID = np.linspace(-1.0, 1.0, 33)
+SLOTS_GRID = np.linspace(-0.3, 0.3, 13)
 """The grids of `StageLaw.work` and `StageLaw.slots`."""
 
 WORK_SPREAD = 0.25
@@ -46,11 +47,11 @@ STAGE_NOISE_SECONDS = 0.5
 """Prior: standard deviation of log task time of one stage between two runs, and the seconds whose
 share of a stage's work is added in quadrature: short stages vary more."""
 
-OUTLIER = 4.0
-"""Errors are winsorized at so many standard deviations: one stage that met a busy disk does not
-decide."""
+WINSORIZED_DEVIATIONS = 4.0
+"""Errors are winsorized at so many standard deviations, so that one stage that met a busy disk does
+not decide."""
 
-SEPARATE_STAGES = 8.0
+MAX_EFFECTIVE_STAGES = 8.0
 """Effective number of independent stages of a run, at most: they share what disturbs the run."""
 
 DRIVER_SPREAD = 0.3
@@ -62,7 +63,7 @@ RULE_TOLERANCE = 0.1
 """Partitions of another log within one of what Spark's rules predict, or within this share, agree
 with these."""
 
-LOG_RATIO = 0.2
+MIN_LOG_INPUT_RATIO = 0.2
 """Inputs closer than this (in log) say nothing of growth."""
 
 
@@ -72,69 +73,71 @@ class PairFit:
 
     Args:
         likelihood: (s, work, slots) log-likelihood on the grid; 0 where a stage has no counterpart.
-        partitions: (s,) power of the input with which partitions grow; NaN where unknown or where
-            Spark's partitioning rules predict the observed number.
-        cut: (s,) the same, also where the rules predict it.
-        data: (s,) power of the input with which the bytes grow that a stage reads; NaN if unknown.
+        partition_power: (s,) power of the input with which partitions grow; NaN where unknown or
+            where Spark's partitioning rules predict the observed number.
+        task_power: (s,) the same, also where the rules predict it.
+        data_power: (s,) power of the input with which the bytes grow that a stage reads; NaN if
+            unknown.
         by_cores: (s,) whether both logs have one partition per core, on different numbers of cores.
         driver: (x - 1, y - 1) of the input x and the driver's time y of j relative to i.
     """
 
     likelihood: NDArray[np.float32]
-    partitions: FloatArray
-    cut: FloatArray
-    data: FloatArray
+    partition_power: FloatArray
+    task_power: FloatArray
+    data_power: FloatArray
     by_cores: BoolArray
     driver: tuple[float, float]
 
 
-def pair_fit(one: Replay, other: Replay, *, unlike: Collection[int] = ()) -> PairFit:
+def pair_fit(one: Replay, other: Replay, *, incomparable: Collection[int] = ()) -> PairFit:
     """Compares log `one` with log `other`. On different instance types the effects of machine and
     growth cannot be separated, and nothing is learnt.
 
     Args:
-        unlike: indices of stages of `one` that did different work in `other` (read a cache that had
-            not fitted).
+        incomparable: indices of stages of `one` that did different work in `other` (read a cache
+            that had not fitted).
     """
-    stages, ratio = len(one.shapes), size_ratio(other.run.workload, one.run)
-    likelihood = np.zeros((stages, len(WORK), len(SLOTS)), dtype=np.float32)
-    partitions, cut, data = np.full((3, stages), np.nan)
+    stages, ratio = len(one.models), size_ratio(other.run.workload, one.run)
+    likelihood = np.zeros((stages, len(WORK_GRID), len(SLOTS_GRID)), dtype=np.float32)
+    partition_power, task_power, data_power = np.full((3, stages), np.nan)
     by_cores = np.zeros(stages, dtype=bool)
     if _machine(one) != _machine(other):
-        return PairFit(likelihood, partitions, cut, data, by_cores, (0.0, 0.0))
-    apart, (speed, _) = abs(math.log(ratio)) > LOG_RATIO, one.nodes.speed_on(other.run)
-    for place, match in enumerate(stage_counterparts(one.run, other.run)):
-        if match is None or place in unlike:
+        return PairFit(likelihood, partition_power, task_power, data_power, by_cores, (0.0, 0.0))
+    log_ratio, (speed, _) = math.log(ratio), one.node_load.speed_on(other.run)
+    inputs_differ = abs(log_ratio) > MIN_LOG_INPUT_RATIO
+    for index, counterpart_index in enumerate(stage_counterparts(one.run, other.run)):
+        if counterpart_index is None or index in incomparable:
             continue
-        shape, counterpart = one.shapes[place], other.shapes[match]
-        both = shape.follows_cores and counterpart.follows_cores
-        by_cores[place] = both and shape.stage.tasks != counterpart.stage.tasks
-        if apart:
-            cut[place] = math.log(counterpart.stage.tasks / shape.stage.tasks) / math.log(ratio)
-            if not _follows_rules(shape, counterpart.stage.tasks, other.slots, ratio):
-                partitions[place] = cut[place]
-            data[place] = _data_power(shape, counterpart.stage, other.slots, ratio)
-        likelihood[place] = _likelihood(one, place, counterpart, other.slots, ratio, speed)
-    driver = _driver_growths(one, other, ratio) if apart else (0.0, 0.0)
-    return PairFit(likelihood, partitions, cut, data, by_cores, driver)
+        model, counterpart = one.models[index], other.models[counterpart_index]
+        both_per_core = model.follows_cores and counterpart.follows_cores
+        by_cores[index] = both_per_core and model.stage.tasks != counterpart.stage.tasks
+        if inputs_differ:
+            task_power[index] = math.log(counterpart.stage.tasks / model.stage.tasks) / log_ratio
+            if not _follows_rules(model, counterpart.stage.tasks, other.slots, ratio):
+                partition_power[index] = task_power[index]
+            data_power[index] = _data_power(model, counterpart.stage, other.slots, ratio)
+        likelihood[index] = _likelihood(one, index, counterpart, other.slots, ratio, speed)
+    driver = _driver_growth_point(one, other, ratio) if inputs_differ else (0.0, 0.0)
+    return PairFit(likelihood, partition_power, task_power, data_power, by_cores, driver)
 
 
-def _driver_growths(one: Replay, other: Replay, ratio: float) -> tuple[float, float]:
+def _driver_growth_point(one: Replay, other: Replay, ratio: float) -> tuple[float, float]:
     """`PairFit.driver`; zeros where log `one` shows no driver time that may grow, or where the
     other had other iterations, each with driver time of its own."""
-    seconds = one.growing_driver_seconds
+    seconds = one.driver.growing_seconds
     if seconds <= 0.0 or one.run.workload.iterations != other.run.workload.iterations:
         return 0.0, 0.0
-    return ratio - 1.0, other.growing_driver_seconds / seconds - 1.0
+    return ratio - 1.0, other.driver.growing_seconds / seconds - 1.0
 
 
-def _follows_rules(shape: StageModel, tasks: int, slots: int, ratio: float) -> bool:
+def _follows_rules(model: StageModel, tasks: int, slots: int, ratio: float) -> bool:
     """Whether Spark's partitioning rules predict so many tasks; then they extrapolate better to
     other inputs and clusters than any power of the input."""
-    return abs(shape.scaled(ratio, None, slots).tasks - tasks) <= max(1.0, RULE_TOLERANCE * tasks)
+    return abs(model.scaled(ratio, None, slots).tasks - tasks) <= max(1.0, RULE_TOLERANCE * tasks)
 
 
-def _data_power(shape: StageModel, other: StageRun, slots: int, ratio: float) -> float:
+def _data_power(model: StageModel, other: StageRun, slots: int, ratio: float) -> float:
     """Power of the input with which the bytes grow that a stage reads on its own cluster, by ridge
     regression (least squares with a prior) towards the power that its own log predicts; NaN where
     either log reads none.
@@ -142,12 +145,12 @@ def _data_power(shape: StageModel, other: StageRun, slots: int, ratio: float) ->
     Args:
         other: the counterpart, in a run on `slots` slots with `ratio` times the input.
     """
-    own, log_ratio = shape.stage.read_bytes, math.log(ratio)
+    own, log_ratio = model.stage.read_bytes, math.log(ratio)
     if min(own, other.read_bytes) <= 0.0:
         return math.nan
     prior = (SIZE_NOISE / POWER_SPREAD) ** 2
-    here = shape.read_growth(ratio)
-    there = shape.read_growth(ratio, slots * shape.partitioning.cores_per_slot)
+    here = model.read_growth(ratio)
+    there = model.read_growth(ratio, slots * model.partitioning.cores_per_slot)
     expected = math.log(here) / log_ratio
     grown = math.log(other.read_bytes / own * here / there)
     return (log_ratio * grown + prior * expected) / (log_ratio**2 + prior)
@@ -159,65 +162,77 @@ def _machine(replay: Replay) -> str | None:
 
 
 def _likelihood(
-    one: Replay, place: int, counterpart: StageModel, slots: int, ratio: float, speed: float
+    one: Replay, index: int, counterpart: StageModel, slots: int, ratio: float, speed: float
 ) -> NDArray[np.float32]:
     """(work, slots) log-likelihood of the stage's law at each grid point, given its task time in
     another log on slots of a relative `speed` (slots of denser nodes are slower)."""
-    shape, stage, count = one.shapes[place], one.shapes[place].stage, counterpart.stage.tasks
-    cores = slots * shape.partitioning.cores_per_slot
-    base = shape.grown(ratio, count / stage.tasks, cores)
+    model, stage, count = one.models[index], one.models[index].stage, counterpart.stage.tasks
+    cores = slots * model.partitioning.cores_per_slot
+    base = model.prior_work_growth(ratio, count / stage.tasks, cores)
     own_seconds, seconds = stage.task_seconds.total, counterpart.stage.task_seconds.total
-    if min(own_seconds, seconds, shape.mean_seconds) <= 0.0:
-        return np.zeros((len(WORK), len(SLOTS)), dtype=np.float32)
-    work = np.asarray([StageLaw(law).total(ratio, base) for law in WORK]) * stage.tasks / count
-    cut = shape.scaled(ratio, None).tasks if shape.depends_on_cluster else count
-    expected = typical_seconds(one, place, work, tasks=count, slots=slots, cut=cut)
-    doublings = math.log2(shape.at_once(slots, count) / shape.at_once(shape.ran_on))
-    grown = np.log(expected * count / (shape.mean_seconds * stage.tasks))
-    error = math.log(seconds * speed / own_seconds) - grown[:, None] - SLOTS * doublings
+    if min(own_seconds, seconds, model.mean_seconds) <= 0.0:
+        return np.zeros((len(WORK_GRID), len(SLOTS_GRID)), dtype=np.float32)
+    work = (
+        np.asarray([StageLaw(law).work_growth(ratio, base) for law in WORK_GRID])
+        * stage.tasks
+        / count
+    )
+    log_tasks = model.scaled(ratio, None).tasks if model.depends_on_cluster else count
+    expected = expected_task_seconds(
+        one, index, work, tasks=count, slots=slots, log_tasks=log_tasks
+    )
+    doublings = math.log2(
+        model.concurrent_tasks(slots, count) / model.concurrent_tasks(model.ran_on)
+    )
+    log_growth = np.log(expected * count / (model.mean_seconds * stage.tasks))
+    residual = math.log(seconds * speed / own_seconds) - log_growth[:, None]
+    residual = residual - SLOTS_GRID * doublings
     noise = math.hypot(STAGE_NOISE, STAGE_NOISE_SECONDS / min(own_seconds, seconds))
-    return np.asarray(-0.5 * np.minimum(np.abs(error / noise), OUTLIER) ** 2, dtype=np.float32)
+    deviations = np.minimum(np.abs(residual / noise), WINSORIZED_DEVIATIONS)
+    return np.asarray(-0.5 * deviations**2, dtype=np.float32)
 
 
-def typical_seconds(
-    replay: Replay, place: int, work: FloatArray, *, tasks: int, slots: int, cut: int
+def expected_task_seconds(
+    replay: Replay, index: int, work: FloatArray, *, tasks: int, slots: int, log_tasks: int
 ) -> FloatArray:
     """(n,) mean task time of a stage with so many tasks, each with (n,) `work`, predicted from this
     log alone: `StageModel.tasks`, `slowdown_of` and `Tasks.slowed`, vectorised.
 
     Args:
-        cut: number of tasks that the same work has on the log's own slots.
+        log_tasks: number of tasks that the same work has on the log's own slots.
     """
-    shape = replay.shapes[place]
-    typical, fixed = shape.mean_seconds * work, shape.fixed_seconds
-    doublings = math.log2(shape.at_once(slots, tasks) / shape.at_once(shape.ran_on))
+    model = replay.models[index]
+    typical, fixed = model.mean_seconds * work, model.fixed_seconds
+    doublings = math.log2(
+        model.concurrent_tasks(slots, tasks) / model.concurrent_tasks(model.ran_on)
+    )
     warm = np.zeros_like(work)
-    if shape.warm_up is not None:
-        held = shape.stage.task_cpus
-        lanes, own = (max(1, many // held) for many in (slots, shape.ran_on))
-        in_log, each = work_of_slots(_alike(shape, cut), own), work * tasks / cut
-        beyond = np.maximum(0.0, work - 1.0)
+    if model.warm_up is not None:
+        cpus = model.stage.task_cpus
+        lanes, log_lanes = (max(1, count // cpus) for count in (slots, model.ran_on))
+        in_log = work_of_slots(_observed_size_tasks(model, log_tasks), log_lanes)
+        log_work, beyond = work * tasks / log_tasks, np.maximum(0.0, work - 1.0)
         factor = warmed(
-            shape.warm_up.means_of,
-            in_log[0] * each,
-            busiest=work_of_slots(_alike(shape, tasks), lanes)[1] * work,
-            busiest_in_log=in_log[1] * each,
+            model.warm_up.means_of,
+            in_log[0] * log_work,
+            busiest=work_of_slots(_observed_size_tasks(model, tasks), lanes)[1] * work,
+            busiest_in_log=in_log[1] * log_work,
             typical_seconds=typical,
             fixed_seconds=fixed * beyond,
-            late_fixed_seconds=shape.late_fixed_seconds * beyond,
+            late_fixed_seconds=model.late_fixed_seconds * beyond,
         )
         warm = np.log(factor)
-    grown = np.full_like(work, replay.contention_growth[place] * doublings)
-    seconds = fixed + (shape.mean_seconds - fixed) * work
-    contention, warm = (np.exp(logs) for logs in combined_each(grown, warm))
+    log_contention = np.full_like(work, replay.contention_growth[index] * doublings)
+    seconds = fixed + (model.mean_seconds - fixed) * work
+    contention, warm = (np.exp(logs) for logs in combined_each(log_contention, warm))
     seconds += (contention - 1.0) * np.minimum(seconds, typical)
     return np.asarray(seconds * warm)
 
 
-def _alike(shape: StageModel, tasks: int) -> ScaledTasks:
+def _observed_size_tasks(model: StageModel, tasks: int) -> ScaledTasks:
     """So many tasks of a stage, each with the observed mean work."""
     scaled = ScaledStage(tasks, 1.0)
-    return scaled, shape.tasks(scaled, dispatch_seconds=0.0, rotation=0.0)
+    return scaled, model.tasks(scaled, dispatch_seconds=0.0, rotation=0.0)
 
 
 def with_laws(replay: Replay, weighted_pairs: Sequence[tuple[PairFit, float]]) -> Replay:
@@ -232,56 +247,62 @@ def with_laws(replay: Replay, weighted_pairs: Sequence[tuple[PairFit, float]]) -
     pairs = [pair for pair, _ in weighted_pairs]
     weighted = [weight * pair.likelihood for pair, weight in weighted_pairs]
     likelihood = np.sum(weighted, axis=0, dtype=float)
-    work = np.asarray([shape.stage.task_seconds.total for shape in replay.shapes])
+    work = np.asarray([model.stage.task_seconds.total for model in replay.models])
     share = work / work.sum() if work.sum() > 0.0 else np.full(len(work), 1.0 / len(work))
-    pieces = min(SEPARATE_STAGES, 1.0 / float((share**2).sum()))
-    prior_work = np.asarray([shape.law.work for shape in replay.shapes])
+    effective_stages = min(MAX_EFFECTIVE_STAGES, 1.0 / float((share**2).sum()))
+    prior_work = np.asarray([model.law.work for model in replay.models])
     prior = _log_prior(float(share @ prior_work), 0.0)
-    common = _mean(np.einsum("s,swm->wm", share * pieces, likelihood) + prior)
-    stage_prior = _log_prior(*common)
-    powers = _typical(np.stack([pair.partitions for pair in pairs]))
-    cuts = _typical(np.stack([pair.cut for pair in pairs]))
-    data = _typical(np.stack([pair.data for pair in pairs]))
-    by_cores = np.any([pair.by_cores for pair in pairs], axis=0)
-    laws = [
-        _law(likelihood[place] + stage_prior, powers[place], cuts[place], data[place])
-        for place in range(len(replay.shapes))
-    ]
-    shapes = relinked(
-        replace(shape, law=replace(law, by_cores=bool(follows)))
-        for shape, law, follows in zip(replay.shapes, laws, by_cores, strict=True)
+    run_law_mean = _posterior_mean(
+        np.einsum("s,swm->wm", share * effective_stages, likelihood) + prior
     )
-    expected = replay.share_on_rows
+    stage_prior = _log_prior(*run_law_mean)
+    partition_powers = _clipped_median(np.stack([pair.partition_power for pair in pairs]))
+    task_powers = _clipped_median(np.stack([pair.task_power for pair in pairs]))
+    data_powers = _clipped_median(np.stack([pair.data_power for pair in pairs]))
+    by_cores = np.any([pair.by_cores for pair in pairs], axis=0)
+    powers = zip(partition_powers, task_powers, data_powers, strict=True)
+    laws = [
+        _law(stage_likelihood + stage_prior, *stage_powers)
+        for stage_likelihood, stage_powers in zip(likelihood, powers, strict=True)
+    ]
+    models = relinked(
+        replace(model, law=replace(law, by_cores=bool(per_core)))
+        for model, law, per_core in zip(replay.models, laws, by_cores, strict=True)
+    )
+    expected_share = replay.driver.mean_rows_share
     points = [(*pair.driver, weight) for pair, weight in weighted_pairs]
     return replace(
         replay,
-        shapes=tuple(shapes),
-        driver_growth=_driver_growth(points, expected) - expected,
-    ).fresh()
+        models=tuple(models),
+        driver_growth=_driver_growth_share(points, expected_share) - expected_share,
+    ).with_empty_cache()
 
 
 def _log_prior(work: float, slots: float) -> FloatArray:
     """(work, slots) log density of the normal prior of a law around the given mean."""
-    apart = ((WORK - work) / WORK_SPREAD) ** 2
-    return np.asarray(-0.5 * (apart[:, None] + ((SLOTS - slots) / ERROR_PER_DOUBLING_SLOTS) ** 2))
+    work_square = ((WORK_GRID - work) / WORK_SPREAD) ** 2
+    slots_square = ((SLOTS_GRID - slots) / ERROR_PER_DOUBLING_SLOTS) ** 2
+    return np.asarray(-0.5 * (work_square[:, None] + slots_square))
 
 
-def _mean(log_density: FloatArray) -> tuple[float, float]:
+def _posterior_mean(log_density: FloatArray) -> tuple[float, float]:
     """Mean (work, slots) of an unnormalised log density on the grid."""
     density = np.exp(log_density - log_density.max())
     density /= density.sum()
-    return float(density.sum(axis=1) @ WORK), float(density.sum(axis=0) @ SLOTS)
+    return float(density.sum(axis=1) @ WORK_GRID), float(density.sum(axis=0) @ SLOTS_GRID)
 
 
-def _law(log_density: FloatArray, partitions: float, cut: float, data: float) -> StageLaw:
-    work, slots = _mean(log_density)
-    partition_power, cut_power, data_power = (
-        None if math.isnan(power) else float(power) for power in (partitions, cut, data)
+def _law(log_density: FloatArray, *powers: float) -> StageLaw:
+    """The law of a stage with this posterior, and its powers of partitions, tasks and data (NaN
+    where unknown)."""
+    work, slots = _posterior_mean(log_density)
+    partition_power, task_power, data_power = (
+        None if math.isnan(power) else float(power) for power in powers
     )
-    return StageLaw(work, partition_power, slots, data_power, cut_power)
+    return StageLaw(work, partition_power, slots, data_power, task_power)
 
 
-def _typical(values: FloatArray) -> FloatArray:
+def _clipped_median(values: FloatArray) -> FloatArray:
     """(s,) median over the known of (p, s) values, clipped to [0, 1.5]; NaN where none is known."""
     known = ~np.isnan(values).all(axis=0)
     medians = np.full(values.shape[1], np.nan)
@@ -290,7 +311,7 @@ def _typical(values: FloatArray) -> FloatArray:
     return medians
 
 
-def _driver_growth(points: Sequence[tuple[float, float, float]], expected: float) -> float:
+def _driver_growth_share(points: Sequence[tuple[float, float, float]], expected: float) -> float:
     """Share of the driver's time that grows with the input, by ridge regression towards `expected`.
 
     Args:

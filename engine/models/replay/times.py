@@ -2,8 +2,10 @@
 adaptively chosen ones.
 
 For a few clusters each is replayed. For a grid of half a million clusters the replay is evaluated
-at numbers of slots chosen where the time bends (the last wave of a stage makes steps), and
-interpolated linearly in log time over log slots between them.
+at numbers of slots chosen where the time curves (the last wave of a stage makes steps), and
+interpolated linearly in log time over log slots between them. In: a replay, an input, (n,) slots
+and speeds. Out: (n,) times. Explained in
+docs/models/sparkplan_rules_replay.md#the-curve-over-many-clusters.
 """
 
 from __future__ import annotations
@@ -22,20 +24,21 @@ from engine.distinct import distinct
 from engine.forecast import FloatArray, IntArray
 from engine.models.replay.replayed_run import Replay
 
-EVALUATED_ALONE = 70
+MAX_REPLAYED_SINGLY = 70
 """Largest number of distinct clusters that are replayed one by one."""
 
 FIRST_POINTS = 17
 MOST_POINTS = 100
-BEND = 0.005
+MAX_INTERPOLATION_ERROR = 0.005
 """The adaptive interpolation starts with `FIRST_POINTS` and bisects the worst interval until the
-interpolation error (log time) at the middle of each is below `BEND`, or there are `MOST_POINTS`."""
+interpolation error (log time) at the middle of each is below `MAX_INTERPOLATION_ERROR`, or there
+are `MOST_POINTS`."""
 
 
-STEPPED_STAGES = 2
-STEPS = 3
-"""It also starts with the points around the last `STEPS` steps of the `STEPPED_STAGES` longest
-stages."""
+WAVE_STEP_STAGES = 2
+WAVE_STEPS = 3
+"""It also starts with the points around the last `WAVE_STEPS` steps of the `WAVE_STEP_STAGES`
+longest stages."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,16 +73,16 @@ class ReplayTimes:
         known = np.flatnonzero(slots >= 1.0)
         if not known.size:
             return Times(seconds, driver)
-        whole, fast = self._whole(slots[known]), speed[known]
-        alone = self._alone(whole.astype(np.int64), fast)
-        if alone is not None:
-            seconds[known], driver[known] = alone
+        whole_slots, known_speed = self._whole(slots[known]), speed[known]
+        replayed = self._replayed_singly(whole_slots.astype(np.int64), known_speed)
+        if replayed is not None:
+            seconds[known], driver[known] = replayed
             return Times(seconds, driver)
-        grid, times, drivers = self._curve_to(int(whole.max()))
-        at = np.log(whole)
-        idle = np.interp(at, grid, drivers)
-        seconds[known] = idle + (np.exp(np.interp(at, grid, times)) - idle) / fast
-        driver[known] = idle
+        grid, times, drivers = self._interpolation_points(int(whole_slots.max()))
+        at = np.log(whole_slots)
+        driver_at = np.interp(at, grid, drivers)
+        seconds[known] = driver_at + (np.exp(np.interp(at, grid, times)) - driver_at) / known_speed
+        driver[known] = driver_at
         return Times(seconds, driver)
 
     @cached_property
@@ -87,104 +90,112 @@ class ReplayTimes:
         """Maximum number of slots that are ever busy at once."""
         return self.replay.most_useful_slots(self.ratio, self.shuffle_partitions)
 
-    def slots_in_doubt(self, slots: FloatArray) -> FloatArray:
-        """(n,) `Replay.slots_in_doubt`."""
-        return self.replay.slots_in_doubt(slots, self.ratio, self.shuffle_partitions)
+    def uncertain_slots(self, slots: FloatArray) -> FloatArray:
+        """(n,) `Replay.uncertain_slots`."""
+        return self.replay.uncertain_slots(slots, self.ratio, self.shuffle_partitions)
 
-    def gained_by_cores(self, slots: FloatArray) -> FloatArray:
-        """(n,) `Replay.gained_by_cores`."""
-        return self.replay.gained_by_cores(slots, self.ratio, self.shuffle_partitions)
+    def log_gain_of_core_partitions(self, slots: FloatArray) -> FloatArray:
+        """(n,) `Replay.log_gain_of_core_partitions`."""
+        return self.replay.log_gain_of_core_partitions(slots, self.ratio, self.shuffle_partitions)
 
     def _whole(self, slots: FloatArray) -> FloatArray:
         """Slots rounded down to whole numbers, at most `most_useful_slots`."""
         return np.minimum(np.floor(slots + 1e-9), self.most_useful_slots)
 
-    def _alone(self, whole: IntArray, speed: FloatArray) -> tuple[FloatArray, FloatArray] | None:
+    def _replayed_singly(
+        self, slots: IntArray, speed: FloatArray
+    ) -> tuple[FloatArray, FloatArray] | None:
         """(n,) run times and driver times by a replay of each distinct cluster; None where there
-        are more than `EVALUATED_ALONE`."""
-        seen = np.flatnonzero(np.bincount(whole))
-        if len(seen) > EVALUATED_ALONE:
+        are more than `MAX_REPLAYED_SINGLY`."""
+        distinct_slots = np.flatnonzero(np.bincount(slots))
+        if len(distinct_slots) > MAX_REPLAYED_SINGLY:
             return None
-        speeds, of_speed = speed[:1], np.zeros(len(speed), dtype=np.int64)
+        distinct_speeds, speed_index = speed[:1], np.zeros(len(speed), dtype=np.int64)
         if (speed != speed[0]).any():
-            speeds, of_speed = distinct(speed)
-        place = np.zeros(int(seen[-1]) + 1, dtype=np.int64)
-        place[seen] = np.arange(len(seen))
-        code = place[whole] * len(speeds) + of_speed
+            distinct_speeds, speed_index = distinct(speed)
+        row_of = np.zeros(int(distinct_slots[-1]) + 1, dtype=np.int64)
+        row_of[distinct_slots] = np.arange(len(distinct_slots))
+        code = row_of[slots] * len(distinct_speeds) + speed_index
         pairs = np.flatnonzero(np.bincount(code))
-        if len(pairs) > EVALUATED_ALONE:
+        if len(pairs) > MAX_REPLAYED_SINGLY:
             return None
-        found = np.zeros((len(seen) * len(speeds), 2))
+        values = np.zeros((len(distinct_slots) * len(distinct_speeds), 2))
         for pair in pairs.tolist():
-            slots, fast = divmod(pair, len(speeds))
-            found[pair] = self._one(int(seen[slots]), float(speeds[fast]))
-        return found[code, 0], found[code, 1]
+            slots_row, speed_row = divmod(pair, len(distinct_speeds))
+            values[pair] = self._replayed_times(
+                int(distinct_slots[slots_row]), float(distinct_speeds[speed_row])
+            )
+        return values[code, 0], values[code, 1]
 
-    def _one(self, slots: int, speed: float) -> tuple[float, float]:
+    def _replayed_times(self, slots: int, speed: float) -> tuple[float, float]:
         key = (slots, speed)
         if key not in self._known:
-            found = self.replay.replayed(
+            outcome = self.replay.replayed(
                 slots, ratio=self.ratio, speed=speed, shuffle_partitions=self.shuffle_partitions
             )
-            seconds = found.seconds
+            seconds = outcome.seconds
             if self.base is not None:
-                observed = self.base._one(min(slots, self.base.most_useful_slots), speed)[0]
-                seconds = max(seconds, observed) if self.ratio > 1.0 else min(seconds, observed)
-            self._known[key] = (seconds, min(found.driver_seconds, seconds))
+                bound = self.base._replayed_times(min(slots, self.base.most_useful_slots), speed)[0]
+                seconds = max(seconds, bound) if self.ratio > 1.0 else min(seconds, bound)
+            self._known[key] = (seconds, min(outcome.driver_seconds, seconds))
         return self._known[key]
 
-    def _curve_to(self, most: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Interpolation points up to `most` slots: log slots, log seconds and driver seconds."""
-        if most not in self._curve:
-            slots = np.asarray(self._chosen(most))
-            found = np.asarray([self._one(int(m), 1.0) for m in slots])
-            self._curve[most] = (np.log(slots), np.log(found[:, 0]), found[:, 1])
-        return self._curve[most]
+    def _interpolation_points(self, max_slots: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Interpolation points up to `max_slots` slots: log slots, log seconds and driver
+        seconds."""
+        if max_slots not in self._curve:
+            slots = np.asarray(self._interpolation_slots(max_slots))
+            values = np.asarray([self._replayed_times(int(m), 1.0) for m in slots])
+            self._curve[max_slots] = (np.log(slots), np.log(values[:, 0]), values[:, 1])
+        return self._curve[max_slots]
 
-    def _chosen(self, most: int) -> list[int]:
+    def _interpolation_slots(self, max_slots: int) -> list[int]:
         """Numbers of slots at which the replay is evaluated, ascending, by adaptive bisection."""
-        points = sorted({*map(round, np.geomspace(1, most, FIRST_POINTS)), *self._steps(most)})
+        slots = sorted(
+            {*map(round, np.geomspace(1, max_slots, FIRST_POINTS)), *self._wave_steps(max_slots)}
+        )
         intervals: list[tuple[float, int, int]] = []
-        for low, high in pairwise(points):
-            self._consider(low, high, intervals)
-        while intervals and len(points) < MOST_POINTS:
+        for low, high in pairwise(slots):
+            self._push_if_curved(low, high, intervals)
+        while intervals and len(slots) < MOST_POINTS:
             _, low, high = heapq.heappop(intervals)
             middle = _middle(low, high)
-            points.append(middle)
-            self._consider(low, middle, intervals)
-            self._consider(middle, high, intervals)
-        return sorted(points)
+            slots.append(middle)
+            self._push_if_curved(low, middle, intervals)
+            self._push_if_curved(middle, high, intervals)
+        return sorted(slots)
 
-    def _steps(self, most: int) -> list[int]:
+    def _wave_steps(self, max_slots: int) -> list[int]:
         """Both sides of the last steps of the longest stages: where one wave fewer is enough."""
-        scaled = [s.scaled(self.ratio, self.shuffle_partitions) for s in self.replay.shapes]
+        scaled = [s.scaled(self.ratio, self.shuffle_partitions) for s in self.replay.models]
         work = [
-            many.partitions * many.work * shape.mean_seconds
-            for many, shape in zip(scaled, self.replay.shapes, strict=True)
+            stage.partitions * stage.work * model.mean_seconds
+            for stage, model in zip(scaled, self.replay.models, strict=True)
         ]
-        longest = sorted(range(len(work)), key=lambda place: -work[place])[:STEPPED_STAGES]
-        last = {
-            -(-scaled[place].tasks // waves) - before
-            for place in longest
-            for waves in range(1, STEPS + 1)
-            for before in (0, 1)
+        longest = sorted(range(len(work)), key=lambda index: -work[index])[:WAVE_STEP_STAGES]
+        steps = {
+            -(-scaled[index].tasks // waves) - fewer
+            for index in longest
+            for waves in range(1, WAVE_STEPS + 1)
+            for fewer in (0, 1)
         }
-        return [m for m in last if 1 <= m <= most]
+        return [m for m in steps if 1 <= m <= max_slots]
 
-    def _consider(self, low: int, high: int, intervals: list[tuple[float, int, int]]) -> None:
-        """Pushes an interval on the heap if the error at its middle exceeds `BEND`."""
+    def _push_if_curved(self, low: int, high: int, intervals: list[tuple[float, int, int]]) -> None:
+        """Pushes an interval on the heap if the error at its middle exceeds
+        `MAX_INTERPOLATION_ERROR`."""
         middle = _middle(low, high)
-        if middle in (low, high) or self._span(low, high) < BEND:
+        if middle in (low, high) or self._log_ratio(low, high) < MAX_INTERPOLATION_ERROR:
             return
         share = math.log(middle / low) / math.log(high / low)
-        ends = [math.log(self._one(m, 1.0)[0]) for m in (low, high)]
-        straight = ends[0] + (ends[1] - ends[0]) * share
-        off = abs(straight - math.log(self._one(middle, 1.0)[0]))
-        if off > BEND:
-            heapq.heappush(intervals, (-off, low, high))
+        log_seconds = [math.log(self._replayed_times(m, 1.0)[0]) for m in (low, high)]
+        interpolated = log_seconds[0] + (log_seconds[1] - log_seconds[0]) * share
+        error = abs(interpolated - math.log(self._replayed_times(middle, 1.0)[0]))
+        if error > MAX_INTERPOLATION_ERROR:
+            heapq.heappush(intervals, (-error, low, high))
 
-    def _span(self, low: int, high: int) -> float:
-        return abs(math.log(self._one(low, 1.0)[0] / self._one(high, 1.0)[0]))
+    def _log_ratio(self, low: int, high: int) -> float:
+        return abs(math.log(self._replayed_times(low, 1.0)[0] / self._replayed_times(high, 1.0)[0]))
 
 
 def _middle(low: int, high: int) -> int:
@@ -212,21 +223,21 @@ class BetweenInputs:
         driver = (1.0 - self.share) * low.driver_seconds + self.share * high.driver_seconds
         return Times(seconds, np.minimum(driver, seconds))
 
-    def slots_in_doubt(self, slots: FloatArray) -> FloatArray:
-        """As `ReplayTimes.slots_in_doubt`."""
-        return self.high.slots_in_doubt(slots)
+    def uncertain_slots(self, slots: FloatArray) -> FloatArray:
+        """As `ReplayTimes.uncertain_slots`."""
+        return self.high.uncertain_slots(slots)
 
-    def gained_by_cores(self, slots: FloatArray) -> FloatArray:
-        """As `ReplayTimes.gained_by_cores`."""
-        return self.high.gained_by_cores(slots)
+    def log_gain_of_core_partitions(self, slots: FloatArray) -> FloatArray:
+        """As `ReplayTimes.log_gain_of_core_partitions`."""
+        return self.high.log_gain_of_core_partitions(slots)
 
 
-REACHED = 0.61
+SCALE_PER_HALF_WIDTH_90 = 0.61
 """Standard deviation, as a share of a difference in log time, with which the end of a 90 % interval
 just reaches that difference."""
 
 
-def doubt_of_asked(
+def requested_partitions_scale(
     replayed: ReplayTimes | BetweenInputs,
     times: Times,
     slots: FloatArray,
@@ -242,43 +253,49 @@ def doubt_of_asked(
     Args:
         times: (n,) predicted times on (n,) slots of (n,) relative speeds.
     """
-    gained = replayed.gained_by_cores(slots)
-    if not gained.any():
-        return gained
-    speeds, of_speed = distinct(speed)
+    log_gain = replayed.log_gain_of_core_partitions(slots)
+    if not log_gain.any():
+        return log_gain
+    speeds, speed_index = distinct(speed)
     on_log_slots = np.full(len(speeds), float(own_slots))
-    without_gain = replayed.at(on_log_slots, speeds).seconds[of_speed]
-    return np.asarray(REACHED * np.clip(np.log(without_gain / times.seconds), 0.0, gained))
+    seconds_without_gain = replayed.at(on_log_slots, speeds).seconds[speed_index]
+    return np.asarray(
+        SCALE_PER_HALF_WIDTH_90
+        * np.clip(np.log(seconds_without_gain / times.seconds), 0.0, log_gain)
+    )
 
 
-STEP = 2.0
+INPUT_STEP = 2.0
 """Factor between the inputs that are replayed; between them times are interpolated."""
 
 
-def steps_to(ratio: float) -> tuple[list[float], float]:
-    """The relative inputs to replay for `ratio` times the observed one, from 1 in steps of `STEP`
-    to the first at or beyond it, and the interpolation weight (0 ... 1) of the last."""
+def input_steps(ratio: float) -> tuple[list[float], float]:
+    """The relative inputs to replay for `ratio` times the observed one, from 1 in steps of
+    `INPUT_STEP` to the first at or beyond it, and the interpolation weight (0 ... 1) of the
+    last."""
     if ratio == 1.0:
         return [1.0], 1.0
-    away = math.log(ratio) / math.log(STEP)
-    count = max(1, math.ceil(abs(away) - 1e-9))
-    steps = [STEP ** math.copysign(k, away) for k in range(count + 1)]
-    return steps, abs(away) - (count - 1)
+    distance = math.log(ratio) / math.log(INPUT_STEP)
+    count = max(1, math.ceil(abs(distance) - 1e-9))
+    steps = [INPUT_STEP ** math.copysign(k, distance) for k in range(count + 1)]
+    return steps, abs(distance) - (count - 1)
 
 
-def inputs_to(known: Sequence[float], wanted: float) -> tuple[list[float], float]:
+def input_path(known: Sequence[float], wanted: float) -> tuple[list[float], float]:
     """The path of inputs from the smallest known one to the first at or beyond the wanted one, with
-    all known ones between and no two further apart than `STEP`; and the interpolation weight
+    all known ones between and no two further apart than `INPUT_STEP`; and the interpolation weight
     (0 ... 1) of the last."""
     ordered = sorted(set(known))
     if wanted <= ordered[0]:
-        steps, share = steps_to(wanted / ordered[0])
+        steps, share = input_steps(wanted / ordered[0])
         return [ordered[0] * step for step in steps], share
     path = ordered[:1]
     for low, high in pairwise(ordered):
-        parts = max(1, math.ceil(math.log(high / low) / math.log(STEP) - 1e-9))
-        path += [low * (high / low) ** (part / parts) for part in range(1, parts)] + [high]
+        subdivisions = max(1, math.ceil(math.log(high / low) / math.log(INPUT_STEP) - 1e-9))
+        path += [low * (high / low) ** (part / subdivisions) for part in range(1, subdivisions)] + [
+            high
+        ]
     while path[-1] < wanted:
-        path.append(path[-1] * STEP)
+        path.append(path[-1] * INPUT_STEP)
     path = path[: bisect_left(path, wanted) + 1]
     return path, math.log(wanted / path[-2]) / math.log(path[-1] / path[-2])

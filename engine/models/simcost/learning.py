@@ -28,7 +28,7 @@ from engine.models.simcost.rates import (
 )
 from engine.models.simcost.stages import Clusters, Stages, mean_task_seconds
 from engine.models.stages.durations.task_times import StageModel
-from engine.models.stages.replay_cache import KEPT_INPUTS
+from engine.models.stages.replay_cache import CACHED_INPUTS
 from engine.models.stages.set_up import SET_UP_SECONDS, SET_UP_SHARE
 from engine.models.stages.stage_models import stage_models
 from engine.profile import Run
@@ -60,7 +60,7 @@ class RunCosts:
     overhead_seconds: float
     faster: float = 0.0
     _inputs: LruCache[tuple[Stages, float]] = field(
-        default_factory=lambda: LruCache(KEPT_INPUTS), repr=False
+        default_factory=lambda: LruCache(CACHED_INPUTS), repr=False
     )
 
     @classmethod
@@ -76,11 +76,11 @@ class RunCosts:
         start = np.asarray([stage.submitted_seconds for stage in run.stages])
         end = np.asarray([stage.completed_seconds for stage in run.stages])
         own = exclusive_seconds(start, np.maximum(start, end))
-        shapes = stage_models(run, slots)
+        models = stage_models(run, slots)
         places = pooled(run.stages)
         learner = _Learner(slots, per_node, rates)
         learnt = [
-            learner.pool([shapes[p] for p in group], float(own[group].sum())) for group in places
+            learner.pool([models[p] for p in group], float(own[group].sum())) for group in places
         ]
         too_fast = sum(
             float(own[group].sum())
@@ -92,7 +92,7 @@ class RunCosts:
             slots=slots,
             slots_per_node=per_node,
             rates=rates,
-            pools=tuple(tuple(shapes[p] for p in group) for group in places),
+            pools=tuple(tuple(models[p] for p in group) for group in places),
             observed=Stages.joined([pool for pool, _ in learnt]),
             overhead_seconds=max(0.0, run.seconds - float(own.sum())),
             faster=too_fast / run.seconds,
@@ -128,7 +128,7 @@ class RunCosts:
         too."""
         partitions, data = [], []
         for pool in self.pools:
-            scaled = [(shape.stage, grown(shape, ratio, shuffle_partitions)) for shape in pool]
+            scaled = [(model.stage, grown(model, ratio, shuffle_partitions)) for model in pool]
             partitions.append(sum(tasks * stage.task_cpus for stage, (tasks, _) in scaled))
             data.append(sum(data_of(stage) * times for stage, (_, times) in scaled))
         tasks, read = np.asarray(partitions, dtype=float), np.asarray(data)
@@ -166,10 +166,10 @@ class RunCosts:
         """The largest execution memory of a task with `ratio` times the input; None where no task
         told any."""
         peaks = [
-            peak.maximum * max(1.0, shape.scaled(ratio, shuffle_partitions).work)
+            peak.maximum * max(1.0, model.scaled(ratio, shuffle_partitions).work)
             for pool in self.pools
-            for shape in pool
-            if (peak := shape.stage.peak_execution_memory_bytes) is not None and peak.maximum
+            for model in pool
+            if (peak := model.stage.peak_execution_memory_bytes) is not None and peak.maximum
         ]
         return max(peaks, default=None)
 
@@ -183,22 +183,22 @@ class RunCosts:
         from the cache), shuffle and output, with `ratio` times the input."""
         sizes = dict.fromkeys(("intermediate_bytes", "shuffle_bytes", "output_bytes"), 0.0)
         for pool in self.pools:
-            for shape in pool:
-                stage, (_, times) = shape.stage, grown(shape, ratio, None)
+            for model in pool:
+                stage, (_, times) = model.stage, grown(model, ratio, None)
                 sizes["intermediate_bytes"] += times * total_of(stage.input_bytes)
                 sizes["shuffle_bytes"] += times * total_of(stage.shuffle_write_bytes)
                 sizes["output_bytes"] += times * total_of(stage.output_bytes)
         return sizes
 
 
-def grown(shape: StageModel, ratio: float, shuffle_partitions: int | None) -> tuple[float, float]:
+def grown(model: StageModel, ratio: float, shuffle_partitions: int | None) -> tuple[float, float]:
     """Partitions of a stage with `ratio` times the input, and its data relative to the observed.
 
     The last partition may be a partial one: a rounded number would make tasks smaller, and a wave
     faster, where the input grows a little.
     """
-    scaled = shape.scaled(ratio, shuffle_partitions)
-    return scaled.partitions, scaled.work * scaled.partitions / shape.stage.tasks
+    scaled = model.scaled(ratio, shuffle_partitions)
+    return scaled.partitions, scaled.work * scaled.partitions / model.stage.tasks
 
 
 @dataclass(frozen=True)
@@ -209,10 +209,10 @@ class _Learner:
     slots_per_node: float
     rates: Rates
 
-    def pool(self, shapes: Sequence[StageModel], seconds: float) -> tuple[Stages, bool]:
+    def pool(self, models: Sequence[StageModel], seconds: float) -> tuple[Stages, bool]:
         """The costs of one pool that took `seconds`, and whether it moved its data faster than the
         rates allow: then as much of it was in memory already."""
-        stages = [shape.stage for shape in shapes]
+        stages = [model.stage for model in models]
         tasks = sum(stage.tasks * stage.task_cpus for stage in stages)
         data = sum(data_of(stage) for stage in stages)
         busy = sum((s.task_seconds.mean or 0.0) * s.tasks * s.task_cpus for s in stages)

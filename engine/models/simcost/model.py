@@ -25,8 +25,8 @@ from engine.models.base import Explanation, FittedModel, Model
 from engine.models.log_notices import chosen_notice, range_notices
 from engine.models.logs_by_parameters import ModelByParameters
 from engine.models.replay.censored_tasks import (
+    censored_log_scale,
     partial_stages_notice,
-    unseen_log_scale,
     with_all_tasks,
 )
 from engine.models.replay.log_forecasts import log2_distances
@@ -95,9 +95,9 @@ def _fit_parameters(
         drawn = [simulated(run) for run in learnt]
         sampling = max(estimate.deviation / estimate.mean for estimate in drawn)
         log_scale, dof = math.hypot(LOG_NOISE, sampling), PRIOR_DOF
-    disturbed = with_disturbance(log_scale, [run.run for run in learnt], tested=tested)
+    disturbed = with_disturbance(log_scale, [run.run for run in learnt], measured=tested)
     log_scale, dof = with_least_scale(max(disturbed, repetition_spread(runs)), log_scale, dof)
-    log_scale = math.hypot(log_scale, max(map(unseen_log_scale, chosen_runs)))
+    log_scale = math.hypot(log_scale, max(map(censored_log_scale, chosen_runs)))
     chosen = chosen_notice(logs, wanted, len(sharing))
     notices = [chosen, partial_stages_notice(chosen_runs), *unused_logs_notices(sharing)]
     return SimcostModel(

@@ -13,7 +13,7 @@ from engine.models.simcost.learning import RunCosts
 from engine.models.simcost.rates import FROM_LOG, NOTHING_SEEN
 from engine.models.simcost.sampling import CONFIDENCE, EPSILON, Estimate, is_enough, rounds_needed
 from engine.models.simcost.stages import Clusters, Stages, predicted_seconds
-from engine.models.stages.disturbance import held_up_notices
+from engine.models.stages.disturbance import disturbance_notices
 from engine.models.stages.pauses import pause_notice
 from engine.notices import Notice, in_order
 from engine.units import format_share
@@ -72,7 +72,7 @@ def fit_notices(learnt: Sequence[RunCosts]) -> tuple[Notice, ...]:
     notices = [*(notice for run in runs for notice in run.notices), single_run_notice(runs)]
     for run in learnt:
         notices += rate_notices(run)
-    return in_order([*notices, *held_up_notices(runs), pause_notice(runs)])
+    return in_order([*notices, *disturbance_notices(runs), pause_notice(runs)])
 
 
 def rate_notices(run: RunCosts) -> Iterator[Notice]:

@@ -53,12 +53,12 @@ class _Job:
     Args:
         submission_node: index of the node of its submission.
         end_seconds: when the job ended.
-        steps: indices of its nodes: the submission and its stages.
+        nodes: indices of its nodes: the submission and its stages.
     """
 
     submission_node: int
     end_seconds: float
-    steps: list[int]
+    nodes: list[int]
 
 
 class _Builder:
@@ -135,7 +135,7 @@ class _Builder:
         )
         ended = self.last_ended
         if ended is not None and ended.end_seconds >= self.starts[submission_node]:
-            return tuple(ended.steps)
+            return tuple(ended.nodes)
         return (submission_node,)
 
     def _add_stage(self, stage: StageRun, owner: int, priority: int) -> None:
@@ -149,7 +149,7 @@ class _Builder:
         base = max(self.ends[index] for index in after)
         siblings = [
             p
-            for p in job.steps
+            for p in job.nodes
             if base + SIMULTANEOUS_SECONDS < self.ends[p] <= at + SIMULTANEOUS_SECONDS
         ]
         if siblings:
@@ -162,21 +162,23 @@ class _Builder:
             cpus=max(1, stage.task_cpus),
         )
         self.node_of_stage[stage.stage_id] = node
-        job.steps.append(node)
+        job.nodes.append(node)
 
 
 def _jobs(run: Run) -> list[JobRun]:
     """The run's jobs. Each stage of no known job gets a job of its own that starts with it, under
     an unused id: Spark 1.2 logs the job of a stage, but not when that began."""
-    known = {job.job_id for job in run.jobs}
-    listed = {stage_id for job in run.jobs for stage_id in job.stage_ids}
-    lone = [s for s in run.stages if not known & set(s.job_ids) and s.stage_id not in listed]
-    free = max(known.union(*(stage.job_ids for stage in run.stages)), default=-1) + 1
+    job_ids = {job.job_id for job in run.jobs}
+    listed_stages = {stage_id for job in run.jobs for stage_id in job.stage_ids}
+    jobless = [
+        s for s in run.stages if not job_ids & set(s.job_ids) and s.stage_id not in listed_stages
+    ]
+    unused_id = max(job_ids.union(*(stage.job_ids for stage in run.stages)), default=-1) + 1
     return [
         *run.jobs,
         *(
-            JobRun(free + number, s.submitted_seconds, s.completed_seconds, (s.stage_id,))
-            for number, s in enumerate(lone)
+            JobRun(unused_id + number, s.submitted_seconds, s.completed_seconds, (s.stage_id,))
+            for number, s in enumerate(jobless)
         ),
     ]
 
@@ -203,27 +205,30 @@ def job_at(seconds: float, jobs: Sequence[JobRun]) -> JobRun:
     needs the stage too waits for it. Where the log tells none to go on, the last one submitted.
     """
     latest = seconds + SIMULTANEOUS_SECONDS
-    before = [job for job in jobs if job.submitted_seconds <= latest]
-    going_on = [
-        job for job in before if job.completed_seconds is None or job.completed_seconds > seconds
+    submitted = [job for job in jobs if job.submitted_seconds <= latest]
+    active = [
+        job for job in submitted if job.completed_seconds is None or job.completed_seconds > seconds
     ]
-    if going_on:
-        return min(going_on, key=lambda job: job.job_id)
-    return before[-1] if before else jobs[0]
+    if active:
+        return min(active, key=lambda job: job.job_id)
+    return submitted[-1] if submitted else jobs[0]
 
 
 def ran_alone(stages: Sequence[StageRun]) -> list[bool]:
     """(s,) whether other stages ran for at most a twentieth of each stage's time."""
-    spans = [(s.submitted_seconds, s.completed_seconds) for s in stages]
-    order = sorted(range(len(spans)), key=lambda index: spans[index])
-    shared = np.zeros(len(spans))
-    for rank, one in enumerate(order):
-        end = spans[one][1]
+    intervals = [(s.submitted_seconds, s.completed_seconds) for s in stages]
+    order = sorted(range(len(intervals)), key=lambda index: intervals[index])
+    shared_by_stage = np.zeros(len(intervals))
+    for rank, first in enumerate(order):
+        end = intervals[first][1]
         for other in order[rank + 1 :]:
-            if spans[other][0] >= end:
+            if intervals[other][0] >= end:
                 break
-            both = min(end, spans[other][1]) - spans[other][0]
-            shared[one] += both
-            shared[other] += both
-    lengths = np.asarray([end - start for start, end in spans])
-    return [bool(part <= 0.05 * length) for part, length in zip(shared, lengths, strict=True)]
+            overlap = min(end, intervals[other][1]) - intervals[other][0]
+            shared_by_stage[first] += overlap
+            shared_by_stage[other] += overlap
+    lengths = np.asarray([end - start for start, end in intervals])
+    return [
+        bool(shared_seconds <= 0.05 * length)
+        for shared_seconds, length in zip(shared_by_stage, lengths, strict=True)
+    ]

@@ -43,8 +43,8 @@ single rows dominate."""
 FEWEST_TASKS = 4
 """Fewest tasks whose largest share is compared: among fewer one always has a large share."""
 
-WORTH_SAYING = 0.05
-"""Least share of a run's task time of a compared stage in either run: less does not matter to a
+COMPARED_SHARE = 0.05
+"""Least share of a compared stage in the task time of either run: less does not matter to a
 prediction."""
 
 _JOINS = re.compile(r"join|cogroup|cartesian", re.IGNORECASE)
@@ -73,15 +73,16 @@ def shape_notices(runs: Sequence[Run]) -> list[Notice]:
 
     Micro-batches are not compared: they vary with the times of their triggers.
     """
-    alike: dict[object, list[Run]] = {}
+    by_application: dict[object, list[Run]] = {}
     for run in completed_runs(runs):
         if run.stages and run.batch_id is None:
-            alike.setdefault((family(run), run.workload.sorted_parameters), []).append(run)
-    found = (_notice(group) for group in alike.values() if len(group) > 1)
-    return [notice for notice in found if notice is not None]
+            key = application_family(run), run.workload.sorted_parameters
+            by_application.setdefault(key, []).append(run)
+    notices = (_notice(group) for group in by_application.values() if len(group) > 1)
+    return [notice for notice in notices if notice is not None]
 
 
-def family(run: Run) -> str:
+def application_family(run: Run) -> str:
     """The name of a run's application without digits: names that differ in digits only (dates, run
     numbers) are the same application."""
     return re.sub(r"[\d\W_]+", " ", run.application or "").strip()
@@ -111,10 +112,10 @@ def difference(now: Run, then: Run) -> Difference | None:
     least, least_then = (_least_seconds(run) for run in (now, then))
     counted = not any(map(_inferred, (now, then)))
     found: list[Difference] = []
-    for stage, place in zip(now.stages, stage_counterparts(now, then), strict=True):
-        if place is None or stage.recomputed:
+    for stage, index in zip(now.stages, stage_counterparts(now, then), strict=True):
+        if index is None or stage.recomputed:
             continue
-        other = then.stages[place]
+        other = then.stages[index]
         if stage.task_seconds.total >= least or other.task_seconds.total >= least_then:
             found += differences(stage, other, counted=counted)
     return max(found, key=lambda entry: entry.excess, default=None)
@@ -122,7 +123,7 @@ def difference(now: Run, then: Run) -> Difference | None:
 
 def _least_seconds(run: Run) -> float:
     """Least task time of a compared stage, in seconds."""
-    return WORTH_SAYING * sum(stage.task_seconds.total for stage in run.stages)
+    return COMPARED_SHARE * sum(stage.task_seconds.total for stage in run.stages)
 
 
 def _inferred(run: Run) -> bool:
@@ -136,10 +137,11 @@ def differences(now: StageRun, then: StageRun, *, counted: bool = True) -> Itera
     Args:
         counted: whether input bytes are those that were read.
     """
-    width = _bytes_per_record(now, then) if counted else NO_DIFFERENCE
-    for beyond, text in (width, _output_per_input(now, then), _largest_task_share(now, then)):
-        if beyond > 1.0:
-            yield Difference(now, text, beyond)
+    record_size = _bytes_per_record(now, then) if counted else NO_DIFFERENCE
+    output, largest_share = _output_per_input(now, then), _largest_task_share(now, then)
+    for excess, text in (record_size, output, largest_share):
+        if excess > 1.0:
+            yield Difference(now, text, excess)
 
 
 NO_DIFFERENCE = 0.0, ""
@@ -167,23 +169,23 @@ def _output_per_input(now: StageRun, then: StageRun) -> tuple[float, str]:
     if now.cached_input_bytes or then.cached_input_bytes:
         return NO_DIFFERENCE
     flows = [_records(now), _records(then)]
-    what, least = "records", FEWEST_RECORDS
+    unit, least = "records", FEWEST_RECORDS
     if None in flows or _PYTHON in now.operations:
         flows = [_bytes(now), _bytes(then)]
-        what, least = "bytes", LEAST_BYTES
+        unit, least = "bytes", LEAST_BYTES
     (read, wrote), (read_then, wrote_then) = (flow or (0.0, 0.0) for flow in flows)
     if min(read, wrote, read_then, wrote_then) < least:
         return NO_DIFFERENCE
-    grown, tasks = math.log(read / read_then), math.log(now.tasks / then.tasks)
-    bounds = [grown, tasks]
+    read_growth, task_growth = math.log(read / read_then), math.log(now.tasks / then.tasks)
+    bounds = [read_growth, task_growth]
     if now.shuffle_read_bytes is not None:
         bounds.append(0.0)
     if _joins(now):
-        bounds.append(2.0 * grown)
-    found = math.log(wrote / wrote_then)
-    off = max(found - max(bounds), min(bounds) - found)
-    text = f"writes {wrote / read:.2g} {what} for each that it reads, there "
-    return off / TOLERANCE, text + f"{wrote_then / read_then:.2g}"
+        bounds.append(2.0 * read_growth)
+    growth = math.log(wrote / wrote_then)
+    excess = max(growth - max(bounds), min(bounds) - growth)
+    text = f"writes {wrote / read:.2g} {unit} for each that it reads, there "
+    return excess / TOLERANCE, text + f"{wrote_then / read_then:.2g}"
 
 
 def _joins(stage: StageRun) -> bool:
@@ -211,14 +213,14 @@ def _largest_task_share(now: StageRun, then: StageRun) -> tuple[float, str]:
         return NO_DIFFERENCE
     if not all(one.total >= LEAST_BYTES and one.count >= FEWEST_TASKS for one in pair if one):
         return NO_DIFFERENCE
-    here, there = _largest(pair[0]), _largest(pair[1])
+    share, other_share = _largest(pair[0]), _largest(pair[1])
     even = [1.0 / one.count for one in pair if one]
-    apart = (here - even[0]) / (1.0 - even[0]) - (there - even[1]) / (1.0 - even[1])
+    difference = (share - even[0]) / (1.0 - even[0]) - (other_share - even[1]) / (1.0 - even[1])
     text = (
-        f"has {format_share(here)} of its data in one task of {pair[0].count}, "
-        f"there {format_share(there)} of it in one of {pair[1].count}"
+        f"has {format_share(share)} of its data in one task of {pair[0].count}, "
+        f"there {format_share(other_share)} of it in one of {pair[1].count}"
     )
-    return abs(apart) / SHARE_TOLERANCE, text
+    return abs(difference) / SHARE_TOLERANCE, text
 
 
 def _largest(measure: Measure) -> float:

@@ -20,14 +20,14 @@ from engine.notices import Notice
 from engine.profile import Run
 from engine.stage_run import PYTHON_OPERATIONS, StageRun, total_of
 
-CALMEST = 0.1
+CALMEST_SHARE = 0.1
 """Share of the computing time that counts as the calmest stages, whose stretch is taken."""
 
-CALM = 1.25
+CALM_STRETCH = 1.25
 """Largest stretch, run time over CPU time, of those stages on an undisturbed machine (public logs
 of whole clusters: 1.0 to 1.3)."""
 
-MOST_FETCHING = 0.9
+MAX_FETCH_WAIT_SHARE = 0.9
 """Largest share of waiting for shuffles that counts."""
 
 LEAST_CPU_SECONDS = 0.5
@@ -37,11 +37,11 @@ UNIFORM_SCALE = 2.0 / math.sqrt(12.0)
 """Standard deviation of the log stretch of the next run, relative to the log stretch of this one:
 it is taken to be uniform between none and twice that."""
 
-ELSEWHERE = (*PYTHON_OPERATIONS, "Gpu")
+OTHER_PROCESS_OPERATIONS = (*PYTHON_OPERATIONS, "Gpu")
 """Operations that compute in other processes, or elsewhere, and not in the CPU time of tasks."""
 
 
-CALM_LOADING = 2.5
+CALM_LOADING_STRETCH = 2.5
 """Largest ratio of elapsed to CPU time of loading a task's code on an undisturbed machine: archives
 are read, and the task is fetched from the driver (public logs and jobs on a quiet machine: 1.0 to
 2.7)."""
@@ -50,14 +50,14 @@ LEAST_LOADING_CPU_SECONDS = 0.1
 """Least CPU time of loading from which its stretch is measured: less is a handful of tasks; the
 start of one executor is 0.1 to 0.3."""
 
-BEYOND_LOADING = 2.0
+MAX_STRETCH_OVER_LOADING = 2.0
 """A busy machine stretches tasks up to about so many times as much as the loading of their code
 (docs/models/sparkplan_rules_logs.md): waiting beyond that is the tasks' own."""
 
 
 def disturbance_factor(run: Run) -> float | None:
-    """Factor by which other programs stretched the time of tasks; up to `CALM` is normal. None if
-    the log does not tell.
+    """Factor by which other programs stretched the time of tasks; up to `CALM_STRETCH` is normal.
+    None if the log does not tell.
 
     The CPU time of Python functions is not counted. If there is hardly anything else, the stretch
     of loading the tasks' code is used, relative to a calm machine. Otherwise it limits how much of
@@ -66,10 +66,12 @@ def disturbance_factor(run: Run) -> float | None:
     computing, loading = computing_stretch(run), loading_stretch(run)
     if loading is None:
         return computing
-    alike = loading * CALM / CALM_LOADING
+    relative_loading = loading * CALM_STRETCH / CALM_LOADING_STRETCH
     if computing is not None:
-        return min(computing, max(1.0, BEYOND_LOADING * alike))
-    return max(1.0, alike) if any(computes_elsewhere(stage) for stage in run.stages) else None
+        return min(computing, max(1.0, MAX_STRETCH_OVER_LOADING * relative_loading))
+    if not any(computes_elsewhere(stage) for stage in run.stages):
+        return None
+    return max(1.0, relative_loading)
 
 
 def computing_stretch(run: Run) -> float | None:
@@ -91,7 +93,7 @@ def computing_stretch(run: Run) -> float | None:
     stretch, cpu = np.asarray(ran)[kept] / cpu[kept], cpu[kept]
     order = np.argsort(stretch, kind="stable")
     share = np.cumsum(cpu[order]) / cpu.sum()
-    return max(1.0, float(stretch[order][np.searchsorted(share, CALMEST)]))
+    return max(1.0, float(stretch[order][np.searchsorted(share, CALMEST_SHARE)]))
 
 
 def loading_stretch(run: Run) -> float | None:
@@ -120,7 +122,7 @@ def machine_spread(runs: Sequence[Run]) -> float:
     """The part of `disturbance_spread` due to other programs on the machines, for time in which
     anything works."""
     known = [stretch for run in runs if (stretch := disturbance_factor(run)) is not None]
-    machines = [max(0.0, math.log(stretch / CALM)) for stretch in known]
+    machines = [max(0.0, math.log(stretch / CALM_STRETCH)) for stretch in known]
     return UNIFORM_SCALE * sum(machines) / len(machines) if machines else 0.0
 
 
@@ -130,56 +132,57 @@ def fetch_wait_log(run: Run) -> float:
     It depends on others on the network: a stage of one query waited 24 s per task in one run, and
     next to nothing in two others (docs/models/sparkplan_measured_logs.md#stages-of-real-clusters).
     """
-    share = min(phases_of(run).communication / run.seconds, MOST_FETCHING)
+    share = min(phases_of(run).communication / run.seconds, MAX_FETCH_WAIT_SHARE)
     return -math.log1p(-share)
 
 
-def with_disturbance(spread: float, runs: Sequence[Run], *, tested: bool) -> float:
+def with_disturbance(spread: float, runs: Sequence[Run], *, measured: bool) -> float:
     """A standard deviation of log time, widened by the disturbance of the runs behind a prediction.
 
     Args:
-        tested: whether `spread` is measured by how well runs predict each other. Then it includes
+        measured: whether `spread` is measured by how well runs predict each other. Then it includes
             some of the disturbance, which is its lower bound; a prior does not include it.
     """
     disturbance = disturbance_spread(runs)
-    return max(spread, disturbance) if tested else math.hypot(spread, disturbance)
+    return max(spread, disturbance) if measured else math.hypot(spread, disturbance)
 
 
-def busy_notice(runs: Sequence[Run]) -> Notice | None:
-    """The warning that a machine was busy, if the stretch of a run is at least `WORTH_SAYING`."""
+def busy_machine_notice(runs: Sequence[Run]) -> Notice | None:
+    """The warning that a machine was busy, if the stretch of a run is at least
+    `BUSY_NOTICE_STRETCH`."""
     worst = max(runs, key=lambda run: disturbance_factor(run) or 1.0, default=None)
-    if worst is None or (disturbance_factor(worst) or 1.0) < WORTH_SAYING:
+    if worst is None or (disturbance_factor(worst) or 1.0) < BUSY_NOTICE_STRETCH:
         return None
     computing, loading = computing_stretch(worst), loading_stretch(worst)
     if computing is not None and computing == disturbance_factor(worst):
-        what = (
+        finding = (
             f"tasks took at least {computing:.1f} times the CPU time that they used, in the stages "
             "that do nine tenths of the computing"
         )
-    elif loading is None or loading <= CALM_LOADING:
+    elif loading is None or loading <= CALM_LOADING_STRETCH:
         return None
     else:
-        silent = "functions in Python do not tell how much they computed"
-        waited = "tasks waited far longer than they computed"
-        what = (
+        no_cpu_times = "functions in Python do not tell how much they computed"
+        long_waits = "tasks waited far longer than they computed"
+        finding = (
             f"to load their code tasks took {loading:.1f} times the CPU time that it needed "
-            f"({silent if computing is None else waited})"
+            f"({no_cpu_times if computing is None else long_waits})"
         )
     return Notice(
         "busy-machine",
-        f"{what}: other programs or slow disks held them up; the next run may meet more or less "
+        f"{finding}: other programs or slow disks held them up; the next run may meet more or less "
         "of that",
         "log a run on a machine that nothing else uses",
     )
 
 
-WORTH_SAYING = 2.0
+BUSY_NOTICE_STRETCH = 2.0
 
 
-def network_notice(runs: Sequence[Run]) -> Notice | None:
+def shuffle_wait_notice(runs: Sequence[Run]) -> Notice | None:
     """The warning that a run waited long for blocks of shuffles."""
     worst = max((run for run in runs if run.stages), key=fetch_wait_log, default=None)
-    if worst is None or (times := math.exp(fetch_wait_log(worst))) < WORTH_SAYING_FETCHING:
+    if worst is None or (times := math.exp(fetch_wait_log(worst))) < NOTICE_FETCH_FACTOR:
         return None
     return Notice(
         "waits-for-shuffles",
@@ -189,17 +192,17 @@ def network_notice(runs: Sequence[Run]) -> Notice | None:
     )
 
 
-WORTH_SAYING_FETCHING = 1.25
+NOTICE_FETCH_FACTOR = 1.25
 
 
-def held_up_notices(runs: Sequence[Run]) -> tuple[Notice | None, ...]:
+def disturbance_notices(runs: Sequence[Run]) -> tuple[Notice | None, ...]:
     """Warnings of disturbances of a model's runs, which may differ the next time."""
-    return busy_notice(runs), network_notice(runs)
+    return busy_machine_notice(runs), shuffle_wait_notice(runs)
 
 
 def computes_elsewhere(stage: StageRun) -> bool:
     """Whether a stage's work is done in other processes: by Python functions, or by a GPU."""
-    return computes_in_python(stage) or _does(stage, ELSEWHERE)
+    return computes_in_python(stage) or _performs(stage, OTHER_PROCESS_OPERATIONS)
 
 
 def computes_in_python(stage: StageRun) -> bool:
@@ -209,8 +212,8 @@ def computes_in_python(stage: StageRun) -> bool:
     in Python.
     """
     of_python = stage.sql_execution_id is None and ".py:" in stage.name
-    return of_python or _does(stage, PYTHON_OPERATIONS)
+    return of_python or _performs(stage, PYTHON_OPERATIONS)
 
 
-def _does(stage: StageRun, kinds: Sequence[str]) -> bool:
+def _performs(stage: StageRun, kinds: Sequence[str]) -> bool:
     return any(kind in operation for operation in stage.operations for kind in kinds)

@@ -31,26 +31,26 @@ TYPICAL_SECONDS, LOG_SCALE = 0.2, 1.25
 Spark (0.18 s and 1.27), nearly all of which fetch no rows. The other part has the prior of
 `set_up`."""
 
-MOST_OF_PRIOR = math.exp(2.0 * LOG_SCALE_OF_RATES)
+MAX_FACTOR_ON_PRIOR = math.exp(2.0 * LOG_SCALE_OF_RATES)
 """A gap as long as a pause does not count as one if the rows may take so long: up to this factor on
 their prior median (two standard deviations)."""
 
 LEAST_SHARE = 0.05
 """Smaller shares are neglected."""
 
-OF_FIXED_SIZE = (
+FIXED_SIZE_RESULTS = (
     "aggregate at ", "fold at ", "reduce at ", "treeAggregate at ", "treeReduce at ",
     "top at ", "takeOrdered at ",
 )  # fmt: skip
 """Prefixes of the names of stages whose tasks send one value each, or the first few rows, whatever
 their data: a gradient of MLlib has as many numbers for a hundred times the rows."""
 
-FIRST_IN_ORDER = "TakeOrderedAndProject"
+TAKE_ORDERED = "TakeOrderedAndProject"
 """Plan node whose tasks each send their first rows (`orderBy`, then `limit`)."""
 
 
 @dataclass(frozen=True, slots=True)
-class RowsShare:
+class FetchedRowsShare:
     """Share of the driver time before a job that went to fetched rows: its posterior mean, and the
     ends of its 90 % interval."""
 
@@ -59,45 +59,45 @@ class RowsShare:
     high: float
 
 
-def rows_shares(
-    run: Run, graph: ApplicationGraph, shapes: Sequence[StageModel]
-) -> Mapping[int, RowsShare]:
+def fetched_rows_shares(
+    run: Run, graph: ApplicationGraph, models: Sequence[StageModel]
+) -> Mapping[int, FetchedRowsShare]:
     """By index of a node of the run's graph, the share of the driver time before it that goes to
     rows fetched of its predecessors. Nodes of a negligible share are left out."""
-    fetched, stage_nodes, shares = fetched_before(graph, shapes), set(graph.stage_nodes), {}
-    for index, stages in fetched.items():
-        node, sent = graph.nodes[index], sum(size for _, size in stages)
-        on_data = sent / BYTES_PER_SECOND
-        longest = max(least_pause_seconds(run), MOST_OF_PRIOR * on_data)
+    fetched_by_node, stage_nodes, shares = fetched_before(graph, models), set(graph.stage_nodes), {}
+    for index, stages in fetched_by_node.items():
+        node, sent_bytes = graph.nodes[index], sum(size for _, size in stages)
+        data_seconds = sent_bytes / BYTES_PER_SECOND
+        longest = max(least_pause_seconds(run), MAX_FACTOR_ON_PRIOR * data_seconds)
         if not 0.0 < node.delay_seconds < longest or index in stage_nodes:
             continue
         density = posterior_of_shares(
             node.delay_seconds,
-            on_data,
+            data_seconds,
             typical_seconds=TYPICAL_SECONDS,
             log_scale=LOG_SCALE,
         )
         mean = float(density @ SHARES)
         if mean >= LEAST_SHARE:
             low, high = np.interp((0.05, 0.95), np.cumsum(density), SHARES)
-            shares[index] = RowsShare(mean, float(low), float(high))
+            shares[index] = FetchedRowsShare(mean, float(low), float(high))
     return shares
 
 
-def growing_share(on_rows: float, *, of_all: float, more: float) -> float:
+def growing_share(rows_share: float, *, mean_rows_share: float, excess: float) -> float:
     """Share of a gap between jobs that grows with the input, corrected by what several logs show.
 
     If the growing share is larger, the remainders of all gaps grow by the same share; if it is
     smaller, the shares of rows are all reduced by the same factor.
 
     Args:
-        on_rows: share of this gap that goes to rows.
-        of_all: the same of all gaps together.
-        more: how much larger the growing share of all gaps is than `of_all`.
+        rows_share: share of this gap that goes to rows.
+        mean_rows_share: the same of all gaps together.
+        excess: growing share of all gaps less `mean_rows_share`.
     """
-    if more < 0.0:
-        return on_rows * max(0.0, 1.0 + more / of_all)
-    return on_rows + (1.0 - on_rows) * min(1.0, more / (1.0 - of_all))
+    if excess < 0.0:
+        return rows_share * max(0.0, 1.0 + excess / mean_rows_share)
+    return rows_share + (1.0 - rows_share) * min(1.0, excess / (1.0 - mean_rows_share))
 
 
 FetchedRows = Sequence[tuple[StageModel, float]]
@@ -105,37 +105,37 @@ FetchedRows = Sequence[tuple[StageModel, float]]
 
 
 def fetched_before(
-    graph: ApplicationGraph, shapes: Sequence[StageModel]
+    graph: ApplicationGraph, models: Sequence[StageModel]
 ) -> Mapping[int, FetchedRows]:
     """By index of a node of the graph, its predecessors that sent rows to the program and send more
-    with more data (`sends_more`). Tables that are broadcast do not count."""
-    broadcast = {maker for shape in shapes for maker in shape.stage.joined_broadcasts}
-    rows = {
-        node: (shape, shape.stage.fetched_bytes)
-        for node, shape in zip(graph.stage_nodes, shapes, strict=True)
-        if shape.stage.fetched_bytes
-        and sends_more(shape)
-        and shape.stage.stage_id not in broadcast
-        and not any(name.startswith("BroadcastExchange") for name in shape.stage.operations)
+    with more data (`result_grows`). Tables that are broadcast do not count."""
+    broadcast = {maker for model in models for maker in model.stage.joined_broadcasts}
+    sent_by_node = {
+        node: (model, model.stage.fetched_bytes)
+        for node, model in zip(graph.stage_nodes, models, strict=True)
+        if model.stage.fetched_bytes
+        and result_grows(model)
+        and model.stage.stage_id not in broadcast
+        and not any(name.startswith("BroadcastExchange") for name in model.stage.operations)
     }
-    sent = {
-        index: [rows[one] for one in node.after if one in rows]
+    fetched = {
+        index: [sent_by_node[before] for before in node.after if before in sent_by_node]
         for index, node in enumerate(graph.nodes)
     }
-    return {index: stages for index, stages in sent.items() if stages}
+    return {index: stages for index, stages in fetched.items() if stages}
 
 
-def rows_growth(fetched: FetchedRows, ratio: float) -> float:
+def fetched_bytes_growth(fetched: FetchedRows, ratio: float) -> float:
     """Growth of the bytes that stages send to the program, at `ratio` times the input: in
     proportion to what each reads."""
-    sent = sum(size for _, size in fetched)
-    return sum(size * shape.data(ratio) for shape, size in fetched) / sent
+    sent_bytes = sum(size for _, size in fetched)
+    return sum(size * model.data_growth(ratio) for model, size in fetched) / sent_bytes
 
 
-def sends_more(shape: StageModel) -> bool:
+def result_grows(model: StageModel) -> bool:
     """Whether what a stage sends to the driver grows with the input. Rows that the program makes,
     the first few rows, and values that tasks have aggregated do not."""
-    stage = shape.stage
-    if shape.growth is Growth.NONE or stage.in_part or FIRST_IN_ORDER in stage.operations:
+    stage = model.stage
+    if model.growth is Growth.NONE or stage.in_part or TAKE_ORDERED in stage.operations:
         return False
-    return not stage.name.startswith(OF_FIXED_SIZE)
+    return not stage.name.startswith(FIXED_SIZE_RESULTS)

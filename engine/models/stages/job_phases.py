@@ -76,7 +76,7 @@ def _share(measures: Sequence[Measure | None], slot_seconds: float) -> float:
     """Share of the slot time `slot_seconds`; a measure that no task reported counts 0: nothing was
     fetched."""
     return (
-        sum(found.total for found in measures if found is not None) / slot_seconds
+        sum(measure.total for measure in measures if measure is not None) / slot_seconds
         if slot_seconds
         else 0.0
     )
@@ -128,12 +128,12 @@ def is_iterative(run: Run) -> bool:
 
 def repetitions(run: Run) -> int:
     """How often the run performs its most repeated stage (same call site, same operations)."""
-    kinds = Counter(
+    counts = Counter(
         (stage.name, frozenset(operations_of(stage)))
         for stage in run.stages
         if stage.sql_execution_id is None
     )
-    return max(kinds.values(), default=0)
+    return max(counts.values(), default=0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,23 +162,23 @@ def unit_operations(runs: Sequence[Run]) -> UnitOperations:
     """
     mixes: dict[frozenset[tuple[str, int]], int] = {}
     rows: list[tuple[int, int, StageRun]] = []
-    for place, run in enumerate(runs):
+    for run_index, run in enumerate(runs):
         for stage in run.stages:
             mix = frozenset(operations_of(stage).items())
-            rows.append((place, mixes.setdefault(mix, len(mixes)), stage))
+            rows.append((run_index, mixes.setdefault(mix, len(mixes)), stage))
     names = tuple(sorted({name for mix in mixes for name, _ in mix}))
     per_task = np.asarray([[dict(mix).get(name, 0) for name in names] for mix in mixes], float)
     tasks, seconds = np.zeros((len(runs), len(mixes))), np.zeros(len(mixes))
-    for place, row, stage in rows:
-        tasks[place, row] += stage.task_seconds.count
+    for run_index, row, stage in rows:
+        tasks[run_index, row] += stage.task_seconds.count
         seconds[row] += _computing(stage)
     occurrences = tasks.sum(axis=0)[:, None] * per_task
-    often = np.maximum(occurrences.sum(axis=0), TINY)
-    even = mean = _attributed(occurrences, np.ones(len(names)), seconds) / often
+    total_occurrences = np.maximum(occurrences.sum(axis=0), TINY)
+    even = mean = _attributed(occurrences, np.ones(len(names)), seconds) / total_occurrences
     for _ in range(EM_ITERATIONS):
         mean = (
             _attributed(occurrences, (1.0 - EQUAL_WEIGHT) * mean + EQUAL_WEIGHT * even, seconds)
-            / often
+            / total_occurrences
         )
     return UnitOperations(names, mean, tasks @ per_task)
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from engine.models.stages.partitioning.stage_growth import BESIDE
+from engine.models.stages.partitioning.stage_growth import UNIONS_AND_PRODUCTS
 from engine.profile import Run
 from engine.stage_run import StageRun, total_of
 
@@ -49,19 +49,21 @@ class Locality:
         cached = tuple(_reads_cache(stage) for stage in run.stages)
         return cls(cached, tuple(sources), tuple(_joins(stage) for stage in run.stages))
 
-    def near(self, tasks: Sequence[int]) -> tuple[bool, ...]:
+    def local_stages(self, tasks: Sequence[int]) -> tuple[bool, ...]:
         """(s,) whether the stages have their input on used executors, given their (s,) tasks."""
-        found = []
+        local = []
         for cached, sources, joins in zip(self.cached, self.sources, self.joins, strict=True):
             few = [tasks[index] <= FEW_OUTPUTS for index in sources]
-            found.append(cached or (any(few) if joins else bool(few) and all(few)))
-        return tuple(found)
+            local.append(cached or (any(few) if joins else bool(few) and all(few)))
+        return tuple(local)
 
 
 def _joins(stage: StageRun) -> bool:
     """Whether each task of a stage reads all of its shuffles, as in a join; in a union each task
     reads only one."""
-    return stage.sql_execution_id is not None and not BESIDE.intersection(stage.operations)
+    return stage.sql_execution_id is not None and not UNIONS_AND_PRODUCTS.intersection(
+        stage.operations
+    )
 
 
 def _reads_cache(stage: StageRun) -> bool:

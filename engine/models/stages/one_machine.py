@@ -39,16 +39,16 @@ Doublings = TypeVar("Doublings", float, FloatArray)
 
 CONTENTION = 0.5
 CONTENTION_SPREAD = 1.0 / math.sqrt(12.0)
-"""Mean and standard deviation, as shares of `most_contention`, of the increase of log task time per
+"""Mean and standard deviation, as shares of `max_contention`, of the increase of log task time per
 doubling of slots: uniform between 0 and that."""
 
-NO_CORE = math.log(2.0)
+NO_ADDED_CORES = math.log(2.0)
 """Log of the factor on task time if twice the slots have no more cores."""
 
-FURTHER_JVMS = 1.25
-"""Prior: largest cost of a doubling, in `NO_CORE`, if slots are executors of their own."""
+FURTHER_JVM_FACTOR = 1.25
+"""Prior: largest cost of a doubling, in `NO_ADDED_CORES`, if slots are executors of their own."""
 
-WAITING_ONCE = 0.5
+FIXED_WAITING_SHARE = 0.5
 """Prior: share of the tasks' waiting time that does not grow with the input."""
 
 MOST_DOUBLINGS = 1.0
@@ -81,10 +81,10 @@ def share_cores(runs: Sequence[Run]) -> bool:
     return all(of_local_master(run) and run.cluster.instance is None for run in runs)
 
 
-def most_contention(runs: Sequence[Run]) -> float:
+def max_contention(runs: Sequence[Run]) -> float:
     """Largest increase of log task time per doubling of slots of these runs' one machine."""
     jvms = any(run.config.get("spark.master", "").startswith("local-cluster") for run in runs)
-    return (FURTHER_JVMS if jvms else 1.0) * NO_CORE
+    return (FURTHER_JVM_FACTOR if jvms else 1.0) * NO_ADDED_CORES
 
 
 @dataclass(frozen=True)
@@ -92,25 +92,26 @@ class SharedCores:
     """The cost of further slots on the one machine of some logs.
 
     Args:
-        most: largest increase of log task time per doubling; 0 if the logs are not of one machine.
-        tell: whether the logs, of several numbers of slots, show the mean cost themselves.
+        max_contention: largest increase of log task time per doubling; 0 if the logs are not of one
+            machine.
+        mean_observed: whether the logs, of several numbers of slots, show the mean themselves.
     """
 
-    most: float
-    tell: bool
+    max_contention: float
+    mean_observed: bool
 
     @classmethod
     def of(cls, runs: Sequence[Run]) -> SharedCores:
         """For logs that are combined in one prediction."""
-        return cls(most_contention(runs) if share_cores(runs) else 0.0, not on_one_machine(runs))
+        return cls(max_contention(runs) if share_cores(runs) else 0.0, not on_one_machine(runs))
 
-    def cost(self, doublings: Doublings) -> Doublings:
-        """Expected increase of log time over a number of `crowding` doublings."""
-        return (0.0 if self.tell else CONTENTION * self.most) * doublings
+    def expected(self, doublings: Doublings) -> Doublings:
+        """Expected increase of log time over a number of `crowding_doublings`."""
+        return (0.0 if self.mean_observed else CONTENTION * self.max_contention) * doublings
 
-    def doubt(self, doublings: Doublings) -> Doublings:
+    def log_scale(self, doublings: Doublings) -> Doublings:
         """Standard deviation of that increase."""
-        return CONTENTION_SPREAD * self.most * doublings
+        return CONTENTION_SPREAD * self.max_contention * doublings
 
 
 def waiting_law(stage: StageRun) -> StageLaw:
@@ -122,17 +123,18 @@ def waiting_law(stage: StageRun) -> StageLaw:
     waited = stage.run_seconds.total - stage.cpu_seconds.total
     waited -= sum(m.total for m in (stage.gc_seconds, stage.fetch_wait_seconds) if m is not None)
     share = min(1.0, max(0.0, waited / slot_seconds)) if slot_seconds > 0.0 else 0.0
-    return StageLaw(work=-WAITING_ONCE * share)
+    return StageLaw(work=-FIXED_WAITING_SHARE * share)
 
 
-def crowding(slots_doublings: FloatArray) -> FloatArray:
+def crowding_doublings(slots_doublings: FloatArray) -> FloatArray:
     """(n,) doublings of slots that share the machine's cores, limited to `MOST_DOUBLINGS`."""
     return np.clip(slots_doublings, -MOST_DOUBLINGS, MOST_DOUBLINGS)
 
 
-def crowding_of_batch(batch: ClusterBatch, slots_doublings: FloatArray) -> FloatArray:
-    """(n,) `crowding` of the clusters that are given in executors; 0 for those given in nodes."""
-    return np.where(np.isnan(batch.nodes), crowding(slots_doublings), 0.0)
+def crowding_doublings_of(batch: ClusterBatch, slots_doublings: FloatArray) -> FloatArray:
+    """(n,) `crowding_doublings` of the clusters that are given in executors; 0 for those given in
+    nodes."""
+    return np.where(np.isnan(batch.nodes), crowding_doublings(slots_doublings), 0.0)
 
 
 def shared_cores_scale(
@@ -155,8 +157,10 @@ def shared_cores_scale(
     busy = np.minimum(batch.slots, max(useful_slots, slots))
     driver = sum(driver_seconds(run) for run in runs) / len(runs)
     share = np.clip(1.0 - driver / seconds, 0.0, 1.0)
-    doubt = math.hypot(CONTENTION, CONTENTION_SPREAD) * most_contention(runs)
-    return np.asarray(doubt * share * np.abs(crowding_of_batch(batch, np.log2(busy / slots))))
+    per_doubling = math.hypot(CONTENTION, CONTENTION_SPREAD) * max_contention(runs)
+    return np.asarray(
+        per_doubling * share * np.abs(crowding_doublings_of(batch, np.log2(busy / slots)))
+    )
 
 
 def one_machine_notice(runs: Sequence[Run], batch: ClusterBatch, *, law: str = "") -> Notice | None:
@@ -169,7 +173,7 @@ def one_machine_notice(runs: Sequence[Run], batch: ClusterBatch, *, law: str = "
     asked = batch.slots[np.isnan(batch.nodes) & np.isfinite(batch.slots)]
     if not on_one_machine(runs) or slots is None or not np.any(asked != slots):
         return None
-    most = f"{math.exp(most_contention(runs)):.1f}".removesuffix(".0")
+    most = f"{math.exp(max_contention(runs)):.1f}".removesuffix(".0")
     taken = f"on twice the slots tasks are taken to be between 1 and {most} times as long"
     tasks = f"{slots} tasks at once" if slots > 1 else "tasks, one at a time,"
     given = f"{law} gives each slot a core of its own, and the interval is wider for those without"

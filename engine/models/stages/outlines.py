@@ -17,7 +17,7 @@ from engine.models.stages.durations.launch_order import last_launched
 from engine.models.stages.durations.quantile_sums import QuantileSums
 from engine.models.stages.durations.task_times import PLACED_TASKS
 from engine.models.stages.set_up import SET_UP_SECONDS
-from engine.models.stages.stage_table import BASE, ScaledBatch, StageTable
+from engine.models.stages.stage_table import OUTLINE_PROBABILITIES, ScaledBatch, StageTable
 from engine.scheduling.waves import BODY, EVERY_TASK, TAIL_STEPS
 
 FEW_TASKS = 32
@@ -79,7 +79,7 @@ def _outlined(table: StageTable, stages: IntArray, cuts: ScaledBatch) -> Outline
     rest = np.einsum("ij,ij->i", times, np.where(column < end, counts, 0.0))[:, None]
     own = np.take_along_axis(counts, end, axis=1)
     times *= np.where(column < end, table.factor(stages, n, longest * own, rest), 1.0)
-    ordered = table.stretched(stages, times, cuts.work[:, None])
+    ordered = table.scaled_seconds(stages, times, cuts.work[:, None])
     return Outlines(ordered, counts, np.einsum("ij,ij->i", ordered, counts))
 
 
@@ -107,9 +107,9 @@ def _ranked(table: StageTable, stages: IntArray, cuts: ScaledBatch) -> Outlines:
     factor = table.factor(stages, n, kept, rest)
     times *= np.where(free & ~alike & (points > 1), factor, 1.0)
     if (fewer := (n < points)[:, 0] | (alike[:, 0] & table.sampled[stages])).any():
-        some = table.put_together(stages[fewer], n[fewer])
+        some = table.means_of_shares(stages[fewer], n[fewer])
         times[fewer, : some.shape[1]] = some
-    ordered = table.stretched(stages, times, _work_by_rank(table, stages, cuts, len(rank)))
+    ordered = table.scaled_seconds(stages, times, _work_by_rank(table, stages, cuts, len(rank)))
     ordered = _ascending(np.where(exists, ordered, np.inf))
     total = np.where(exists, ordered, 0.0).sum(axis=1)
     return Outlines(
@@ -126,7 +126,7 @@ def _summed(table: StageTable, stages: IntArray, cuts: ScaledBatch) -> Outlines:
     drawn = _SomeDrawn.of(table, stages, cuts)
     n, longest = cuts.tasks, drawn.longest
     last, shorter = _last_tasks(table, stages, cuts, drawn.times)
-    as_others = table.stretched(stages, drawn.times(last), cuts.work[:, None])
+    as_others = table.scaled_seconds(stages, drawn.times(last), cuts.work[:, None])
     total = _total(table, stages, cuts, drawn) + (shorter - as_others)[:, 0]
     at, counts, _ = _grid(n)
     rank = np.minimum(np.floor(at * n[:, None]), n[:, None] - 1.0)
@@ -134,13 +134,13 @@ def _summed(table: StageTable, stages: IntArray, cuts: ScaledBatch) -> Outlines:
     passed = drawn.times(n[:, None] - 2.0)[:, 0] > longest * (1.0 + ROUNDING)
     # One task may be out of order: the last one launched, or the longest if others, scaled to the
     # mean, exceed it.
-    one = np.where(partial, table.unstretched(stages, shorter[:, 0], cuts.work), longest)
-    seconds = table.stretched(stages, longest[:, None], cuts.work[:, None])
+    one = np.where(partial, table.unscaled_seconds(stages, shorter[:, 0], cuts.work), longest)
+    seconds = table.scaled_seconds(stages, longest[:, None], cuts.work[:, None])
     seconds = np.where(partial[:, None], shorter, seconds)
     last = np.where(partial[:, None], last, n[:, None] - 1.0)
     to, moved = drawn.sums.below(one / drawn.factor)[:, None], (partial | passed)[:, None]
     shifted = moved & (rank > to) & (rank <= last)
-    ordered = table.stretched(stages, drawn.times(rank - shifted), cuts.work[:, None])
+    ordered = table.scaled_seconds(stages, drawn.times(rank - shifted), cuts.work[:, None])
     ordered = np.where(moved & (rank == to), seconds, ordered)
     result, both = Outlines(ordered, counts, total), partial & passed
     points = np.maximum(table.points[stages], 2)
@@ -224,8 +224,8 @@ def _last_tasks(
     rank = np.zeros((len(stages), 1))
     for row in np.flatnonzero(cuts.last < 1.0).tolist():
         index, n = int(stages[row]), int(cuts.tasks[row])
-        rank[row] = last_launched(table.shapes[index].order_seed, n, table.turns[index])
-    return rank, table.stretched(stages, times(rank), (cuts.work * cuts.last)[:, None])
+        rank[row] = last_launched(table.models[index].order_seed, n, table.turns[index])
+    return rank, table.scaled_seconds(stages, times(rank), (cuts.work * cuts.last)[:, None])
 
 
 def _work_by_rank(table: StageTable, stages: IntArray, cuts: ScaledBatch, ranks: int) -> FloatArray:
@@ -236,7 +236,7 @@ def _work_by_rank(table: StageTable, stages: IntArray, cuts: ScaledBatch, ranks:
     work = np.repeat(cuts.work[:, None], ranks, axis=1)
     for row in partial.tolist():
         index, n = int(stages[row]), int(cuts.tasks[row])
-        rank = last_launched(table.shapes[index].order_seed, n, table.turns[index])
+        rank = last_launched(table.models[index].order_seed, n, table.turns[index])
         work[row, rank] *= cuts.last[row]
     return work
 
@@ -245,10 +245,10 @@ def _grid(tasks: FloatArray) -> tuple[FloatArray, FloatArray, IntArray]:
     """`outline_of` for (m,) numbers of tasks: (m, p) probabilities, (m, p) tasks that each stands
     for, and the (m, 1) last column of each row, beyond which there are none."""
     halvings = TAIL_STEPS * np.maximum(1.0, np.floor(np.log2(tasks / BODY)))
-    kept = np.searchsorted(BASE[BODY:], 1.0 - 1.0 / tasks)
+    kept = np.searchsorted(OUTLINE_PROBABILITIES[BODY:], 1.0 - 1.0 / tasks)
     end = BODY + np.minimum(kept, halvings).astype(np.int64)[:, None]
     column = np.arange(int(end.max()) + 1)
-    at = np.where(column < end, BASE[: len(column)], 1.0 - 0.5 / tasks[:, None])
+    at = np.where(column < end, OUTLINE_PROBABILITIES[: len(column)], 1.0 - 0.5 / tasks[:, None])
     upper = np.ones_like(at)
     upper[:, :-1] = np.where(column[:-1] < end, (at[:, :-1] + at[:, 1:]) / 2.0, 1.0)
     return at, np.diff(upper, axis=1, prepend=0.0) * tasks[:, None], end

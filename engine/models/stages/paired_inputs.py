@@ -13,18 +13,18 @@ from engine.models.stages.set_up import BYTES_PER_SECOND, RECORDS_PER_SECOND
 from engine.stage_run import StageRun, total_of
 
 
-def grown_pairs(
-    ratio: float, cut: float | FloatArray, *, share: float | FloatArray, power: float | FloatArray
+def product_work_growth(
+    ratio: float, tasks: float | FloatArray, *, share: float | FloatArray, power: float | FloatArray
 ) -> FloatArray:
     """() or (m,) growth of the work of a product, or of each of m, at `ratio` times both inputs in
-    `cut` times as many pairs of partitions.
+    `tasks` times as many pairs of partitions.
 
     Args:
         share: share of its work that goes to pairs of rows. The rest goes to reading, where each
             partition is read once for each partition of the other input.
         power: power of the input with which the number of pairs grows.
     """
-    reading = ratio * np.sqrt(cut)
+    reading = ratio * np.sqrt(tasks)
     return np.asarray(share * np.power(ratio, power) + (1.0 - share) * reading)
 
 
@@ -52,24 +52,24 @@ def keys_of_same_rows(stage: StageRun, before: Mapping[int, StageRun]) -> bool:
     Args:
         before: the earlier stages by id.
     """
-    makers = {one.stored_by for one in stage.inputs if one.origin == "stored"}
-    found = [before[one] for one in makers if one is not None and one in before]
-    if not stage.paired or len(found) < len(stage.paired):
+    stored_ids = {one.stored_by for one in stage.inputs if one.origin == "stored"}
+    sources = [before[one] for one in stored_ids if one is not None and one in before]
+    if not stage.paired or len(sources) < len(stage.paired):
         return False
-    grouped = all(not GROUPING.isdisjoint(one.operations) or one.groups for one in found)
-    return grouped and len({_roots(one, before) for one in found}) == 1
+    grouped = all(not GROUPING.isdisjoint(one.operations) or one.groups for one in sources)
+    return grouped and len({_roots(one, before) for one in sources}) == 1
 
 
 def _roots(stage: StageRun, before: Mapping[int, StageRun]) -> frozenset[int]:
     """Ids of the stages at the beginning of a stage's lineage of shuffles."""
-    roots, visited, waiting = set[int](), set[int](), [stage]
-    while waiting:
-        one = waiting.pop()
-        if one.stage_id not in visited:
-            visited.add(one.stage_id)
-            above = [before[parent] for parent in one.parents if parent in before]
-            waiting.extend(above)
-            roots |= set() if above else {one.stage_id}
+    roots, visited, pending = set[int](), set[int](), [stage]
+    while pending:
+        current = pending.pop()
+        if current.stage_id not in visited:
+            visited.add(current.stage_id)
+            parents = [before[parent] for parent in current.parents if parent in before]
+            pending.extend(parents)
+            roots |= set() if parents else {current.stage_id}
     return frozenset(roots)
 
 

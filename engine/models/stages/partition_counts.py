@@ -69,56 +69,56 @@ class CountedStages:
     """The partitions of a run's stages as a function of the input, for one configured number of
     shuffle partitions (None for the log's)."""
 
-    shapes: Sequence[StageModel]
+    models: Sequence[StageModel]
     slots: int
     shuffle_partitions: int | None
 
     def at(self, ratio: float) -> PartitionCounts:
         """Their partitions at `ratio` times the input, as `StageModel.partition_count`."""
-        own, others = np.empty(len(self.shapes)), list[tuple[int, PartitionRule]]()
+        own, others = np.empty(len(self.models)), list[tuple[int, PartitionRule]]()
         for stages, rule in self._ruled:
             own[stages] = rule.on_log_cores(ratio)
         for index in self._others:
-            count = self.shapes[index].partition_count(ratio, self.shuffle_partitions)
+            count = self.models[index].partition_count(ratio, self.shuffle_partitions)
             own[index] = count.own
             if count.rule is not None:
                 others.append((index, count.rule))
-        counting = [(at, rule) for at, rule in self._ruled if self.shapes[at[0]].depends_on_cluster]
-        ruled = [*counting, *by_kind(others)]
+        counting = [(at, rule) for at, rule in self._ruled if self.models[at[0]].depends_on_cluster]
+        ruled = [*counting, *by_rule_type(others)]
         per_slot, planned_on = self._cores_per_slot, self._planned_on
         own = self._trees.counted(own)
         return PartitionCounts(own, self.slots, ratio, ruled, per_slot, planned_on, self._trees)
 
     @cached_property
     def _trees(self) -> TreeAggregations:
-        return TreeAggregations.of([shape.stage for shape in self.shapes])
+        return TreeAggregations.of([model.stage for model in self.models])
 
     @property
     def _cores_per_slot(self) -> float:
-        return self.shapes[0].partitioning.cores_per_slot if self.shapes else 1.0
+        return self.models[0].partitioning.cores_per_slot if self.models else 1.0
 
     @cached_property
     def _planned_on(self) -> FloatArray | None:
         """As `PartitionCounts.planned_on`."""
-        sources = [shape.partition_source(self.shuffle_partitions) for shape in self.shapes]
+        sources = [model.partition_source(self.shuffle_partitions) for model in self.models]
         cores = [stage.partitioning.log_cores for stage in sources]
         same = set(cores) <= {round(self.slots * self._cores_per_slot)}
         return None if same else np.asarray(cores, dtype=float)
 
     @cached_property
     def _rules(self) -> list[ScalingPartitionRule | None]:
-        return [shape.rule(self.shuffle_partitions) for shape in self.shapes]
+        return [model.rule(self.shuffle_partitions) for model in self.models]
 
     @cached_property
     def _ruled(self) -> list[tuple[IntArray, ScalingPartitionRule]]:
         """Stages with a rule, those whose number depends on the cluster before the others."""
         result: list[tuple[IntArray, ScalingPartitionRule]] = []
         for counts in (True, False):
-            result += by_kind(
+            result += by_rule_type(
                 [
                     (index, rule)
                     for index, rule in enumerate(self._rules)
-                    if rule is not None and self.shapes[index].depends_on_cluster == counts
+                    if rule is not None and self.models[index].depends_on_cluster == counts
                 ]
             )
         return result
@@ -128,24 +128,24 @@ class CountedStages:
         return [index for index, rule in enumerate(self._rules) if rule is None]
 
 
-def by_kind(rules: Sequence[tuple[int, Rule]]) -> list[tuple[IntArray, Rule]]:
+def by_rule_type(rules: Sequence[tuple[int, Rule]]) -> list[tuple[IntArray, Rule]]:
     """Groups stages by the kind of their rule: (m,) indices, and one rule for all m of them."""
-    kinds: dict[Hashable, list[tuple[int, Rule]]] = {}
+    by_type: dict[Hashable, list[tuple[int, Rule]]] = {}
     for index, rule in rules:
-        kinds.setdefault(_kind(rule), []).append((index, rule))
+        by_type.setdefault(_rule_type(rule), []).append((index, rule))
     return [
-        (np.asarray([index for index, _ in same_kind]), stacked([rule for _, rule in same_kind]))
-        for same_kind in kinds.values()
+        (np.asarray([index for index, _ in same_type]), stacked([rule for _, rule in same_type]))
+        for same_type in by_type.values()
     ]
 
 
-def _kind(rule: PartitionRule) -> Hashable:
+def _rule_type(rule: PartitionRule) -> Hashable:
     """The type of a rule, and of the rules that it is composed of."""
     if isinstance(rule, CombinedPartitions):
-        return type(rule), _kind(rule.one), _kind(rule.other)
+        return type(rule), _rule_type(rule.one), _rule_type(rule.other)
     if isinstance(rule, WrittenSplits):
-        return type(rule), _kind(rule.writer)
-    return (type(rule), _kind(rule.rule)) if isinstance(rule, RuleByReadGrowth) else type(rule)
+        return type(rule), _rule_type(rule.writer)
+    return (type(rule), _rule_type(rule.rule)) if isinstance(rule, RuleByReadGrowth) else type(rule)
 
 
 def stacked(rules: Sequence[Any]) -> Any:

@@ -8,7 +8,7 @@ from engine.caching import LruCache
 from engine.models.stages.partition_counts import CountedStages, PartitionCounts
 from engine.models.stages.scaled_stages import ScaledStages
 
-KEPT_INPUTS = 16
+CACHED_INPUTS = 16
 """Cache size in inputs: enough to step a slider back and forth."""
 
 
@@ -24,7 +24,7 @@ class ReplayCache:
         useful: number of slots beyond which no more are ever busy.
     """
 
-    stages: LruCache[ScaledStages] = field(default_factory=lambda: LruCache(KEPT_INPUTS))
-    counts: LruCache[PartitionCounts] = field(default_factory=lambda: LruCache(KEPT_INPUTS))
-    counted: LruCache[CountedStages] = field(default_factory=lambda: LruCache(KEPT_INPUTS))
-    useful: LruCache[int] = field(default_factory=lambda: LruCache(KEPT_INPUTS))
+    stages: LruCache[ScaledStages] = field(default_factory=lambda: LruCache(CACHED_INPUTS))
+    counts: LruCache[PartitionCounts] = field(default_factory=lambda: LruCache(CACHED_INPUTS))
+    counted: LruCache[CountedStages] = field(default_factory=lambda: LruCache(CACHED_INPUTS))
+    useful: LruCache[int] = field(default_factory=lambda: LruCache(CACHED_INPUTS))

@@ -47,8 +47,8 @@ class ScaledStages:
             stages: (m,) indices of the stages; None for all.
             cores: cores of the cluster; None for the log's.
         """
-        stages = np.arange(len(table.shapes)) if stages is None else stages
-        cuts = table.cut(stages, ratio, wanted, cores)
+        stages = np.arange(len(table.models)) if stages is None else stages
+        cuts = table.in_partitions(stages, ratio, wanted, cores)
         scaled = cuts.each()
         if len(stages) < FEWEST_STAGES:
             drawn = [table.drawn(*one) for one in zip(stages.tolist(), scaled, strict=True)]
@@ -65,21 +65,21 @@ class ScaledStages:
         """A copy with the stages at some indices replaced; the closed forms stay those of
         before."""
         scaled, tasks = list(self.scaled), list(self.tasks)
-        for index, many, drawn in zip(stages, others.scaled, others.tasks, strict=True):
-            scaled[index], tasks[index] = many, drawn
+        for index, stage, stage_tasks in zip(stages, others.scaled, others.tasks, strict=True):
+            scaled[index], tasks[index] = stage, stage_tasks
         return ScaledStages(tuple(scaled), tuple(tasks), self.batches)
 
-    def cut(self, index: int) -> ScaledTasks:
+    def scaled_tasks(self, index: int) -> ScaledTasks:
         """The partitions and tasks of one stage."""
         return self.scaled[index], self.tasks[index]
 
     @cached_property
     def in_log(self) -> FloatArray:
         """(2, s) `StageBatch.in_log` of all stages of the log."""
-        found = np.ones((2, len(self.scaled)))
+        values = np.ones((2, len(self.scaled)))
         for batch in self.batches:
-            found[:, batch.stages] = batch.in_log
-        return found
+            values[:, batch.stages] = batch.in_log
+        return values
 
     def closed_forms(
         self,
@@ -96,7 +96,7 @@ class ScaledStages:
             without: indices of stages that are not needed; a group is skipped if none of it is.
             in_log: (2, s) `in_log` of all stages, if they have other partitions on the log's slots.
         """
-        found: dict[int, tuple[Slowdown, ClosedForm]] = {}
+        result: dict[int, tuple[Slowdown, ClosedForm]] = {}
         for batch in self.batches:
             stages = batch.stages.tolist()
             if without.issuperset(stages):
@@ -105,5 +105,5 @@ class ScaledStages:
             contention, warm = batch.slowdowns(slots, own)
             forms = batch.closed_forms(slots, contention, speed[batch.stages] / warm)
             slowdowns = map(Slowdown, contention.tolist(), warm.tolist())
-            found.update(zip(stages, zip(slowdowns, forms, strict=True), strict=True))
-        return found
+            result.update(zip(stages, zip(slowdowns, forms, strict=True), strict=True))
+        return result

@@ -36,27 +36,28 @@ def set_up_share(stage: StageRun, seconds: float) -> float:
     """Share of a run time of `seconds` that does not grow with the task's data, up to
     `SET_UP_SECONDS`: the posterior mean under the two priors above, given their sum. `SET_UP_SHARE`
     if the log does not say what was read."""
-    on_data = reading_seconds(stage)
-    if on_data <= 0.0 or seconds <= 0.0:
+    data_seconds = reading_seconds(stage)
+    if data_seconds <= 0.0 or seconds <= 0.0:
         return SET_UP_SHARE
-    return min(MOST_SET_UP, max(SET_UP_SHARE, 1.0 - share_of_data(seconds, on_data)))
+    return min(MOST_SET_UP, max(SET_UP_SHARE, 1.0 - share_of_data(seconds, data_seconds)))
 
 
 def share_of_reading(stage: StageRun) -> float:
     """Posterior mean share of a task's time that goes to what it reads; 1 if the log does not say
     what was read."""
-    on_data, seconds = reading_seconds(stage), stage.task_seconds.mean or 0.0
-    return share_of_data(seconds, on_data) if on_data > 0.0 and seconds > 0.0 else 1.0
+    data_seconds, seconds = reading_seconds(stage), stage.task_seconds.mean or 0.0
+    return share_of_data(seconds, data_seconds) if data_seconds > 0.0 and seconds > 0.0 else 1.0
 
 
 def reading_seconds(stage: StageRun) -> float:
     """Prior median of the time that a task of a stage takes for what it reads."""
     records = (stage.input_records or 0.0) + (stage.shuffle_read_records or 0.0)
-    on_data = max(stage.read_bytes / BYTES_PER_SECOND, records / RECORDS_PER_SECOND)
-    return on_data / max(1, stage.task_seconds.count)  # of a log that breaks off: those that ended
+    data_seconds = max(stage.read_bytes / BYTES_PER_SECOND, records / RECORDS_PER_SECOND)
+    # Of a log that breaks off, the tasks that ended are those that read.
+    return data_seconds / max(1, stage.task_seconds.count)
 
 
-def stretched(
+def scaled_seconds(
     seconds: FloatArray,
     work: FloatArray | float,
     *,
@@ -66,31 +67,31 @@ def stretched(
     """(...) times of tasks with `work` times the data. The overhead outside their run time stays,
     and so does their set-up: the `share` of their run time, up to `SET_UP_SECONDS`. All arguments
     broadcast."""
-    outside = np.minimum(seconds, overhead_seconds)
-    fixed = outside + np.minimum(share * (seconds - outside), SET_UP_SECONDS)
+    overhead = np.minimum(seconds, overhead_seconds)
+    fixed = overhead + np.minimum(share * (seconds - overhead), SET_UP_SECONDS)
     return np.asarray(fixed + (seconds - fixed) * work)
 
 
-def share_of_data(seconds: float, on_data: float) -> float:
-    """Posterior mean share of `seconds` that went to data, for which the prior median is `on_data`
-    seconds."""
-    return float(posterior_of_shares(seconds, on_data) @ SHARES)
+def share_of_data(seconds: float, data_seconds: float) -> float:
+    """Posterior mean share of `seconds` that went to data, for which the prior median is
+    `data_seconds` seconds."""
+    return float(posterior_of_shares(seconds, data_seconds) @ SHARES)
 
 
 def posterior_of_shares(
     seconds: float,
-    on_data: float,
+    data_seconds: float,
     *,
     typical_seconds: float = TYPICAL_SECONDS,
     log_scale: float = LOG_SCALE,
 ) -> FloatArray:
     """(100,) posterior probability of each of `SHARES`, the share of `seconds` that went to data.
 
-    Both parts have a log-normal prior: the data part with median `on_data` and the scale
+    Both parts have a log-normal prior: the data part with median `data_seconds` and the scale
     `LOG_SCALE_OF_RATES`, the fixed part with the given median and scale. Their sum is known.
     """
     fixed = np.log((1.0 - SHARES) * seconds / typical_seconds) / log_scale
-    data = np.log(SHARES * seconds / on_data) / LOG_SCALE_OF_RATES
+    data = np.log(SHARES * seconds / data_seconds) / LOG_SCALE_OF_RATES
     log_density = -0.5 * (fixed**2 + data**2) - np.log(SHARES * (1.0 - SHARES))
     density = np.exp(log_density - log_density.max())
     return np.asarray(density / density.sum())

@@ -122,7 +122,7 @@ def first_arrivals(run: Run, slots: int) -> FloatArray | None:
     return found if missing_seconds(found, run) > NEGLIGIBLE * run.seconds else None
 
 
-def came_and_went(run: Run) -> bool:
+def has_transient_executors(run: Run) -> bool:
     """Whether executors came and went during the run, released or lost, by its notices."""
     return any(notice.code in ("dynamic-allocation", "lost-executors") for notice in run.notices)
 
@@ -134,7 +134,7 @@ def planned_on(run: Run) -> dict[int, int]:
     Stages that were planned before any executor came are left out. Empty for a run whose executors
     stay: there the run's own cores count.
     """
-    if not came_and_went(run):
+    if not has_transient_executors(run):
         return {}
     submitted = {job.job_id: job.submitted_seconds for job in run.jobs}
     cores = {}
@@ -151,7 +151,7 @@ def slots_of_stages(run: Run) -> dict[int, int]:
     """By stage id, the mean number of slots while the stage ran and there were any. Empty for a run
     whose executors stay."""
     mean_slots = dict[int, int]()
-    for stage in run.stages if came_and_went(run) else ():
+    for stage in run.stages if has_transient_executors(run) else ():
         end = stage.completed_seconds
         steps = [step for step in run.slot_steps if stage.submitted_seconds < step[0] < end]
         first = cores_at(run.slot_steps, stage.submitted_seconds)
@@ -164,7 +164,7 @@ def slots_of_stages(run: Run) -> dict[int, int]:
     return mean_slots
 
 
-def written_again(run: Run) -> frozenset[int]:
+def recomputed_stages(run: Run) -> frozenset[int]:
     """Indices of the stages that only recomputed output of executors released as idle.
 
     On executors that stay such stages do not recur. Empty if executors were also lost.
@@ -196,7 +196,7 @@ def first_executor_seconds(run: Run) -> float:
     return next((at for at, cores in run.cores if cores), 0.0)
 
 
-def waited_seconds(run: Run) -> float:
+def executor_wait_seconds(run: Run) -> float:
     """Time from the first stage's submission to the first executor."""
     begun = min((stage.submitted_seconds for stage in run.stages), default=0.0)
     return max(0.0, first_executor_seconds(run) - begun)

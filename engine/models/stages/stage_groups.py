@@ -63,11 +63,11 @@ class StageGroup:
     @property
     def signature(self) -> Signature:
         """The names and operations of its stages, in any order: what the group computes."""
-        entries = [(stage.name, _kinds(stage.operations)) for stage in self.stages]
+        entries = [(stage.name, _plan_operations(stage.operations)) for stage in self.stages]
         return tuple(sorted(entries, key=lambda entry: (entry[0], sorted(entry[1]))))
 
 
-def _kinds(operations: Sequence[str]) -> frozenset[str]:
+def _plan_operations(operations: Sequence[str]) -> frozenset[str]:
     return frozenset(name for name in operations if not name.startswith(_PLAN_DETAILS))
 
 
@@ -80,21 +80,21 @@ def stage_groups(run: Run) -> tuple[StageGroup, ...]:
     would defeat.
     """
     ordered = sorted(run.stages, key=lambda stage: (stage.submitted_seconds, stage.stage_id))
-    together: list[list[StageRun]] = []
+    concurrent: list[list[StageRun]] = []
     first_end = 0.0
     for stage in ordered:
-        if together and stage.submitted_seconds < first_end:
-            together[-1].append(stage)
+        if concurrent and stage.submitted_seconds < first_end:
+            concurrent[-1].append(stage)
             first_end = min(first_end, stage.completed_seconds)
         else:
-            together.append([stage])
+            concurrent.append([stage])
             first_end = stage.completed_seconds
     groups: list[StageGroup] = []
-    reached = 0.0
-    for stages in together:
-        start = max(reached, stages[0].submitted_seconds)
-        reached = max(start, *(stage.completed_seconds for stage in stages))
-        groups.append(StageGroup(tuple(stages), start, reached))
+    end = 0.0
+    for stages in concurrent:
+        start = max(end, stages[0].submitted_seconds)
+        end = max(start, *(stage.completed_seconds for stage in stages))
+        groups.append(StageGroup(tuple(stages), start, end))
     return tuple(groups)
 
 
@@ -106,9 +106,9 @@ def matched_groups(runs: Sequence[Sequence[StageGroup]]) -> list[tuple[int, ...]
     may do the same work by other operations). Everything else is left out, not guessed.
     """
     first, *others = runs
-    found = [_aligned(first, other) for other in others]
-    common = set(range(len(first))).intersection(*found)
-    return [(index, *(pairs[index] for pairs in found)) for index in sorted(common)]
+    alignments = [_aligned(first, other) for other in others]
+    common = set(range(len(first))).intersection(*alignments)
+    return [(index, *(pairs[index] for pairs in alignments)) for index in sorted(common)]
 
 
 def _aligned(one: Sequence[StageGroup], other: Sequence[StageGroup]) -> dict[int, int]:

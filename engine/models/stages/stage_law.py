@@ -17,25 +17,25 @@ class StageLaw:
     Args:
         work: if negative, minus the share of its work that does not grow with the input; if
             positive, its work grows with the input to the power of 1 + this, with as many tasks as
-            in the logs (else see `faster_by`).
-        partitions: power of the input with which its number of partitions grows; None for the rule
-            of its `Growth`.
+            in the logs (else see `superlinear_log_growth`).
+        partition_power: power of the input with which its number of partitions grows; None for the
+            rule of its `Growth`.
         slots: increase of log task time per doubling of concurrent tasks, beyond the prior's.
-        data: power of the input with which the bytes that it reads grow; None if no other log
+        data_power: power of the input with which the bytes that it reads grow; None if no other log
             shows it. Separate from `work`: constant seconds are not constant bytes.
-        cut: power of the input with which its number of tasks grew in the logs that `work` was
-            fitted to; None if they had the same input, or if `work` was not fitted.
+        task_power: power of the input with which its number of tasks grew in the logs that `work`
+            was fitted to; None if they had the same input, or if `work` was not fitted.
         by_cores: whether it had one partition per core also in a log with another number of cores.
     """
 
     work: float = 0.0
-    partitions: float | None = None
+    partition_power: float | None = None
     slots: float = 0.0
-    data: float | None = None
-    cut: float | None = None
+    data_power: float | None = None
+    task_power: float | None = None
     by_cores: bool = False
 
-    def total(self, ratio: float, base: float, *, tasks: float | None = None) -> float:
+    def work_growth(self, ratio: float, base: float, *, tasks: float | None = None) -> float:
         """Growth of the work at `ratio` times the input.
 
         Args:
@@ -44,13 +44,15 @@ class StageLaw:
         """
         if self.work < 0.0:
             return -self.work + (1.0 + self.work) * base
-        grown = math.log(ratio)
-        if tasks is not None and self.cut is not None:
-            grown = float(faster_by(ratio, np.asarray(tasks), np.asarray(self.cut)))
-        return base * math.exp(self.work * grown)
+        log_growth = math.log(ratio)
+        if tasks is not None and self.task_power is not None:
+            log_growth = float(
+                superlinear_log_growth(ratio, np.asarray(tasks), np.asarray(self.task_power))
+            )
+        return base * math.exp(self.work * log_growth)
 
 
-def faster_by(ratio: float, tasks: FloatArray, cut: FloatArray) -> FloatArray:
+def superlinear_log_growth(ratio: float, tasks: FloatArray, task_power: FloatArray) -> FloatArray:
     """(n,) log of the growth to which the fitted power `StageLaw.work` applies, at `ratio` times
     the input in (n,) times as many tasks.
 
@@ -59,15 +61,23 @@ def faster_by(ratio: float, tasks: FloatArray, cut: FloatArray) -> FloatArray:
     same size.
 
     Args:
-        cut: (n,) power of the input with which tasks grew in the fitted logs; NaN if the whole
-            growth counts.
+        task_power: (n,) power of the input with which tasks grew in the fitted logs; NaN if the
+            whole growth counts.
     """
-    whole = math.log(ratio)
-    grown = np.clip(whole - BY_TASK * np.log(tasks), min(0.0, whole), max(0.0, whole))
-    return np.asarray(np.where(np.isnan(cut), whole, grown / (1.0 - BY_TASK * np.clip(cut, 0, 1))))
+    log_ratio = math.log(ratio)
+    grown = np.clip(
+        log_ratio - PER_TASK_SHARE * np.log(tasks), min(0.0, log_ratio), max(0.0, log_ratio)
+    )
+    return np.asarray(
+        np.where(
+            np.isnan(task_power),
+            log_ratio,
+            grown / (1.0 - PER_TASK_SHARE * np.clip(task_power, 0, 1)),
+        )
+    )
 
 
-BY_TASK = 0.5
+PER_TASK_SHARE = 0.5
 """Share of the superlinear growth of work that is due to the data of a single task."""
 
 PRIOR_LAW = StageLaw()

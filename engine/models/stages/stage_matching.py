@@ -40,27 +40,30 @@ def stage_counterparts(run: Run, other: Run) -> list[int | None]:
     If a step is repeated more often in `run`, the surplus repetitions match the last one in
     `other`.
     """
-    found: list[int | None] = [None] * len(run.stages)
+    matches: list[int | None] = [None] * len(run.stages)
     runs = run, other
-    named = _same_naming(run, other)
-    codes = _code_keys(run, named=named), _code_keys(other, named=named)
+    same_naming = _same_naming(run, other)
+    codes = _code_keys(run, same_naming=same_naming), _code_keys(other, same_naming=same_naming)
     parents = _parent_keys(run, codes[0]), _parent_keys(other, codes[1])
-    sites = _call_site_keys(run, named=named), _call_site_keys(other, named=named)
-    _match_in_order(runs, _lineages(runs, codes), found)
+    sites = (
+        _call_site_keys(run, same_naming=same_naming),
+        _call_site_keys(other, same_naming=same_naming),
+    )
+    _match_in_order(runs, _lineages(runs, codes), matches)
     for keys in (parents, codes, sites):
-        _match_in_order(runs, _with_input_share(runs, keys), found)
-    _match_in_order(runs, parents, found)
+        _match_in_order(runs, _with_input_share(runs, keys), matches)
+    _match_in_order(runs, parents, matches)
     last = _last_repetitions(runs, parents)
     scans = _input_share_classes(runs, codes)[0]
     # Otherwise a step could match a stage of another plan, since all SQL stages share a call site.
-    found = [
-        repeated if place is None and scan is None else place
-        for place, scan, repeated in zip(found, scans, last, strict=True)
+    matches = [
+        repeated if index is None and scan is None else index
+        for index, scan, repeated in zip(matches, scans, last, strict=True)
     ]
     for keys in (codes, sites):
-        _match_in_order(runs, keys, found)
+        _match_in_order(runs, keys, matches)
     return [
-        repeated if place is None else place for place, repeated in zip(found, last, strict=True)
+        repeated if index is None else index for index, repeated in zip(matches, last, strict=True)
     ]
 
 
@@ -74,7 +77,7 @@ def _same_naming(run: Run, other: Run) -> bool:
 def _last_repetitions(runs: tuple[Run, Run], keys: Keys) -> list[int | None]:
     """For each stage of the first run the index of the last one in the other with its key."""
     ours, theirs = _with_codegen_numbers(runs, keys)
-    last = {key: place for place, key in enumerate(theirs)}
+    last = {key: index for index, key in enumerate(theirs)}
     return [last.get(key) for key in ours]
 
 
@@ -88,22 +91,22 @@ def _with_input_share(runs: tuple[Run, Run], keys: Keys) -> Keys:
     return ours, theirs
 
 
-def _match_in_order(runs: tuple[Run, Run], keys: Keys, found: list[int | None]) -> None:
-    """Matches, in place, stages without a counterpart in `found` to unmatched stages of the same
+def _match_in_order(runs: tuple[Run, Run], keys: Keys, matches: list[int | None]) -> None:
+    """Matches, in place, stages without a counterpart in `matches` to unmatched stages of the same
     key, in their order. Stages whose key is None stay unmatched."""
-    taken = set(found)
+    matched_indices = set(matches)
     ours, theirs = _with_codegen_numbers(runs, keys)
-    free: dict[Key, list[int]] = {}
+    unmatched: dict[Key, list[int]] = {}
     for index, key in enumerate(theirs):
-        if index not in taken and keys[1][index] is not None:
-            free.setdefault(key, []).append(index)
+        if index not in matched_indices and keys[1][index] is not None:
+            unmatched.setdefault(key, []).append(index)
     matched: dict[Key, int] = {}
     for index, key in enumerate(ours):
-        if found[index] is not None or key not in free:
+        if matches[index] is not None or key not in unmatched:
             continue
         rank = matched.get(key, 0)
         matched[key] = rank + 1
-        found[index] = free[key][min(rank, len(free[key]) - 1)]
+        matches[index] = unmatched[key][min(rank, len(unmatched[key]) - 1)]
 
 
 def _input_share_classes(runs: tuple[Run, Run], keys: Keys) -> Keys:
@@ -117,10 +120,10 @@ def _input_share_classes(runs: tuple[Run, Run], keys: Keys) -> Keys:
         inputs = [sum(stage.outside_bytes for stage in run.stages) for run in runs]
     scans: dict[Key, list[tuple[float, int, int]]] = {}
     for side, (run, whole) in enumerate(zip(runs, inputs, strict=True)):
-        for place, stage in enumerate(run.stages):
+        for index, stage in enumerate(run.stages):
             if whole and stage.outside_bytes > 0.0 and stage.files_by is None:
                 share = stage.outside_bytes / whole
-                scans.setdefault(keys[side][place], []).append((share, side, place))
+                scans.setdefault(keys[side][index], []).append((share, side, index))
     classes = list[Key]([None] * len(keys[0])), list[Key]([None] * len(keys[1]))
     for same_key in scans.values():
         number, last = 0, math.inf
@@ -176,9 +179,9 @@ def _codegen_numbers(stage: StageRun) -> Key:
     return tuple(sorted(name for name in stage.operations if name.startswith("WholeStageCodegen")))
 
 
-def _code_keys(run: Run, *, named: bool) -> list[Key]:
+def _code_keys(run: Run, *, same_naming: bool) -> list[Key]:
     """Keys by code alone. A stage that only recomputed lost output matches only such stages."""
-    return [(stage.recomputed, code_of(stage, named=named)) for stage in run.stages]
+    return [(stage.recomputed, code_of(stage, same_naming=same_naming)) for stage in run.stages]
 
 
 def _parent_keys(run: Run, codes: Sequence[Key]) -> list[Key]:
@@ -190,33 +193,36 @@ def _parent_keys(run: Run, codes: Sequence[Key]) -> list[Key]:
     ]
 
 
-def _call_site_keys(run: Run, *, named: bool) -> list[Key]:
+def _call_site_keys(run: Run, *, same_naming: bool) -> list[Key]:
     """Keys by call site and kind alone, for stages whose plan changes with the data."""
-    return [(stage.recomputed, _call_site(stage, named), _kind(stage)) for stage in run.stages]
+    return [
+        (stage.recomputed, _call_site(stage, same_naming), _data_kinds(stage))
+        for stage in run.stages
+    ]
 
 
-def code_of(stage: StageRun, *, named: bool = True) -> Key:
+def code_of(stage: StageRun, *, same_naming: bool = True) -> Key:
     """A key of the code of a stage: call site, operations and kind.
 
     Args:
-        named: whether call sites of queries count: only if both runs name their stages alike.
+        same_naming: whether call sites of queries count: only if both runs name their stages alike.
     """
     operations = {name for name in stage.operations if not _CODEGEN.fullmatch(name)}
-    return (_call_site(stage, named), tuple(sorted(operations)), _kind(stage))
+    return (_call_site(stage, same_naming), tuple(sorted(operations)), _data_kinds(stage))
 
 
-def _call_site(stage: StageRun, named: bool) -> str:
+def _call_site(stage: StageRun, same_naming: bool) -> str:
     """The stage's name without generated numbers ("$12").
 
     Spark 4 submits the shuffles of a query in threads of a pool, Spark 3 where the program asks for
     them; between the two the names of SQL stages do not count.
     """
-    if not named and (stage.sql_execution_id is not None or asked_in_a_pool(stage)):
+    if not same_naming and (stage.sql_execution_id is not None or asked_in_a_pool(stage)):
         return ""
     return re.sub(r"\$\d+", "$", stage.name)
 
 
-def _kind(stage: StageRun) -> tuple[bool, bool, bool]:
+def _data_kinds(stage: StageRun) -> tuple[bool, bool, bool]:
     """Whether a stage reads input or a cache, reads a shuffle, and writes a shuffle.
 
     Tree aggregations write a shuffle only if they have more than a few partitions

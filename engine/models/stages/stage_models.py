@@ -47,26 +47,26 @@ def stage_models(run: Run, slots: int) -> list[StageModel]:
     same_code: dict[Hashable, list[StageModel]] = {}
     python = next((stage.stage_id for stage in run.stages if computes_in_python(stage)), None)
     first, small = min((stage.stage_id for stage in run.stages), default=0), small_tables(run)
-    shapes = []
+    models = []
     for stage in run.stages:
         before = same_code.setdefault(code_of(stage), [])
         planned_for = settings.planned_on(planning_cores.get(stage.stage_id))
         ran_on = slots_of.get(stage.stage_id, slots)
-        shape = _shape(run, stage, planned_for, planned, ran_on=ran_on, knows_input=knows_input)
+        model = _model(run, stage, planned_for, planned, ran_on=ran_on, knows_input=knows_input)
         starts = stage.stage_id == python
         once = without_start(stage) if start_share(run, stage) else stage
         warm_up = warm_up_of(once, ran_on, before=len(before), starts_python=starts)
-        shape = replace(
-            shape,
+        model = replace(
+            model,
             warm_up=warm_up,
             small_table=stage.stage_id in small,
             order_seed=stage.stage_id - first,
         )
-        shape = _with_inferred_times(shape, max(1, ran_on // stage.task_cpus), before)
-        shapes.append(shape)
-        before.append(shape)
-    excess = EXECUTOR_SHARE * _cold_excess(shapes)
-    warm = [_with_cold(shape, excess) for shape in shapes]
+        model = _with_inferred_times(model, max(1, ran_on // stage.task_cpus), before)
+        models.append(model)
+        before.append(model)
+    excess = EXECUTOR_SHARE * _cold_excess(models)
+    warm = [_with_cold(model, excess) for model in models]
     return relinked(_with_read_growths(_with_map_outputs(_with_references(run, warm))))
 
 
@@ -75,7 +75,7 @@ MOST_WRITERS = 8
 number of splits. Each is evaluated again for every cluster, and each iteration may add one."""
 
 
-def _with_inferred_times(shape: StageModel, lanes: int, before: Sequence[StageModel]) -> StageModel:
+def _with_inferred_times(model: StageModel, lanes: int, before: Sequence[StageModel]) -> StageModel:
     """Infers the times of later tasks for a stage in which the log breaks off before it shows them
     (`first_tasks.py`); returns other stages unchanged.
 
@@ -83,26 +83,26 @@ def _with_inferred_times(shape: StageModel, lanes: int, before: Sequence[StageMo
         lanes: tasks of the stage that run at once.
         before: the stages of the same code that ran before.
     """
-    stage, mean = shape.stage, shape.mean_seconds
+    stage, mean = model.stage, model.mean_seconds
     seen_whole = (other.late_seconds for other in reversed(before) if not other.late_scale)
     sister = next(seen_whole, None)
     warm_time = warm_task(stage, lanes, before=len(before), sister_seconds=sister)
     if warm_time is None:
-        return shape
+        return model
     later = min(warm_time.seconds, mean)
     inferred = replace(
-        shape,
-        overhead_seconds=shape.overhead_seconds * later / (stage.task_seconds.mean or mean),
+        model,
+        overhead_seconds=model.overhead_seconds * later / (stage.task_seconds.mean or mean),
         late_scale=warm_time.log_scale,
     )
     if starts_executors(stage):
-        warm = shape.warm * (later / mean)
-        return replace(inferred, warm=warm, mean_seconds=later, cold=shape.warm, warm_up=None)
+        warm = model.warm * (later / mean)
+        return replace(inferred, warm=warm, mean_seconds=later, cold=model.warm, warm_up=None)
     waves = max(1.0, stage.task_seconds.count / lanes)
     return replace(inferred, warm_up=assumed_warm_up(later / mean, waves))
 
 
-def _with_references(run: Run, shapes: Sequence[StageModel]) -> list[StageModel]:
+def _with_references(run: Run, models: Sequence[StageModel]) -> list[StageModel]:
     """The stages, with references to those on which their number of partitions depends.
 
     These are the stage whose number they take over (`_with_followed_stage`), for each input of a
@@ -111,31 +111,31 @@ def _with_references(run: Run, shapes: Sequence[StageModel]) -> list[StageModel]
     explicit = "spark.default.parallelism" in run.config
     by_id, chain_length = dict[int, StageModel](), dict[int, int]()
     outside, found = dict[int, StageModel](), list[StageModel]()
-    for shape in shapes:
-        stage = shape.stage
-        if shape.growth is Growth.WORK:
+    for model in models:
+        stage = model.stage
+        if model.growth is Growth.WORK:
             last = outside.get(stage.tasks)
-            shape = _with_followed_stage(shape, by_id, last, explicit=explicit)
+            model = _with_followed_stage(model, by_id, last, explicit=explicit)
         if stage.inputs:
-            input_stages = _input_stages(run, shape, by_id, explicit=explicit)
-            shape = replace(shape, input_stages=input_stages)
+            input_stages = _input_stages(run, model, by_id, explicit=explicit)
+            model = replace(model, input_stages=input_stages)
         if stage.paired:
             before = {stage_id: one.stage for stage_id, one in by_id.items()}
-            shape = replace(shape, pairs_power=1.0) if keys_of_same_rows(stage, before) else shape
-        sources = (shape.follows, *shape.input_stages)
+            model = replace(model, pairs_power=1.0) if keys_of_same_rows(stage, before) else model
+        sources = (model.follows, *model.input_stages)
         length = max((chain_length.get(one.stage.stage_id, 0) for one in sources if one), default=0)
         if stage.files_by in by_id and chain_length[stage.files_by] < MOST_WRITERS:
-            shape = replace(shape, written_by=by_id[stage.files_by])
+            model = replace(model, written_by=by_id[stage.files_by])
             length = max(length, 1 + chain_length[stage.files_by])
-        by_id[stage.stage_id], chain_length[stage.stage_id] = shape, length
-        if shape.growth is Growth.TASKS and stage.outside_bytes > 0.0:
-            outside[stage.tasks] = shape
-        found.append(shape)
+        by_id[stage.stage_id], chain_length[stage.stage_id] = model, length
+        if model.growth is Growth.TASKS and stage.outside_bytes > 0.0:
+            outside[stage.tasks] = model
+        found.append(model)
     return found
 
 
 def _with_followed_stage(
-    shape: StageModel,
+    model: StageModel,
     by_id: Mapping[int, StageModel],
     outside: StageModel | None,
     *,
@@ -154,7 +154,7 @@ def _with_followed_stage(
         outside: the last stage that read from outside in as many tasks.
         explicit: whether `spark.default.parallelism` is set.
     """
-    stage, maker, above = shape.stage, shape.stage.stored_by, list[StageModel]()
+    stage, maker, above = model.stage, model.stage.stored_by, list[StageModel]()
     if maker is not None:
         above = [by_id[maker]] if maker in by_id else []
     elif _reads_cache_alone(stage):
@@ -163,11 +163,11 @@ def _with_followed_stage(
         above = [by_id[p] for p in stage.parents if p in by_id and _varies_in_partitions(by_id[p])]
     largest = max(above, key=lambda one: one.stage.tasks, default=None)
     if largest is None:
-        return shape
+        return model
     if stage.in_part:
         whole = maker is not None or _reads_like_partitions_of(stage, largest, by_id)
-        return replace(shape, part_of=largest) if whole else shape
-    return replace(shape, follows=largest) if largest.stage.tasks == stage.tasks else shape
+        return replace(model, part_of=largest) if whole else model
+    return replace(model, follows=largest) if largest.stage.tasks == stage.tasks else model
 
 
 def _reads_cache_alone(stage: StageRun) -> bool:
@@ -192,18 +192,18 @@ MAX_SIZE_FACTOR = 1.5
 
 
 def _input_stages(
-    run: Run, shape: StageModel, by_id: Mapping[int, StageModel], *, explicit: bool
+    run: Run, model: StageModel, by_id: Mapping[int, StageModel], *, explicit: bool
 ) -> tuple[PartitionedStage | None, ...]:
     """For each input of a union or product the stage that determines its number of partitions. RDD
     shuffles take over the number of an earlier stage, as in `_with_followed_stage`."""
     found = list[PartitionedStage | None]()
-    for place, one in enumerate(shape.stage.inputs):
+    for place, one in enumerate(model.stage.inputs):
         if one.origin == "shuffled":
-            one_input = _shuffled_input(run, shape, place)
-            parents = (by_id[p] for p in shape.stage.parents if p in by_id)
+            one_input = _shuffled_input(run, model, place)
+            parents = (by_id[p] for p in model.stage.parents if p in by_id)
             before = [other for other in parents if _varies_in_partitions(other)]
             alike = [other for other in before if other.stage.tasks == one_input.stage.tasks]
-            if alike and shape.stage.sql_execution_id is None and not explicit:
+            if alike and model.stage.sql_execution_id is None and not explicit:
                 one_input = replace(one_input, follows=alike[0])
             found.append(one_input)
         else:
@@ -211,10 +211,10 @@ def _input_stages(
     return tuple(found)
 
 
-def _shuffled_input(run: Run, shape: StageModel, place: int) -> PartitionedStage:
+def _shuffled_input(run: Run, model: StageModel, place: int) -> PartitionedStage:
     """A shuffled input of a union or product as a stage of its own. In a product each of its
     partitions is read once for each partition of the other input."""
-    stage, numbers = shape.stage, shape.stage.paired or shape.stage.united
+    stage, numbers = model.stage, model.stage.paired or model.stage.united
     tasks, inputs = numbers[place], zip(numbers, stage.inputs, strict=True)
     together = sum(number for number, one in inputs if one.origin == "shuffled")
     read = total_of(stage.shuffle_read_bytes) * tasks / together
@@ -227,60 +227,60 @@ def _shuffled_input(run: Run, shape: StageModel, place: int) -> PartitionedStage
         inputs=(),
         shuffle_read_bytes=Measure(tasks, read, (read / tasks,)),
     )
-    growth = Growth.MERGED if is_merged(run, alone, shape.partitioning) else Growth.WORK
+    growth = Growth.MERGED if is_merged(run, alone, model.partitioning) else Growth.WORK
     return PartitionedStage(
         stage=alone,
         growth=growth,
-        shuffle_partitions=shape.shuffle_partitions,
-        partitioning=shape.partitioning,
+        shuffle_partitions=model.shuffle_partitions,
+        partitioning=model.partitioning,
     )
 
 
-def _with_map_outputs(shapes: Sequence[StageModel]) -> list[StageModel]:
+def _with_map_outputs(models: Sequence[StageModel]) -> list[StageModel]:
     """The stages, with the largest shuffle output of one map task before them
     (`StageModel.map_output_bytes`), if more data makes more such tasks, not larger ones."""
     largest = {
-        shape.stage.stage_id: written.maximum
-        for shape in shapes
-        if shape.growth in (Growth.TASKS, Growth.MERGED)
-        and (written := shape.stage.shuffle_write_bytes) is not None
+        model.stage.stage_id: written.maximum
+        for model in models
+        if model.growth in (Growth.TASKS, Growth.MERGED)
+        and (written := model.stage.shuffle_write_bytes) is not None
         and written.maximum is not None
     }
 
-    def with_output(shape: StageModel) -> StageModel:
-        before = [largest[p] for p in shape.stage.parents if p in largest]
-        return replace(shape, map_output_bytes=max(before)) if before else shape
+    def with_output(model: StageModel) -> StageModel:
+        before = [largest[p] for p in model.stage.parents if p in largest]
+        return replace(model, map_output_bytes=max(before)) if before else model
 
-    return [with_output(shape) for shape in shapes]
+    return [with_output(model) for model in models]
 
 
-def _with_read_growths(shapes: list[StageModel]) -> list[StageModel]:
+def _with_read_growths(models: list[StageModel]) -> list[StageModel]:
     """The stages, with the growth of what they read if it is out of proportion to the input."""
-    flow = DataFlow.of(shapes)
+    flow = DataFlow.of(models)
     if flow is None:
-        return shapes
+        return models
     return [
-        _with_read_growth(shape, flow, place) if flow.is_out_of_proportion(place) else shape
-        for place, shape in enumerate(shapes)
+        _with_read_growth(model, flow, place) if flow.is_out_of_proportion(place) else model
+        for place, model in enumerate(models)
     ]
 
 
-def _with_read_growth(shape: StageModel, flow: DataFlow, place: int) -> StageModel:
+def _with_read_growth(model: StageModel, flow: DataFlow, place: int) -> StageModel:
     """A stage whose read growth, and that of its shuffled inputs, comes from the data flow."""
-    own, shuffled = shape.stage.stage_id, partial(flow.shuffle_read_growth, place)
+    own, shuffled = model.stage.stage_id, partial(flow.shuffle_read_growth, place)
     input_stages = tuple(
-        replace(one, growing=shuffled) if one and one.stage.stage_id == own else one
-        for one in shape.input_stages
+        replace(one, read_law=shuffled) if one and one.stage.stage_id == own else one
+        for one in model.input_stages
     )
-    return replace(shape, growing=partial(flow.read_growth, place), input_stages=input_stages)
+    return replace(model, read_law=partial(flow.read_growth, place), input_stages=input_stages)
 
 
-def _varies_in_partitions(shape: StageModel) -> bool:
+def _varies_in_partitions(model: StageModel) -> bool:
     """Whether its number of partitions varies: RDD shuffles that read it take it over."""
-    return shape.growth is Growth.TASKS or shape.depends_on_cluster or shape.follows is not None
+    return model.growth is Growth.TASKS or model.depends_on_cluster or model.follows is not None
 
 
-def _shape(
+def _model(
     run: Run,
     stage: StageRun,
     partitioning: PartitioningSettings,
@@ -320,12 +320,12 @@ def warm_and_cold(stage: StageRun) -> tuple[FloatArray, float, FloatArray]:
     every = stage.task_seconds
     values, first = np.asarray(every.quantiles, dtype=float), first_task_seconds(stage)
     mean = every.mean or 0.0
-    enough = 1 if skew_factor(stage) <= EVEN_FACTOR else ENOUGH_WARM
+    enough = 1 if read_skew(stage) <= EVEN_FACTOR else ENOUGH_WARM
     if not 0 < len(first) <= every.count - enough:
         return values, mean, np.empty(0)
     later = _without(times_from_quantiles(values, every.count, mean), first)
     excess = _executor_start_seconds(first, later)
-    most = max(float(later.max()), float(later.mean()) * skew_factor(stage))
+    most = max(float(later.max()), float(later.mean()) * read_skew(stage))
     least = np.minimum(first, later.min())
     started = np.clip(first - excess, least, np.maximum(least, most))
     warm = np.sort(np.concatenate((later, started)))
@@ -349,7 +349,7 @@ def _executor_start_seconds(first: FloatArray, later: FloatArray) -> float:
     return max(0.0, float(np.median(np.sort(first) - np.quantile(later, ranks))))
 
 
-def skew_factor(stage: StageRun) -> float:
+def read_skew(stage: StageRun) -> float:
     """Bytes read by the largest task over the mean. The time of a first task beyond this factor,
     and beyond all later tasks, is a slow start of its executor and not due to its data."""
     read = (stage.shuffle_read_bytes, stage.input_bytes)
@@ -380,21 +380,21 @@ met four first: there a first task took 0.8 and 0.95 s longer than the first one
 used executor, and the first of all 1.3 and 1.6 s longer than later ones."""
 
 
-def _cold_excess(shapes: list[StageModel]) -> float:
+def _cold_excess(models: list[StageModel]) -> float:
     """Mean seconds by which a first task is longer, over the stages that show both kinds."""
-    seen = [(len(first_task_seconds(s.stage)), s.cold_excess) for s in shapes if len(s.cold)]
+    seen = [(len(first_task_seconds(s.stage)), s.cold_excess) for s in models if len(s.cold)]
     return sum(n * excess for n, excess in seen) / max(1, sum(n for n, _ in seen))
 
 
-def _with_cold(shape: StageModel, excess: float) -> StageModel:
+def _with_cold(model: StageModel, excess: float) -> StageModel:
     """Gives a stage without separate cold times some: its warm times plus the excess. If all of its
     tasks were first tasks, its times are the cold ones, and the excess is subtracted for the warm.
     """
-    stage = shape.stage
-    if len(shape.cold) or excess == 0.0:
-        return shape
+    stage = model.stage
+    if len(model.cold) or excess == 0.0:
+        return model
     if starts_executors(stage):
-        least = np.minimum(shape.warm, LEAST_WARM * shape.mean_seconds)
-        warm = np.maximum(shape.warm - excess, least)
-        return replace(shape, warm=warm, mean_seconds=float(warm.mean()), cold=shape.warm)
-    return replace(shape, cold=shape.warm + excess)
+        least = np.minimum(model.warm, LEAST_WARM * model.mean_seconds)
+        warm = np.maximum(model.warm - excess, least)
+        return replace(model, warm=warm, mean_seconds=float(warm.mean()), cold=model.warm)
+    return replace(model, cold=model.warm + excess)

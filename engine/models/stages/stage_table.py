@@ -14,18 +14,18 @@ from engine.models.stages.durations.quantile_times import are_subsampled, longes
 from engine.models.stages.durations.ranked_tasks import DeferredTasks
 from engine.models.stages.durations.task_times import PLACED_TASKS, StageModel
 from engine.models.stages.durations.warm_up import WarmUps
-from engine.models.stages.paired_inputs import grown_pairs
+from engine.models.stages.paired_inputs import product_work_growth
 from engine.models.stages.partitioning.partitions import (
     LARGEST_TASKS,
     Growth,
     ScaledStage,
     whole_tasks,
 )
-from engine.models.stages.set_up import SET_UP_SECONDS, stretched
-from engine.models.stages.stage_law import faster_by
+from engine.models.stages.set_up import SET_UP_SECONDS, scaled_seconds
+from engine.models.stages.stage_law import superlinear_log_growth
 from engine.scheduling.waves import Tasks, probabilities
 
-BASE = probabilities(4 * LARGEST_TASKS)[:-1]
+OUTLINE_PROBABILITIES = probabilities(4 * LARGEST_TASKS)[:-1]
 """Probabilities of the outlines of any number of tasks: that of a smaller number is a prefix."""
 
 
@@ -61,7 +61,7 @@ class StageTable:
         contention_growth: (s,) prior growth of log task time per doubling of concurrent tasks.
     """
 
-    shapes: tuple[StageModel, ...]
+    models: tuple[StageModel, ...]
     dispatch_seconds: FloatArray
     rotation: FloatArray
     contention_growth: FloatArray
@@ -78,38 +78,38 @@ class StageTable:
     @cached_property
     def mean_seconds(self) -> FloatArray:
         """(s,) time of a typical warm task."""
-        return np.asarray([shape.mean_seconds for shape in self.shapes])
+        return np.asarray([model.mean_seconds for model in self.models])
 
     @cached_property
     def cpus(self) -> FloatArray:
         """(s,) slots of one task."""
-        return np.asarray([float(shape.stage.task_cpus) for shape in self.shapes])
+        return np.asarray([float(model.stage.task_cpus) for model in self.models])
 
     @cached_property
     def ran_on(self) -> FloatArray:
         """(s,) slots that each had in the log."""
-        return np.asarray([float(shape.ran_on) for shape in self.shapes])
+        return np.asarray([float(model.ran_on) for model in self.models])
 
     @cached_property
     def observed(self) -> FloatArray:
         """(s,) tasks in the log."""
-        return np.asarray([float(shape.stage.tasks) for shape in self.shapes])
+        return np.asarray([float(model.stage.tasks) for model in self.models])
 
     @cached_property
     def law_slots(self) -> FloatArray:
         """(s,) `StageLaw.slots`: fitted growth of log task time per doubling of concurrent
         tasks."""
-        return np.asarray([shape.law.slots for shape in self.shapes])
+        return np.asarray([model.law.slots for model in self.models])
 
     @cached_property
     def hot(self) -> BoolArray:
         """(s,) whether the stage has hot partitions."""
-        return np.asarray([shape.hot is not None for shape in self.shapes])
+        return np.asarray([model.hot is not None for model in self.models])
 
     @cached_property
     def warm_ups(self) -> WarmUps:
         """The warm-up curves."""
-        return WarmUps.of([shape.warm_up for shape in self.shapes])
+        return WarmUps.of([model.warm_up for model in self.models])
 
     @cached_property
     def longest_first(self) -> FloatArray:
@@ -118,80 +118,80 @@ class StageTable:
 
     @cached_property
     def _law_work(self) -> FloatArray:
-        return np.asarray([shape.law.work for shape in self.shapes])
+        return np.asarray([model.law.work for model in self.models])
 
     @cached_property
-    def _law_cut(self) -> FloatArray:
-        cuts = [shape.law.cut for shape in self.shapes]
-        return np.asarray([math.nan if cut is None else cut for cut in cuts])
+    def _law_task_power(self) -> FloatArray:
+        powers = [model.law.task_power for model in self.models]
+        return np.asarray([math.nan if power is None else power for power in powers])
 
     @cached_property
     def _grows(self) -> FloatArray:
-        return np.asarray([shape.growth is not Growth.NONE for shape in self.shapes])
+        return np.asarray([model.growth is not Growth.NONE for model in self.models])
 
     @cached_property
     def _not_in_proportion(self) -> list[int]:
-        return [index for index, shape in enumerate(self.shapes) if not shape.in_proportion]
+        return [index for index, model in enumerate(self.models) if not model.in_proportion]
 
-    def grown(self, ratio: float, cores: float | None = None) -> FloatArray:
-        """(s,) `StageModel.grown` in the observed number of partitions."""
+    def prior_work_growth(self, ratio: float, cores: float | None = None) -> FloatArray:
+        """(s,) `StageModel.prior_work_growth` in the observed number of partitions."""
         result = np.where(self._grows, ratio, 1.0)
         for index in self._not_in_proportion:
-            result[index] = self.shapes[index].grown(ratio, 1.0, cores)
+            result[index] = self.models[index].prior_work_growth(ratio, 1.0, cores)
         return result
 
     @cached_property
     def _pairs(self) -> FloatArray:
         """(3, s) whether the stage is a product, its `pairs_share` and its `pairs_power`."""
-        rows = [(shape.pairs, shape.pairs_share, shape.pairs_power) for shape in self.shapes]
+        rows = [(model.pairs, model.pairs_share, model.pairs_power) for model in self.models]
         return np.asarray(rows, dtype=float).T
 
     @cached_property
     def overhead(self) -> FloatArray:
         """(s,) `StageModel.overhead_seconds`."""
-        return np.asarray([shape.overhead_seconds for shape in self.shapes])
+        return np.asarray([model.overhead_seconds for model in self.models])
 
     @cached_property
     def set_up_share(self) -> FloatArray:
         """(s,) `StageModel.set_up_share`."""
-        return np.asarray([shape.set_up_share for shape in self.shapes])
+        return np.asarray([model.set_up_share for model in self.models])
 
     @cached_property
     def fixed_seconds(self) -> FloatArray:
         """(2, s) `StageModel.fixed_seconds` and `late_fixed_seconds`."""
-        pairs = [(shape.fixed_seconds, shape.late_fixed_seconds) for shape in self.shapes]
+        pairs = [(model.fixed_seconds, model.late_fixed_seconds) for model in self.models]
         return np.asarray(pairs).T
 
     @cached_property
     def points(self) -> IntArray:
         """(s,) number of stored quantiles."""
-        return np.asarray([len(shape.warm) for shape in self.shapes])
+        return np.asarray([len(model.warm) for model in self.models])
 
     @cached_property
     def sampled(self) -> BoolArray:
         """(s,) whether the quantiles stand for more tasks than there are of them."""
-        shapes = self.shapes
-        return np.asarray([are_subsampled(one.warm, one.mean_seconds) for one in shapes])
+        models = self.models
+        return np.asarray([are_subsampled(one.warm, one.mean_seconds) for one in models])
 
     @cached_property
     def values(self) -> FloatArray:
         """(s, q) the quantiles, at least two; shorter rows repeat their last one."""
-        values = np.empty((len(self.shapes), max(2, int(self.points.max()))))
-        for row, shape in enumerate(self.shapes):
-            values[row, : len(shape.warm)] = shape.warm
-            values[row, len(shape.warm) :] = shape.warm[-1]
+        values = np.empty((len(self.models), max(2, int(self.points.max()))))
+        for row, model in enumerate(self.models):
+            values[row, : len(model.warm)] = model.warm
+            values[row, len(model.warm) :] = model.warm[-1]
         return values
 
     @cached_property
     def _sums(self) -> FloatArray:
         """(s, q + 1) sums of the quantiles before each."""
-        before = np.zeros((len(self.shapes), 1))
+        before = np.zeros((len(self.models), 1))
         return np.concatenate((before, np.cumsum(self.values, axis=1)), axis=1)
 
     @cached_property
     def ends(self) -> tuple[FloatArray, FloatArray]:
         """(s,) the longest time and the quantile before it, between which the tail lies."""
-        rows = np.arange(len(self.shapes))
+        rows = np.arange(len(self.models))
         return self.values[rows, self.points - 1], self.values[rows, self.points - 2]
 
     @cached_property
@@ -199,26 +199,27 @@ class StageTable:
         """(s,) width of the last gap between quantiles, as a probability."""
         return 1.0 / np.maximum(1, self.points - 1)
 
-    def cut(
+    def in_partitions(
         self, stages: IntArray, ratio: float, wanted: FloatArray, cores: float | None = None
     ) -> ScaledBatch:
-        """`StageModel.cut` of some stages at `ratio` times the input in (m,) partitions."""
-        law = self._law_work[stages]
+        """`StageModel.in_partitions` of m stages, in (m,) partitions."""
+        law_work = self._law_work[stages]
         tasks, partitions, last = whole_tasks(wanted)
-        base = self.grown(ratio, cores)[stages]
-        pairs, share, power = self._pairs[:, stages]
-        if pairs.any():
-            cut = partitions / self.observed[stages]
-            both = grown_pairs(ratio, cut, share=share, power=power)
-            base = np.where(pairs > 0.0, both, base)
-        grown = faster_by(ratio, partitions / self.observed[stages], self._law_cut[stages])
-        faster = base * np.exp(np.maximum(law, 0.0) * grown)
-        total = np.where(law >= 0.0, faster, -law + (1.0 + law) * base)
-        return ScaledBatch(tasks, total * self.observed[stages] / partitions, last)
+        prior = self.prior_work_growth(ratio, cores)[stages]
+        is_product, share, power = self._pairs[:, stages]
+        task_growth = partitions / self.observed[stages]
+        if is_product.any():
+            product = product_work_growth(ratio, task_growth, share=share, power=power)
+            prior = np.where(is_product > 0.0, product, prior)
+        task_power = self._law_task_power[stages]
+        log_growth = superlinear_log_growth(ratio, task_growth, task_power)
+        superlinear = prior * np.exp(np.maximum(law_work, 0.0) * log_growth)
+        growth = np.where(law_work >= 0.0, superlinear, -law_work + (1.0 + law_work) * prior)
+        return ScaledBatch(tasks, growth * self.observed[stages] / partitions, last)
 
     def drawn(self, index: int, scaled: ScaledStage) -> Tasks:
         """The tasks of the stage at index `index`."""
-        return self.shapes[index].tasks(
+        return self.models[index].tasks(
             scaled,
             dispatch_seconds=self._idle[index],
             rotation=self.turns[index],
@@ -226,9 +227,9 @@ class StageTable:
 
     def deferred(self, index: int, scaled: ScaledStage) -> Tasks:
         """As `drawn`, computed when first used."""
-        shape, excess = self.shapes[index], None
-        if (scaled.tasks > PLACED_TASKS and shape.hot is None) or not len(shape.cold):
-            excess = shape.cold_excess
+        model, excess = self.models[index], None
+        if (scaled.tasks > PLACED_TASKS and model.hot is None) or not len(model.cold):
+            excess = model.cold_excess
         return DeferredTasks(
             scaled.tasks,
             partial(self.drawn, index, scaled),
@@ -238,14 +239,16 @@ class StageTable:
 
     @cached_property
     def base_times(self) -> FloatArray:
-        """(s, p) times at the probabilities `BASE`, interpolated linearly between quantiles."""
-        at = BASE * (self.points[:, None] - 1.0)
-        return self.between(np.arange(len(self.shapes)), at)
+        """(s, p) times at the probabilities `OUTLINE_PROBABILITIES`, interpolated linearly between
+        quantiles."""
+        at = OUTLINE_PROBABILITIES * (self.points[:, None] - 1.0)
+        return self.between(np.arange(len(self.models)), at)
 
     @cached_property
     def base_depth(self) -> FloatArray:
-        """(s, p) depth of `BASE` in the tail: log of the last gap over the probability beyond."""
-        return np.log(self.last_gap[:, None]) - np.log(1.0 - BASE)
+        """(s, p) depth of `OUTLINE_PROBABILITIES` in the tail: log of the last gap over the
+        probability beyond."""
+        return np.log(self.last_gap[:, None]) - np.log(1.0 - OUTLINE_PROBABILITIES)
 
     def ends_at(self, stages: IntArray, n: FloatArray) -> tuple[FloatArray, FloatArray]:
         """(m, 1) expected longest time of (m, 1) tasks, taken to be at least as many as quantiles,
@@ -269,7 +272,7 @@ class StageTable:
             first + (np.take_along_axis(values, low + 1, axis=1) - first) * (at - low)
         )
 
-    def put_together(self, stages: IntArray, n: FloatArray) -> FloatArray:
+    def means_of_shares(self, stages: IntArray, n: FloatArray) -> FloatArray:
         """(m, p) times by rank of (m, 1) tasks, no more than there are quantiles, as `drawn`; rows
         are filled up with their longest."""
         rank, each = np.arange(int(n.max()) + 1), self.points[stages][:, None] / n
@@ -294,8 +297,10 @@ class StageTable:
         factor = np.divide(wanted, rest, out=np.ones_like(rest), where=rest > 0.0)
         return np.where((factor > 0.5) & (factor < 2.0), factor, 1.0)
 
-    def unstretched(self, stages: IntArray, seconds: FloatArray, work: FloatArray) -> FloatArray:
-        """(m,) inverse of `stretched`: the time at the observed size."""
+    def unscaled_seconds(
+        self, stages: IntArray, seconds: FloatArray, work: FloatArray
+    ) -> FloatArray:
+        """(m,) inverse of `scaled_seconds`: the time at the observed size."""
         low, share = self.overhead[stages], self.set_up_share[stages]
         grown, reach = share + (1.0 - share) * work, SET_UP_SECONDS / share
         above = seconds - self.dispatch_seconds[stages] - low
@@ -304,10 +309,10 @@ class StageTable:
             above <= 0.0, low + above, np.where(above <= reach * grown, low + above / grown, beyond)
         )
 
-    def stretched(self, stages: IntArray, seconds: FloatArray, work: FloatArray) -> FloatArray:
-        """(m, p) `set_up.stretched` of (m, p) seconds, plus the idle time before each task."""
+    def scaled_seconds(self, stages: IntArray, seconds: FloatArray, work: FloatArray) -> FloatArray:
+        """(m, p) `set_up.scaled_seconds` of (m, p) seconds, plus the idle time before each task."""
         column = stages[:, None]
-        result = stretched(
+        result = scaled_seconds(
             seconds, work, overhead_seconds=self.overhead[column], share=self.set_up_share[column]
         )
         return result + self.dispatch_seconds[column]

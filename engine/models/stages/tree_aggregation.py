@@ -58,12 +58,16 @@ class TreeAggregations:
             if not aggregates_in_a_tree(stage) or combines_aggregates(stage):
                 continue
             wanted = combining_partitions(stage.tasks)
-            above = combining.get(index)
-            if above is not None and above not in combining and stages[above].tasks == wanted:
-                combined[index] = above
+            combiner = combining.get(index)
+            if (
+                combiner is not None
+                and combiner not in combining
+                and stages[combiner].tasks == wanted
+            ):
+                combined[index] = combiner
             overhead = stage.overhead_seconds
             straight = wanted is None and not total_of(stage.shuffle_write_bytes)
-            if above is None and straight and overhead is not None and overhead.count:
+            if combiner is None and straight and overhead is not None and overhead.count:
                 direct[index] = COMBINING_TASK * overhead.quantile(0.5), stage.task_cpus
         return cls(direct, combined)
 
@@ -73,15 +77,15 @@ class TreeAggregations:
         if not self.combined:
             return partitions
         result, tasks = partitions.copy(), whole_tasks(partitions)[0].astype(int).tolist()
-        for stage, above in self.combined.items():
-            result[above] = combining_partitions(tasks[stage]) or 1
+        for stage, combiner in self.combined.items():
+            result[combiner] = combining_partitions(tasks[stage]) or 1
         return result
 
     def left_out(self, tasks: Sequence[int]) -> frozenset[int]:
         """Indices of the combining stages that do not run with (s,) tasks of each stage."""
         return frozenset(
-            above
-            for stage, above in self.combined.items()
+            combiner
+            for stage, combiner in self.combined.items()
             if combining_partitions(tasks[stage]) is None
         )
 

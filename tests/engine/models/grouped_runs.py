@@ -21,7 +21,7 @@ DAYS, OWN, WORDS, WORDS_WRITTEN = range(4)
 
 def grouping(run: Run) -> list[StageModel]:
     """The stages that group rows of many groups before they hand them on."""
-    return [shape for shape in stage_models(run, 2) if (shape.stage.groups or 0.0) > 1.0]
+    return [model for model in stage_models(run, 2) if (model.stage.groups or 0.0) > 1.0]
 
 
 def reader(run: Run, of: StageModel) -> StageModel:

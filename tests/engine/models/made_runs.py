@@ -154,8 +154,8 @@ def stage_run(i: int, stage: Stage, start: float, end: float, slots: int) -> Sta
 def without_growth(run: Run) -> Replay:
     """A replay that takes task times as they are on any number of slots."""
     replay = Replay.of(run)
-    shapes = tuple(replace(shape, warm_up=None) for shape in replay.shapes)
-    return replace(replay, contention_growth=np.zeros(len(replay.contention_growth)), shapes=shapes)
+    models = tuple(replace(model, warm_up=None) for model in replay.models)
+    return replace(replay, contention_growth=np.zeros(len(replay.contention_growth)), models=models)
 
 
 def of_type(name: str, score: float, cores: int = 8) -> Cluster:

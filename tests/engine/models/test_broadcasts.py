@@ -12,9 +12,9 @@ from engine.models.base import Prediction
 from engine.models.replay.broadcasts import (
     THRESHOLD,
     broadcast_notice,
-    most_shared,
-    other_plan,
+    most_useful_join_slots,
     outgrown,
+    sort_merge_effect,
 )
 from engine.models.replay.replayed_run import Replay
 from engine.models.replay.times import Times
@@ -211,8 +211,8 @@ def test_tasks_of_two_cores_share_the_other_join_on_half_as_many_slots() -> None
     (single,), (double,) = (outgrown(Replay.of(one), 3.0) for one in (run, two_cores))
     on_half, on_all = (np.asarray([1.0, 4.0, 64.0]), np.asarray([3.0, 8.0, 128.0]))
     assert double.seconds(3.0, on_all) == pytest.approx(single.seconds(3.0, on_half))
-    assert most_shared(Replay.of(run), 3.0, None) == 64
-    assert most_shared(Replay.of(two_cores), 3.0, None) == 128
+    assert most_useful_join_slots(Replay.of(run), 3.0, None) == 64
+    assert most_useful_join_slots(Replay.of(two_cores), 3.0, None) == 128
 
 
 @pytest.mark.parametrize(("asked", "added"), [(None, 24.03 / 64), (8, 24.03 / 8)])
@@ -312,9 +312,9 @@ def test_what_may_be_outgrown_is_left_to_the_interval_and_said() -> None:
     kept, found = answer(pruned(0.2, 0.2), 3.0), answer(run, 3.0)
     assert found.seconds == pytest.approx(kept.seconds)
     times = Times(np.asarray([found.seconds]), np.asarray([0.0]))
-    plan = other_plan(Replay.of(run), 3.0, np.asarray([4.0]), np.ones(1), times)
-    assert plan.factor == [0.0]
-    assert plan.open == pytest.approx(np.log1p(24.03e6 / 1e6 / 4 / found.seconds), rel=0.05)
+    plan = sort_merge_effect(Replay.of(run), 3.0, np.asarray([4.0]), np.ones(1), times)
+    assert plan.log_factor == [0.0]
+    assert plan.reach == pytest.approx(np.log1p(24.03e6 / 1e6 / 4 / found.seconds), rel=0.05)
     (said,) = [n.text for n in found.warnings if n.code == "broadcast-outgrown"]
     assert "Spark takes for 210 kB (which it reads) to 6.67 MB (its files" in said
     assert "that may be more than spark.sql.autoBroadcastJoinThreshold" in said

@@ -15,7 +15,7 @@ from engine.models.replay.censored_tasks import (
     censored_seconds,
     partial_stages_notice,
     with_all_tasks,
-    with_tasks_under_way,
+    with_censored_times,
 )
 from engine.models.stages.durations.warm_up import PARTS
 from engine.notices import Notice
@@ -78,7 +78,7 @@ def test_tasks_that_were_not_seen_meet_code_that_is_less_new() -> None:
 def test_whole_runs_stay_as_they_are() -> None:
     run = run_of(SECONDS)
     assert with_all_tasks(run) is run
-    assert with_tasks_under_way(run) is run
+    assert with_censored_times(run) is run
     assert partial_stages_notice([run]) is None
 
 

@@ -228,7 +228,7 @@ def test_each_stage_misses_its_own_share(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(memory_cliff, "with_full_cache", kept)
     assert cliff.full_cache_replay is cliff.replay
     for reread in cliff.cache_readers:
-        seconds, missing = seen[reread.place]
+        seconds, missing = seen[reread.stage_index]
         assert seconds == pytest.approx(np.interp(cliff.log_share, SHARES, reread.miss_seconds))
         assert missing == pytest.approx(seconds / reread.miss_seconds[0])
         assert missing > 1.1 * (1.0 - cliff.log_share)
@@ -378,7 +378,7 @@ def test_what_one_stage_computed_is_computed_again_in_even_parts_or_read_from_di
     plain = replace(run, stages=tuple(stages), persisted_rdds=persisted)
     disk = tuple(replace(s, disk_backed_rdds=(8,)) for s in stages)
     for told, second in ((plain, 30.0), (replace(plain, stages=disk), 10.0)):
-        lost = {r.place: float(r.miss_seconds[0]) for r in cliff_of(told).cache_readers}
+        lost = {r.stage_index: float(r.miss_seconds[0]) for r in cliff_of(told).cache_readers}
         assert [lost[place] for place in (1, 3, 5)] == pytest.approx([30.0 + second] * 3)
         assert [lost[place] for place in (2, 4)] == pytest.approx([second] * 2)
 

@@ -54,8 +54,8 @@ def test_each_log_predicts_the_partitions_of_the_other(known: Run, asked: Run) -
     slots, others = known.cluster.slots, asked.cluster.slots
     assert slots
     ratio = FILES if asked is MORE else 1.0 / FILES
-    shapes = stage_models(known, slots)
-    predicted = [shapes[p].partition_count(ratio, None).at(others) for p in asked_about(known)]
+    models = stage_models(known, slots)
+    predicted = [models[p].partition_count(ratio, None).at(others) for p in asked_about(known)]
     seen = [asked.stages[place].tasks for place in asked_about(asked)]
     few, more = [4, 4, 2, 3, 4, 4, 7, 10], [16, 64, 3, 9, 16, 64, 23, 30]
     assert seen == (more if asked is MORE else few)
@@ -81,10 +81,10 @@ def product(**sides: StageInput) -> Run:
 def test_pairs_with_rows_of_the_program_grow_with_the_input_alone() -> None:
     files, made = StageInput("files"), StageInput("made")
     one, both = (Replay.of(product(one=files, other=other)) for other in (made, files))
-    work = [replay.shapes[0].grown(3.0, 1.0) for replay in (one, both)]
+    work = [replay.models[0].prior_work_growth(3.0, 1.0) for replay in (one, both)]
     assert work == pytest.approx([3.0, 9.0], rel=0.01)
-    assert {other.shapes[0].pairs_power for other in alternatives_of(one)} == {1.0}
-    assert {other.shapes[0].pairs_power for other in alternatives_of(both)} == {1.0, 2.0}
+    assert {other.models[0].pairs_power for other in alternatives_of(one)} == {1.0}
+    assert {other.models[0].pairs_power for other in alternatives_of(both)} == {1.0, 2.0}
 
 
 def test_pairs_of_rows_that_the_program_makes_do_not_grow() -> None:
@@ -92,8 +92,8 @@ def test_pairs_of_rows_that_the_program_makes_do_not_grow() -> None:
     run = product(one=made, other=made)
     scan = replace(run.stages[0], stage_id=1, paired=(), inputs=())
     own = replace(run.stages[0], input_bytes=None)
-    shape = stage_models(replace(run, stages=(own, scan)), 4)[0]
-    assert shape.grown(3.0, 1.0) == 1.0
+    model = stage_models(replace(run, stages=(own, scan)), 4)[0]
+    assert model.prior_work_growth(3.0, 1.0) == 1.0
 
 
 def test_a_product_is_cut_by_the_files_of_each_side() -> None:
@@ -104,8 +104,8 @@ def test_a_product_is_cut_by_the_files_of_each_side() -> None:
     run = product(one=large, other=small)
     more = {"tasks": 12, "paired": (6, 2), "files_bytes": 732.0 * MIB, "files_read": 24.0}
     stage = replace(run.stages[0], **more)
-    shape = stage_models(replace(run, stages=(stage,)), 2)[0]
-    found = [shape.partition_count(ratio, None) for ratio in (1.0, FILES)]
+    model = stage_models(replace(run, stages=(stage,)), 2)[0]
+    found = [model.partition_count(ratio, None) for ratio in (1.0, FILES)]
     assert [one.at(None) for one in found] == [12.0, 36.0]
     assert found[0].at(8) == 72.0
     alike = replace(stage, inputs=(StageInput("files"), StageInput("files")))
@@ -138,9 +138,9 @@ def test_what_a_stage_reads_of_files_is_of_those_inputs_alone(
     run = observed([Stage(np.full(tasks, 4.0), input_bytes=read_bytes, more=kinds)], slots=8)
     own = replace(run.stages[0], inputs=(StageInput("files"), other))
     largest = replace(own, input_bytes=Measure(tasks, read_bytes, (60.0 * MIB,)))
-    shape = stage_models(replace(run, stages=(largest,)), 8)[0]
+    model = stage_models(replace(run, stages=(largest,)), 8)[0]
     alone = 1200.0 / 128.0
-    count = shape.partition_count(10.0, None).at(None)
+    count = model.partition_count(10.0, None).at(None)
     assert count == (math.ceil(alone) * 8 if paired else math.ceil(alone) + 8)
 
 
@@ -167,8 +167,8 @@ def test_a_shuffle_of_rdds_beside_files_takes_over_the_partitions_of_its_input(
             input_bytes=8.0 * MIB, shuffle_bytes=1.0 * MIB, more=both,
         ),
     ]  # fmt: skip
-    shapes = stage_models(observed(stages, slots=2, config=config), 2)
-    assert shapes[1].scaled(FILES, None, 6).tasks == tasks
+    models = stage_models(observed(stages, slots=2, config=config), 2)
+    assert models[1].scaled(FILES, None, 6).tasks == tasks
 
 
 def test_unlike_files_of_a_union_are_each_cut_as_they_are_alone() -> None:
@@ -182,6 +182,6 @@ def test_unlike_files_of_a_union_are_each_cut_as_they_are_alone() -> None:
     )
     operations = ("Union", "Scan parquet")
     told = replace(run.stages[0], inputs=inputs, operations=operations, operation_counts=(1, 2))
-    (shape,) = stage_models(replace(run, stages=(told,)), 2)
-    assert shape.partition_count(3.0, None).at(6) == 9.0
-    assert shape.partition_count(1.0, None).at(2) == 3.0
+    (model,) = stage_models(replace(run, stages=(told,)), 2)
+    assert model.partition_count(3.0, None).at(6) == 9.0
+    assert model.partition_count(1.0, None).at(2) == 3.0

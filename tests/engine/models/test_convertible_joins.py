@@ -12,7 +12,7 @@ from sparkplan_runs import codes, executors, fit
 from engine import read
 from engine.cluster import Workload
 from engine.models.base import Prediction
-from engine.models.replay.alternatives import alternatives_of, multiplied_share
+from engine.models.replay.alternatives import alternatives_of, multiplied_rows_share
 from engine.models.replay.broadcasts import (
     ADAPTIVE_THRESHOLD,
     THRESHOLD,
@@ -36,7 +36,7 @@ def test_a_real_join_that_is_turned_with_less_data_is_said_to_be_one() -> None:
     assert not any(stage.merged_bytes for stage in LESS.stages)
     assert any(stage.joined_broadcasts for stage in LESS.stages)
     replay = Replay.of(MERGED)
-    assert [shape.stage for shape in convertible_joins(replay, 0.25)] == [merging]
+    assert [model.stage for model in convertible_joins(replay, 0.25)] == [merging]
     assert convertible_joins(replay, 0.9) == convertible_joins(replay, 4.0) == []
 
 
@@ -116,7 +116,7 @@ def multiplying(given: float | None = 40e6, *, ratio: float = 1.0, power: float 
 def test_rows_that_a_join_multiplies_may_grow_as_pairs() -> None:
     run = multiplying()
     replay = Replay.of(run)
-    shares = [multiplied_share(replay, shape) for shape in replay.shapes]
+    shares = [multiplied_rows_share(replay, model) for model in replay.models]
     assert shares == pytest.approx([0.0, 0.75])
     (other,) = alternatives_of(replay)
     found, narrow = answer(run, 4.0), answer(multiplying(10e6), 4.0)
@@ -137,7 +137,7 @@ def test_rows_of_a_table_that_is_broadcast_are_rows_of_a_side() -> None:
         run, stages=(table, replace(joining, joined_broadcasts=(0,), joined_records=(None,)))
     )
     replay = Replay.of(run)
-    assert multiplied_share(replay, replay.shapes[1]) == 0.0
+    assert multiplied_rows_share(replay, replay.models[1]) == 0.0
     assert alternatives_of(replay) == ()
 
 

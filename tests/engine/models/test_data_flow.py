@@ -22,7 +22,7 @@ from grouped_runs import (
 from sparkplan_runs import executors, fit
 
 from engine import Workload, read
-from engine.models.replay.alternatives import alternatives_of, groups_open
+from engine.models.replay.alternatives import alternatives_of, group_growth_uncertain
 from engine.models.replay.replayed_run import Replay
 from engine.models.replay.stage_laws import pair_fit, with_laws
 from engine.models.stages.partitioning.data_flow import (
@@ -37,7 +37,7 @@ from engine.stage_run import Measure, total_of
 
 
 def test_the_tasks_of_a_log_tell_how_groups_become_more() -> None:
-    powers = [group_power(shape.stage) for shape in grouping(FEW)]
+    powers = [group_power(model.stage) for model in grouping(FEW)]
     assert powers[DAYS] == 0.0, "every task has every day"
     assert powers[OWN] == 1.0, "no two tasks have a key in common"
     assert powers[WORDS] == powers[WORDS_WRITTEN] == pytest.approx(0.46, abs=0.01)
@@ -64,22 +64,22 @@ def test_tasks_that_aggregate_in_a_tree_hand_on_one_aggregate_each() -> None:
 
 def test_aggregates_of_a_tree_are_as_many_as_tasks_and_nothing_is_left_open() -> None:
     """What puts them together reads one of each task before: no inference from groups."""
-    (shape, other) = (reader(FEW, grouping(FEW)[place]) for place in (OWN, WORDS))
-    growing = replace(shape, growing=other.growing)
-    assert groups_open(growing)
+    (model, other) = (reader(FEW, grouping(FEW)[place]) for place in (OWN, WORDS))
+    growing = replace(model, read_law=other.read_law)
+    assert group_growth_uncertain(growing)
     tree = replace(growing.stage, operations=("treeAggregate",))
-    assert not groups_open(replace(growing, stage=tree))
+    assert not group_growth_uncertain(replace(growing, stage=tree))
 
 
 @pytest.mark.parametrize(("known", "asked"), [(FEW, MORE), (MORE, FEW)])
 def test_each_log_predicts_the_rows_that_the_other_shuffles(known: Run, asked: Run) -> None:
     """Of rows that each of two tasks has grouped; those of words within 3 %."""
     ratio = FILES if asked is MORE else 1.0 / FILES
-    for shape, seen in zip(grouping(known), grouping(asked), strict=True):
-        here, there = (reader(r, s).stage for r, s in ((known, shape), (asked, seen)))
+    for model, seen in zip(grouping(known), grouping(asked), strict=True):
+        here, there = (reader(r, s).stage for r, s in ((known, model), (asked, seen)))
         assert here.shuffle_read_records
         assert there.shuffle_read_records
-        grown = reader(known, shape).data(ratio)
+        grown = reader(known, model).data_growth(ratio)
         assert grown * here.shuffle_read_records == pytest.approx(
             there.shuffle_read_records, rel=0.03
         )
@@ -94,21 +94,21 @@ def test_groups_that_were_written_are_read_as_many(known: Run, asked: Run) -> No
     seen = asked.stages[match].shuffle_write_records
     told = known.stages[place].shuffle_write_records
     assert told
-    assert stage_models(known, 2)[place].data(ratio) * told == pytest.approx(seen, rel=0.03)
+    assert stage_models(known, 2)[place].data_growth(ratio) * told == pytest.approx(seen, rel=0.03)
 
 
 def test_rows_that_are_collected_grow_in_proportion() -> None:
     """As many groups, each of more rows: the plan tells of no groups of one size."""
     names = "ObjectHashAggregate"
-    (shape,) = (s for s in stage_models(FEW, 2) if names in s.stage.operations and s.stage.parents)
-    assert shape.growing is None
-    assert shape.data(FILES) == FILES
+    (model,) = (s for s in stage_models(FEW, 2) if names in s.stage.operations and s.stage.parents)
+    assert model.read_law is None
+    assert model.data_growth(FILES) == FILES
 
 
 def test_more_tasks_group_as_many_rows_each() -> None:
     """What a task hands on is as much where more data are more tasks: all of them more."""
     days = grouping(FEW)[DAYS]
-    assert reader(FEW, days).data(2.0) == 1.0
+    assert reader(FEW, days).data_growth(2.0) == 1.0
     uncounted = tuple(replace(stage, files_read=None, files_bytes=None) for stage in FEW.stages)
     hadoop = tuple(
         replace(stage, tasks=5, operations=("textFile",), grouped_rows=250.0)
@@ -117,22 +117,22 @@ def test_more_tasks_group_as_many_rows_each() -> None:
         for stage in uncounted
     )
     many = replace(FEW, stages=hadoop)
-    assert reader(many, grouping(many)[DAYS]).data(2.0) == pytest.approx(2.0)
+    assert reader(many, grouping(many)[DAYS]).data_growth(2.0) == pytest.approx(2.0)
 
 
 def test_the_work_and_the_partitions_grow_with_what_is_read() -> None:
     words = reader(FEW, grouping(FEW)[WORDS])
     grown = math.pow(FILES, group_power(grouping(FEW)[WORDS].stage))
-    assert words.grown(FILES, 1.0) == pytest.approx(grown)
+    assert words.prior_work_growth(FILES, 1.0) == pytest.approx(grown)
     assert words.partition_count(FILES, None).at(2) == 1.0
-    assert replace(words, growing=None).grown(FILES, 1.0) == FILES
+    assert replace(words, read_law=None).prior_work_growth(FILES, 1.0) == FILES
 
 
 def test_the_interval_reaches_groups_that_become_more_with_the_input() -> None:
     replay = Replay.of(FEW)
     (other,) = alternatives_of(replay)
-    assert all(shape.growing is None for shape in other.shapes)
-    assert any(shape.growing for shape in replay.shapes)
+    assert all(model.read_law is None for model in other.models)
+    assert any(model.read_law for model in replay.models)
 
 
 def test_it_is_said_where_much_of_the_time_hangs_on_it() -> None:
@@ -155,25 +155,25 @@ def test_it_is_said_where_much_of_the_time_hangs_on_it() -> None:
 def test_another_log_is_held_against_what_groups_say() -> None:
     """A log that has as many rows as predicted teaches no other power."""
     few, more = Replay.of(FEW), Replay.of(MORE)
-    place = next(i for i, s in enumerate(few.shapes) if s.growing and s.read_growth(3.0) == 1.0)
-    assert pair_fit(few, more).data[place] == pytest.approx(0.0, abs=0.01)
+    place = next(i for i, s in enumerate(few.models) if s.read_law and s.read_growth(3.0) == 1.0)
+    assert pair_fit(few, more).data_power[place] == pytest.approx(0.0, abs=0.01)
 
 
 def test_a_log_of_more_slots_teaches_what_data_become_on_the_same() -> None:
     """Of six tasks three times as many rows by day as of two: the tasks are more, not the days."""
     few, wide = Replay.of(FEW), Replay.of(WIDE)
-    place = next(i for i, s in enumerate(few.shapes) if s.growing and s.read_growth(3.0) == 1.0)
-    assert total_of(wide.shapes[place].stage.shuffle_read_bytes) > 2.0 * total_of(
-        few.shapes[place].stage.shuffle_read_bytes
+    place = next(i for i, s in enumerate(few.models) if s.read_law and s.read_growth(3.0) == 1.0)
+    assert total_of(wide.models[place].stage.shuffle_read_bytes) > 2.0 * total_of(
+        few.models[place].stage.shuffle_read_bytes
     )
-    told = with_laws(few, [(pair_fit(few, wide), 1.0)]).shapes[place]
-    assert told.law.data == pytest.approx(0.0, abs=0.05)
-    assert told.data(FILES, 6) == pytest.approx(3.0, rel=0.05)
+    told = with_laws(few, [(pair_fit(few, wide), 1.0)]).models[place]
+    assert told.law.data_power == pytest.approx(0.0, abs=0.05)
+    assert told.data_growth(FILES, 6) == pytest.approx(3.0, rel=0.05)
 
 
 def test_where_all_is_in_proportion_nothing_changes() -> None:
     stages = tuple(replace(stage, groups=None, grouped_rows=None) for stage in FEW.stages)
-    assert all(shape.growing is None for shape in stage_models(replace(FEW, stages=stages), 2))
+    assert all(model.read_law is None for model in stage_models(replace(FEW, stages=stages), 2))
 
 
 def test_more_input_is_never_less_time() -> None:
@@ -195,8 +195,8 @@ def test_of_next_to_no_groups_none_are_more() -> None:
 def test_files_that_a_run_makes_of_nothing_are_its_input() -> None:
     """All that this run reads are files that it wrote itself: more input is more of these."""
     run = read(DATA / "vectored.zstd").runs[0]
-    scans = [shape for shape in stage_models(run, 2) if shape.stage.files_by is not None]
-    assert [shape.data(FILES) for shape in scans] == [FILES] * 4
+    scans = [model for model in stage_models(run, 2) if model.stage.files_by is not None]
+    assert [model.data_growth(FILES) for model in scans] == [FILES] * 4
 
 
 def test_so_are_those_that_it_shuffled_before_it_wrote_them() -> None:
@@ -205,16 +205,16 @@ def test_so_are_those_that_it_shuffled_before_it_wrote_them() -> None:
     sent = Measure(writer.tasks, 4e6, (1e6,))
     made = replace(writer, stage_id=1000, output_bytes=None, shuffle_write_bytes=sent)
     writer = replace(writer, parents=(1000,), shuffle_read_bytes=sent)
-    shapes = stage_models(replace(run, stages=(made, writer, *others)), 2)
-    assert shapes[1].data(FILES) == 1.0, "what it wrote stays, by the rows that it made"
-    scans = [shape for shape in shapes if shape.stage.files_by is not None]
-    assert [shape.data(FILES) for shape in scans] == [FILES] * 4
+    models = stage_models(replace(run, stages=(made, writer, *others)), 2)
+    assert models[1].data_growth(FILES) == 1.0, "what it wrote stays, by the rows that it made"
+    scans = [model for model in models if model.stage.files_by is not None]
+    assert [model.data_growth(FILES) for model in scans] == [FILES] * 4
 
 
 def grown(**changes: object) -> float:
     """What a last stage like this would read of three times the input."""
     other = replace(FEW.stages[-1], **{"stage_id": 1000, "files_by": None, **changes})  # type: ignore[arg-type]
-    return stage_models(replace(FEW, stages=(*FEW.stages, other)), 2)[-1].data(FILES)
+    return stage_models(replace(FEW, stages=(*FEW.stages, other)), 2)[-1].data_growth(FILES)
 
 
 def test_several_shuffles_count_by_what_each_wrote() -> None:

@@ -15,16 +15,16 @@ import engine
 from engine.cluster import Cluster, Workload
 from engine.models.base import Prediction
 from engine.models.stages.disturbance import (
-    BEYOND_LOADING,
-    CALM,
-    CALM_LOADING,
-    MOST_FETCHING,
+    CALM_LOADING_STRETCH,
+    CALM_STRETCH,
+    MAX_FETCH_WAIT_SHARE,
+    MAX_STRETCH_OVER_LOADING,
     UNIFORM_SCALE,
-    busy_notice,
+    busy_machine_notice,
     disturbance_factor,
     disturbance_spread,
     fetch_wait_log,
-    network_notice,
+    shuffle_wait_notice,
 )
 from engine.models.stages.job_phases import phases_of
 from engine.profile import Profile, Run
@@ -78,20 +78,20 @@ def test_waiting_for_shuffles_is_as_unsure_as_the_network() -> None:
     silent = replace(run, stages=tuple(replace(s, cpu_seconds=None) for s in run.stages))
     assert disturbance_spread([silent]) == disturbance_spread([run])
     assert width(ask(run)) > 2.0 * width(ask(calm))
-    notice = network_notice([calm, run])
+    notice = shuffle_wait_notice([calm, run])
     assert notice.code == "waits-for-shuffles"
     assert "1.5 times as long" in notice.text
-    assert network_notice([calm]) is None
+    assert shuffle_wait_notice([calm]) is None
     lost = replace(run.stages[1], fetch_wait_seconds=measure(np.full(TASKS, 1e6)))
     alone = replace(run, stages=(calm.stages[0], lost))
-    assert fetch_wait_log(alone) == pytest.approx(-math.log(1 - MOST_FETCHING))
+    assert fetch_wait_log(alone) == pytest.approx(-math.log(1 - MAX_FETCH_WAIT_SHARE))
 
 
 def test_every_stage_held_up_is_a_busy_machine() -> None:
     run = run_of([3.0, 4.0])
     assert disturbance_factor(run) == pytest.approx(3.0)
-    assert disturbance_spread([run]) == pytest.approx(UNIFORM_SCALE * math.log(3.0 / CALM))
-    notice = busy_notice([run])
+    assert disturbance_spread([run]) == pytest.approx(UNIFORM_SCALE * math.log(3.0 / CALM_STRETCH))
+    notice = busy_machine_notice([run])
     assert notice.code == "busy-machine"
     assert "3.0 times" in notice.text
 
@@ -101,7 +101,7 @@ def test_some_stages_may_wait_for_good_reasons() -> None:
     run = run_of([5.0, 1.1])
     assert disturbance_factor(run) == pytest.approx(1.1)
     assert disturbance_spread([run]) == 0.0
-    assert busy_notice([run]) is None
+    assert busy_machine_notice([run]) is None
 
 
 def test_garbage_and_shuffles_are_not_others_doing() -> None:
@@ -124,7 +124,7 @@ def test_what_computes_elsewhere_tells_nothing(more: dict[str, object]) -> None:
     run = run_of([3.0], **more)
     assert disturbance_factor(run) is None
     assert disturbance_spread([run]) == 0.0
-    assert busy_notice([run]) is None
+    assert busy_machine_notice([run]) is None
 
 
 def python_job(loading: float, *, cpu_seconds: float = 0.5) -> dict[str, object]:
@@ -137,10 +137,10 @@ def python_job(loading: float, *, cpu_seconds: float = 0.5) -> dict[str, object]
 
 
 def test_loading_code_tells_of_jobs_in_python_that_the_machine_was_busy() -> None:
-    run = run_of([20.0, 20.0], **python_job(4.0 * CALM_LOADING))
-    assert disturbance_factor(run) == pytest.approx(4.0 * CALM)
+    run = run_of([20.0, 20.0], **python_job(4.0 * CALM_LOADING_STRETCH))
+    assert disturbance_factor(run) == pytest.approx(4.0 * CALM_STRETCH)
     assert disturbance_spread([run]) == pytest.approx(UNIFORM_SCALE * math.log(4.0))
-    notice = busy_notice([run])
+    notice = busy_machine_notice([run])
     assert (notice.code, "to load their code tasks took 10.0 times" in notice.text) == (
         "busy-machine",
         True,
@@ -152,7 +152,7 @@ def test_loading_that_is_as_usual_or_too_little_widens_nothing(more: dict[str, o
     """An archive that is read and a task that is fetched are no other program's doing."""
     run = run_of([20.0, 20.0], **more)
     assert disturbance_spread([run]) == 0.0
-    assert busy_notice([run]) is None
+    assert busy_machine_notice([run]) is None
 
 
 def test_computing_tells_more_than_loading() -> None:
@@ -177,16 +177,16 @@ def test_tasks_that_wait_for_a_server_are_no_busy_machine() -> None:
     wait for is their own. It had made an interval whose bounds lie a factor of 1,000 apart."""
     run = waiting_job(40.0, 1.8)
     assert disturbance_factor(run) == pytest.approx(1.8)
-    assert busy_notice([run]) is None
-    assert busy_notice([waiting_job(40.0, CALM_LOADING)]) is None
+    assert busy_machine_notice([run]) is None
+    assert busy_machine_notice([waiting_job(40.0, CALM_LOADING_STRETCH)]) is None
     assert width(ask(run)) < math.log(3.0)
 
 
 def test_on_a_busy_machine_code_loads_slowly_too() -> None:
-    assert disturbance_factor(waiting_job(6.0, 4.0 * CALM_LOADING)) == pytest.approx(6.0)
-    run = waiting_job(40.0, 4.0 * CALM_LOADING)
-    assert disturbance_factor(run) == pytest.approx(BEYOND_LOADING * 4.0 * CALM)
-    notice = busy_notice([run])
+    assert disturbance_factor(waiting_job(6.0, 4.0 * CALM_LOADING_STRETCH)) == pytest.approx(6.0)
+    run = waiting_job(40.0, 4.0 * CALM_LOADING_STRETCH)
+    assert disturbance_factor(run) == pytest.approx(MAX_STRETCH_OVER_LOADING * 4.0 * CALM_STRETCH)
+    notice = busy_machine_notice([run])
     assert "to load their code tasks took 10.0 times" in notice.text
 
 
@@ -237,7 +237,7 @@ def test_a_pause_lasts_as_long_however_busy_the_machine_is() -> None:
     """A run of 60 s that then waited for 540 s: others may stretch a tenth of it."""
     busy = run_of([3.0, 3.0])
     paused = replace(busy, seconds=10.0 * busy.seconds)
-    machine = UNIFORM_SCALE * math.log(3.0 / CALM)
+    machine = UNIFORM_SCALE * math.log(3.0 / CALM_STRETCH)
     scales = [ask(run).forecast.log_scale[0] for run in (busy, paused)]
     calm = [ask(replace(run_of([1.0, 1.0]), seconds=run.seconds)) for run in (busy, paused)]
     own = [found.forecast.log_scale[0] for found in calm]
@@ -286,5 +286,5 @@ def test_from_four_configurations_on_the_disturbance_is_the_least() -> None:
 )
 def test_public_logs_of_clusters_are_calm(name: str) -> None:
     (run,) = engine.read(SHARED / "eventlogs" / name).runs
-    assert 1.0 <= (disturbance_factor(run) or 0.0) < CALM + 0.02
+    assert 1.0 <= (disturbance_factor(run) or 0.0) < CALM_STRETCH + 0.02
     assert disturbance_spread([run]) < 0.02

@@ -32,8 +32,8 @@ def predicted(known: Run, asked: Run) -> list[float]:
     assert slots[0]
     assert slots[1]
     ratio = FILES if asked is MORE else 1.0 / FILES
-    shapes = stage_models(known, slots[0])
-    return [shape.partition_count(ratio, None).at(slots[1]) for shape in shapes]
+    models = stage_models(known, slots[0])
+    return [model.partition_count(ratio, None).at(slots[1]) for model in models]
 
 
 @pytest.mark.parametrize(("known", "asked"), [(FEW, MORE), (MORE, FEW)])
@@ -93,26 +93,26 @@ def test_whole_text_files_stay_in_the_partitions_that_were_asked_for() -> None:
     """`wholeTextFiles` of four files and of twelve, 4.5 and 13.5 MB, on two and on six slots: two
     tasks each (3.5.9), and no more of any size."""
     read = Stage(np.full(2, 2.0), input_bytes=4.5e6, more={"operations": ("wholeTextFiles",)})
-    shape = stage_models(observed([read], slots=2), 2)[0]
-    counts = [shape.scaled(ratio, None, 6).tasks for ratio in (1 / 3, 1.0, 3.0, 1000.0)]
+    model = stage_models(observed([read], slots=2), 2)[0]
+    counts = [model.scaled(ratio, None, 6).tasks for ratio in (1 / 3, 1.0, 3.0, 1000.0)]
     assert counts == [2, 2, 2, 2]
-    assert shape.data(3.0) == 3.0
+    assert model.data_growth(3.0) == 3.0
 
 
 def test_files_beside_whole_text_files_are_cut_as_they_are_alone() -> None:
     """A union of both: all of it had six tasks for a thousand times the input."""
     beside = {"operations": ("union", "wholeTextFiles", "textFile")}
     read = Stage(np.full(6, 2.0), input_bytes=8e6, more=beside)
-    shape = stage_models(observed([read], slots=2), 2)[0]
-    assert shape.scaled(1000.0, None, 2).tasks > shape.scaled(1.0, None, 2).tasks == 6
+    model = stage_models(observed([read], slots=2), 2)[0]
+    assert model.scaled(1000.0, None, 2).tasks > model.scaled(1.0, None, 2).tasks == 6
 
 
 def test_who_takes_the_first_rows_of_a_collection_runs_no_more_of_it_on_more_slots() -> None:
     """`take` of a collection in 20 parts runs one, then four: here as many as there are cores."""
     taken = Stage(np.full(4, 2.0), more={"generated": True, "in_part": True})
-    shape = stage_models(observed([taken], slots=4), 4)[0]
-    assert shape.scaled(1.0, None, 32).tasks == 4
-    assert not shape.depends_on_cluster
+    model = stage_models(observed([taken], slots=4), 4)[0]
+    assert model.scaled(1.0, None, 32).tasks == 4
+    assert not model.depends_on_cluster
 
 
 def test_a_second_log_tells_of_a_number_that_was_asked_for() -> None:
@@ -180,16 +180,16 @@ def test_hadoop_cuts_each_file_for_itself(
         input_bytes=tasks * largest_mib * MIB,
         more={"operations": (operation, "map")},
     )
-    shape = stage_models(observed([read], slots=4), 4)[0]
-    assert shape.scaled(4.0, None).tasks == at_four_times
-    assert shape.depends_on_cluster is (operation == "Scan csv")
+    model = stage_models(observed([read], slots=4), 4)[0]
+    assert model.scaled(4.0, None).tasks == at_four_times
+    assert model.depends_on_cluster is (operation == "Scan csv")
 
 
 def test_the_split_size_of_spark_sql_is_none_of_hadoop() -> None:
     config = {"spark.sql.files.maxPartitionBytes": "1m"}
     read = Stage(np.full(2, 4.0), input_bytes=2 * MIB, more={"operations": ("textFile",)})
-    shape = stage_models(observed([read], slots=4, config=config), 4)[0]
-    assert shape.scaled(8.0, None).tasks == 2
+    model = stage_models(observed([read], slots=4, config=config), 4)[0]
+    assert model.scaled(8.0, None).tasks == 2
 
 
 def test_a_number_that_coalesce_left_as_it_was_is_no_number_of_files() -> None:

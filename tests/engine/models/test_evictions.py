@@ -72,13 +72,13 @@ def test_tasks_of_other_stages_leave_the_protected_part_to_blocks() -> None:
     """And as much as they do not take: a tenth of what they want leaves all."""
     run = sorts_between(ROOMY)
     cliff = cliff_of(run)
-    assert cliff.left_by_rule == 1.0
-    assert cliff.left_share(batch_of(run, HEAP), 1.0) == pytest.approx([LEFT])
+    assert cliff.surviving_by_rule == 1.0
+    assert cliff.surviving_share(batch_of(run, HEAP), 1.0) == pytest.approx([LEFT])
     assert cliff.fitting_share(batch_of(run, HEAP), 1.0).tolist() == [1.0]
     few = cliff_of(sorts_between(ROOMY, peak_bytes=0.05 * storage_of(1)))
-    assert few.left_share(batch_of(run, HEAP), 1.0).tolist() == [1.0]
+    assert few.surviving_share(batch_of(run, HEAP), 1.0).tolist() == [1.0]
     protected = replace(run, config={"spark.memory.storageFraction": "0.9"})
-    assert cliff_of(protected).left_share(batch_of(run, HEAP), 1.0).tolist() == [1.0]
+    assert cliff_of(protected).surviving_share(batch_of(run, HEAP), 1.0).tolist() == [1.0]
 
 
 def test_twice_the_data_in_as_many_tasks_leaves_less() -> None:
@@ -87,8 +87,8 @@ def test_twice_the_data_in_as_many_tasks_leaves_less() -> None:
     run = replace(run, config={"spark.default.parallelism": str(BLOCKS)})
     cliff, own = cliff_of(run), batch_of(run, HEAP)
     empty = 0.5 * KEPT / BLOCKS * EXECUTORS
-    assert cliff.left_by_rule == pytest.approx((0.75 * storage_of(EXECUTORS) - empty) / KEPT)
-    more = cliff.left_share(own, 2.0)
+    assert cliff.surviving_by_rule == pytest.approx((0.75 * storage_of(EXECUTORS) - empty) / KEPT)
+    more = cliff.surviving_share(own, 2.0)
     assert more == pytest.approx([(0.5 * storage_of(EXECUTORS) - empty) / (2.0 * KEPT)])
 
 
@@ -116,7 +116,11 @@ def test_a_stage_that_found_all_of_its_blocks_gains_nothing_from_more_memory() -
     """Its log says that it read as many bytes as they take."""
     found, lost = (cliff_of(sorts_between(HEAP, lost=part)) for part in (0.0, 1.0 - LEFT))
     assert {reread.evicted_in_log for reread in found.cache_readers} == {0.0}
-    assert [reread.place for reread in lost.cache_readers if reread.evicted_in_log] == [2, 5, 8]
+    assert [reread.stage_index for reread in lost.cache_readers if reread.evicted_in_log] == [
+        2,
+        5,
+        8,
+    ]
     assert found.recovered_share(np.ones(1), np.ones(1)).tolist() == [0.0]
     assert lost.recovered_share(np.ones(1), np.ones(1)).tolist() == [1.0]
 
@@ -125,7 +129,7 @@ def test_less_memory_finds_nothing_again_that_was_driven_out() -> None:
     """Beside clusters of more memory, as in a grid, no more than asked about alone."""
     cliff = cliff_of(sorts_between(HEAP, lost=1.0 - LEFT))
     share = np.asarray([0.2, 0.5, 0.9, 1.0, 1.0])
-    left = np.asarray([0.1, 0.3, cliff.left_by_rule, cliff.left_by_rule, 1.0])
+    left = np.asarray([0.1, 0.3, cliff.surviving_by_rule, cliff.surviving_by_rule, 1.0])
     assert cliff.recovered_share(share, left) == pytest.approx([0.0, 0.0, 0.0, 0.0, 1.0])
     alone = [cliff.recovered_share(share[n : n + 1], left[n : n + 1])[0] for n in range(5)]
     assert alone == pytest.approx(cliff.recovered_share(share, left))
@@ -169,7 +173,7 @@ def test_less_memory_is_never_faster_where_a_part_fits_and_other_stages_press() 
         times = []
         for heap in np.geomspace(0.6, ROOMY, 60):
             batch = batch_of(run, float(heap))
-            share, left = cliff.fitting_share(batch, ratio), cliff.left_share(batch, ratio)
+            share, left = cliff.fitting_share(batch, ratio), cliff.surviving_share(batch, ratio)
             times.append(float(cliff.added_seconds(batch.slots, share, ratio, None, left)[0]))
         assert times[0] > 10.0
         assert all(np.diff(times) <= 1e-9)
@@ -184,7 +188,7 @@ def test_it_is_said_of_no_cluster_on_which_no_stage_loses_blocks() -> None:
         return any(notice.code == "cache-driven-out" for notice in warnings)
 
     found, lost = sorts_between(HEAP), sorts_between(HEAP, lost=1.0 - LEFT)
-    assert cliff_of(found).left_by_rule == pytest.approx(LEFT)
+    assert cliff_of(found).surviving_by_rule == pytest.approx(LEFT)
     assert [said(found, HEAP), said(found, 0.9 * HEAP)] == [False, True]
     assert [said(lost, HEAP), said(lost, ROOMY)] == [True, False]
 
@@ -215,11 +219,11 @@ def test_blocks_that_were_read_from_disk_were_not_in_memory() -> None:
         return cliff_of(replace(run, stages=stages))
 
     in_memory = backed(0.0)
-    assert not in_memory.evicts(in_memory.left_by_rule)
+    assert not in_memory.evicts(in_memory.surviving_by_rule)
     for from_disk in (None, (1.0 - LEFT) * KEPT):
         cliff = backed(from_disk)
-        assert cliff.evicts(cliff.left_by_rule)
-        assert [reread.place for reread in cliff.cache_readers if reread.evicted_in_log] == [
+        assert cliff.evicts(cliff.surviving_by_rule)
+        assert [reread.stage_index for reread in cliff.cache_readers if reread.evicted_in_log] == [
             2,
             5,
             8,

@@ -9,7 +9,10 @@ import pytest
 from engine.batch import ClusterBatch
 from engine.cluster import BesideHeap, Cluster, Workload
 from engine.memory import REPORTED_HEAP_SHARE, unified_memory_gib
-from engine.models.replay.memory.executor_memory import ExecutorMemory, tasks_beside
+from engine.models.replay.memory.executor_memory import (
+    ExecutorMemory,
+    concurrent_tasks_per_executor,
+)
 from engine.profile import Profile, Run
 
 GIB, MIB = 2.0**30, 2.0**20
@@ -171,7 +174,9 @@ def test_no_task_has_more_than_an_executor() -> None:
     so is one that holds more cores than an executor has, by whatever the log said."""
 
     def beside(tasks: float, cpus: int = 1) -> float:
-        return float(tasks_beside(tasks, cpus=cpus, slots=40.0, executor_cores=4.0))
+        return float(
+            concurrent_tasks_per_executor(tasks, cpus=cpus, slots=40.0, executor_cores=4.0)
+        )
 
     assert [beside(tasks) for tasks in (1.0, 20.0, 40.0, 100.0)] == [1.0, 2.0, 4.0, 4.0]
     assert [beside(100.0, cpus) for cpus in (2, 3, 4, 8)] == [2.0, 1.0, 1.0, 1.0]

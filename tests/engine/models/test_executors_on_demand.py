@@ -52,11 +52,11 @@ def test_a_stage_is_cut_elsewhere_as_one_of_a_cluster_that_stays(slots: int) -> 
 
 
 def test_all_stages_at_once_are_cut_as_each_is() -> None:
-    shapes = stage_models(on_demand(8), MEAN)
+    models = stage_models(on_demand(8), MEAN)
     for ratio in (0.3, 1.0, 4.0):
-        counts = CountedStages(shapes, MEAN, None).at(ratio)
+        counts = CountedStages(models, MEAN, None).at(ratio)
         for many in SLOTS:
-            alone = [shape.partition_count(ratio, None).at(many) for shape in shapes]
+            alone = [model.partition_count(ratio, None).at(many) for model in models]
             assert counts.at(many).tolist() == pytest.approx(alone)
 
 

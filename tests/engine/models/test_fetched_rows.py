@@ -13,10 +13,10 @@ from sparkplan_runs import codes, executors, fit
 from engine import read
 from engine.cluster import Workload
 from engine.models.replay.alternatives import alternatives_of
-from engine.models.replay.driver_rows import rows_notice
+from engine.models.replay.driver_result_notices import rows_notice
 from engine.models.replay.replayed_run import Replay
 from engine.models.replay.stage_laws import pair_fit, with_laws
-from engine.models.stages.fetched_rows import RowsShare, rows_shares
+from engine.models.stages.fetched_rows import FetchedRowsShare, fetched_rows_shares
 from engine.profile import Run
 from engine.stage_run import StageRun
 from engine.units import MIB
@@ -56,7 +56,7 @@ def test_each_log_predicts_what_the_driver_of_the_other_takes(known: Run, asked:
     replay, place = Replay.of(known), of_name(known, "collect at")[0]
     node, before = before_next_job(known, place)
     _, seen = before_next_job(asked, of_name(asked, "collect at")[0])
-    predicted = replay._nodes(ratio)[node].delay_seconds
+    predicted = replay.driver.nodes(ratio)[node].delay_seconds
     assert abs(predicted - seen) < 0.5 * abs(before - seen)
 
 
@@ -65,7 +65,7 @@ def test_what_follows_a_few_rows_stays() -> None:
     replay = Replay.of(FEW)
     node, before = before_next_job(FEW, of_name(FEW, "collect at")[-1])
     assert before > 2.0
-    assert replay._nodes(FILES)[node].delay_seconds == before
+    assert replay.driver.nodes(FILES)[node].delay_seconds == before
 
 
 def fetching(mib: float, *, gap: float = 10.0, **changes: Any) -> Run:
@@ -77,20 +77,20 @@ def fetching(mib: float, *, gap: float = 10.0, **changes: Any) -> Run:
     return replace(run, stages=(changed, *others), workload=Workload(input_bytes=8.0 * MIB))
 
 
-def on_rows(run: Run) -> list[RowsShare]:
+def rows_share(run: Run) -> list[FetchedRowsShare]:
     replay = Replay.of(run)
-    return list(rows_shares(run, replay.graph, replay.shapes).values())
+    return list(fetched_rows_shares(run, replay.graph, replay.models).values())
 
 
 def test_more_rows_before_as_long_a_gap_are_more_of_it() -> None:
-    shares = [on_rows(fetching(mib))[0] for mib in (1.0, 10.0, 100.0)]
+    shares = [rows_share(fetching(mib))[0] for mib in (1.0, 10.0, 100.0)]
     assert [share.mean for share in shares] == sorted(share.mean for share in shares)
     assert all(0.0 < share.low < share.mean < share.high < 1.0 for share in shares)
     assert shares[-1].low > 0.8
 
 
 def test_a_short_gap_after_many_rows_is_mostly_planning_still() -> None:
-    assert on_rows(fetching(1.0, gap=0.1))[0].mean < 0.5
+    assert rows_share(fetching(1.0, gap=0.1))[0].mean < 0.5
 
 
 @pytest.mark.parametrize(
@@ -107,8 +107,8 @@ def test_a_short_gap_after_many_rows_is_mostly_planning_still() -> None:
 def test_what_does_not_grow_and_rows_that_spark_sends_on_are_not_counted(
     changes: dict[str, Any],
 ) -> None:
-    assert on_rows(fetching(50.0))
-    assert not on_rows(fetching(50.0, **changes))
+    assert rows_share(fetching(50.0))
+    assert not rows_share(fetching(50.0, **changes))
 
 
 def test_rows_fetched_last_are_worked_on_until_the_end() -> None:
@@ -135,7 +135,7 @@ def test_sent_on_by_a_plan_that_names_no_broadcast() -> None:
     """Stages of some vendors' Spark have no scope that says so, and the plan of the join does."""
     run = fetching(50.0)
     joining = replace(run.stages[1], joined_broadcasts=(run.stages[0].stage_id,))
-    assert not on_rows(replace(run, stages=(run.stages[0], joining)))
+    assert not rows_share(replace(run, stages=(run.stages[0], joining)))
 
 
 @pytest.mark.parametrize(("mib", "counted"), [(1.0, False), (20.0, True)])
@@ -143,7 +143,7 @@ def test_a_gap_as_long_as_a_pause_is_work_where_rows_may_take_so_long(
     mib: float, counted: bool
 ) -> None:
     replay = Replay.of(fetching(mib, gap=60.0))
-    assert bool(replay.on_rows) is bool(replay.growing_gaps) is counted
+    assert bool(replay.rows_share) is bool(replay.driver.growing_gaps) is counted
     less = replay.replayed(4, ratio=0.25).driver_seconds
     assert less < 25.0 if counted else less == pytest.approx(60.0)
 
@@ -249,8 +249,8 @@ def test_all_gaps_together_grow_as_another_log_tells(gaps: tuple[float, float]) 
 
     replay, other = Replay.of(run(5.0, 10.0, 10.0)), Replay.of(run(20.0, *gaps))
     told = with_laws(replay, [(pair_fit(replay, other), 1.0)])
-    grown = sum(told._nodes(4.0)[place].delay_seconds for place in told.growing_gaps)
-    share = replay.share_on_rows + told.driver_growth
+    grown = sum(told.driver.nodes(4.0)[place].delay_seconds for place in told.driver.growing_gaps)
+    share = replay.driver.mean_rows_share + told.driver_growth
     assert told.driver_growth
     assert grown == pytest.approx(20.0 * (1.0 + 3.0 * share))
 

@@ -12,8 +12,8 @@ from engine.cluster import Cluster
 from engine.models.base import Prediction
 from engine.models.replay.censored_tasks import (
     FROM_FIRST,
+    censored_log_scale,
     partial_stages_notice,
-    unseen_log_scale,
     with_all_tasks,
 )
 from engine.models.stages.durations.first_tasks import (
@@ -100,8 +100,8 @@ def test_long_first_tasks_that_work_stay_long(model: str) -> None:
 
 def test_the_interval_says_what_the_prior_leaves_open() -> None:
     """As much start-up as work can be predicted less surely than work alone."""
-    surely = unseen_log_scale(broken_off(SLOTS, cold=62.0, warm=60.0, outside=0.05))
-    hardly = unseen_log_scale(broken_off(SLOTS))
+    surely = censored_log_scale(broken_off(SLOTS, cold=62.0, warm=60.0, outside=0.05))
+    hardly = censored_log_scale(broken_off(SLOTS))
     assert hardly > surely
     assert hardly > 0.3 * inferred(broken_off(SLOTS)).log_scale
 
@@ -111,7 +111,7 @@ def test_no_stage_has_more_than_the_whole_time() -> None:
     run = broken_off(SLOTS)
     running = Measure(1, 1000.0, (1000.0,))
     stage = replace(stage_of(run), tasks=SLOTS + 1, running_seconds=running)
-    assert unseen_log_scale(replace(run, seconds=0.001, stages=(stage,))) < 2.0
+    assert censored_log_scale(replace(run, seconds=0.001, stages=(stage,))) < 2.0
 
 
 def test_the_notice_says_that_start_up_is_inferred() -> None:
@@ -167,10 +167,10 @@ def test_the_sister_is_found_in_the_run() -> None:
 
 
 def test_what_spark_adds_to_later_tasks_keeps_its_share_of_their_time() -> None:
-    (shape,) = stage_models(broken_off(SLOTS), SLOTS)
-    assert shape.late_scale > 0.0
-    assert shape.mean_seconds < 0.5 * COLD
-    assert shape.overhead_seconds / shape.mean_seconds == pytest.approx(5.0 / COLD)
+    (model,) = stage_models(broken_off(SLOTS), SLOTS)
+    assert model.late_scale > 0.0
+    assert model.mean_seconds < 0.5 * COLD
+    assert model.overhead_seconds / model.mean_seconds == pytest.approx(5.0 / COLD)
 
 
 def test_no_time_of_its_own_is_in_the_rule() -> None:

@@ -8,7 +8,7 @@ from made_runs import Stage, observed
 from sparkplan_runs import executors, fit
 
 from engine import Workload
-from engine.models.replay.alternatives import groups_open
+from engine.models.replay.alternatives import group_growth_uncertain
 from engine.models.replay.replayed_run import Replay
 from engine.models.stages.partitioning.data_flow import (
     PARTITIONED_BY_KEY_POWER,
@@ -43,7 +43,7 @@ def by_folder(groups: float = 650.0, partial_groups: float = 650.0, *, written: 
 
 
 def read_by_last(run: Run, ratio: float, cores: float = 2.0) -> float:
-    return float(Replay.of(run).shapes[2].read_growth(ratio, cores))
+    return float(Replay.of(run).models[2].read_growth(ratio, cores))
 
 
 def test_they_grow_half_way_between_none_and_all() -> None:
@@ -74,7 +74,7 @@ def test_one_group_in_two_tasks_tells_that_rows_were_not_divided() -> None:
 
 def test_the_interval_reaches_growth_in_proportion() -> None:
     run = by_folder()
-    assert groups_open(Replay.of(run).shapes[2])
+    assert group_growth_uncertain(Replay.of(run).models[2])
     size = run.workload.input_bytes
     assert size is not None
     asked = {"cluster": executors(2), "workload": Workload(4.0 * size)}

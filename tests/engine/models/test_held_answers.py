@@ -24,7 +24,7 @@ from engine.models.replay.monotone_times import (
     monotone_mean,
     monotone_with_memory,
 )
-from engine.models.replay.times import inputs_to
+from engine.models.replay.times import input_path
 
 SAMPLES = Path(__file__).parents[3] / "sample_logs"
 JOBS = ("sales-report", "sort", "word-count", "movie-als", "pagerank")
@@ -65,7 +65,7 @@ def one_log(logs: Law, memory: Law) -> Callable[[float], MeanTimes]:
 
 
 def held(answer: Callable[[float], MeanTimes], size: float) -> FloatArray:
-    path, share = inputs_to([1.0], size)
+    path, share = input_path([1.0], size)
     return monotone_with_memory(answer, path, share)
 
 

@@ -40,20 +40,20 @@ def skewed(
 
 
 def reader(run: Run) -> StageModel:
-    return Replay.of(run).shapes[-1]
+    return Replay.of(run).models[-1]
 
 
-def times_of(shape: StageModel, ratio: float, slots: int | None) -> np.ndarray:
+def times_of(model: StageModel, ratio: float, slots: int | None) -> np.ndarray:
     """Times of its tasks, ascending."""
-    tasks = shape.tasks(shape.scaled(ratio, None, slots), dispatch_seconds=0.0, rotation=0.0)
+    tasks = model.tasks(model.scaled(ratio, None, slots), dispatch_seconds=0.0, rotation=0.0)
     return np.sort(tasks.seconds)
 
 
 def test_a_hot_partition_stays_as_large_on_more_cores() -> None:
     """Ten seconds of 27.5 in all are one task's; for 64 cores the rest is cut finer, three of 200
     partitions in each of 68 tasks, and that task is not."""
-    shape = reader(skewed())
-    times = times_of(shape, 1.0, 64)
+    model = reader(skewed())
+    times = times_of(model, 1.0, 64)
     assert len(times) == 68
     assert times[-1] == pytest.approx(10.0)
     assert times[-2] < 0.6
@@ -67,12 +67,12 @@ def test_a_hot_partition_grows_with_the_data() -> None:
 
 
 def test_work_is_conserved() -> None:
-    shape = reader(skewed())
-    hot = shape.hot
+    model = reader(skewed())
+    hot = model.hot
     assert hot is not None
     for tasks, growth in ((20, 1.0), (64, 3.0), (5, 1.0), (SLOTS + 1, 0.5)):
-        cut = hot.cut(shape._observed, tasks, growth)
-        assert (cut[0] * cut[1]).sum() == pytest.approx(growth * shape._observed.sum())
+        cut = hot.divided(model._observed, tasks, growth)
+        assert (cut[0] * cut[1]).sum() == pytest.approx(growth * model._observed.sum())
 
 
 def test_the_own_run_is_as_it_was() -> None:
@@ -86,18 +86,18 @@ def test_a_hot_partition_is_merged_where_the_others_are_as_large() -> None:
     of fifty more."""
     run = skewed(hot_mib=8.0, usual_mib=2.0, tasks=400, slots=512)
     run = replace(run, config={"spark.sql.shuffle.partitions": "500"})
-    shape = reader(run)
-    assert shape.hot is not None
-    times = times_of(shape, 1.0, 8)
+    model = reader(run)
+    assert model.hot is not None
+    times = times_of(model, 1.0, 8)
     assert times[-2] == pytest.approx(times[0], rel=0.01)
     assert 1.0 < times[-1] / times[0] < 53.0 / 50.0
 
 
 def test_joins_split_what_grows_beyond_the_threshold() -> None:
     """40 MiB of a join are split from 6.4 times the data on (256 MiB), of a grouping never."""
-    shape = reader(skewed(joins=True))
-    assert times_of(shape, 6.0, 64)[-1] == pytest.approx(0.2 + 6.0 * 9.8)
-    split = times_of(shape, 7.0, 64)
+    model = reader(skewed(joins=True))
+    assert times_of(model, 6.0, 64)[-1] == pytest.approx(0.2 + 6.0 * 9.8)
+    split = times_of(model, 7.0, 64)
     assert split[-1] == pytest.approx(split[0])
     assert times_of(reader(skewed()), 7.0, 64)[-1] == pytest.approx(0.2 + 7.0 * 9.8)
 
@@ -106,10 +106,10 @@ def test_joins_split_it_on_as_many_tasks_too() -> None:
     """With an advisory size of 1 GiB seven times the data are eight tasks on eight cores still."""
     run = skewed(joins=True)
     large = {"spark.sql.adaptive.advisoryPartitionSizeInBytes": "1g"}
-    shape = reader(replace(run, config=large))
-    assert [shape.scaled(ratio, None, SLOTS).tasks for ratio in (6.0, 7.0)] == [SLOTS, SLOTS]
-    assert times_of(shape, 6.0, SLOTS)[-1] == pytest.approx(0.2 + 6.0 * 9.8)
-    assert times_of(shape, 7.0, SLOTS)[-1] == pytest.approx(
+    model = reader(replace(run, config=large))
+    assert [model.scaled(ratio, None, SLOTS).tasks for ratio in (6.0, 7.0)] == [SLOTS, SLOTS]
+    assert times_of(model, 6.0, SLOTS)[-1] == pytest.approx(0.2 + 6.0 * 9.8)
+    assert times_of(model, 7.0, SLOTS)[-1] == pytest.approx(
         7.0 * (27.5 - 1.6) / 8.0 + 0.2, rel=0.01
     )
 
@@ -166,9 +166,9 @@ def test_a_piece_that_no_join_splits_further_is_one_of_more() -> None:
     }
     run = replace(skewed(hot_mib=17.0, usual_mib=4.0, joins=True), config=low)
     for mib, is_piece in (((36.0,), True), ((36.0, 10.0), True), ((10.0,), False)):
-        shape = reader(with_outputs(run, *mib, tasks=2))
-        assert times_of(shape, 1.0, 64)[-1] == pytest.approx(17.0 * SECONDS_PER_MIB)
-        longest = times_of(shape, 20.0, 64)[-1]
+        model = reader(with_outputs(run, *mib, tasks=2))
+        assert times_of(model, 1.0, 64)[-1] == pytest.approx(17.0 * SECONDS_PER_MIB)
+        longest = times_of(model, 20.0, 64)[-1]
         assert (longest < 1.1 * 17.0 * SECONDS_PER_MIB) == is_piece
         assert (longest > 19.0 * 17.0 * SECONDS_PER_MIB) != is_piece
     grouped = replace(skewed(hot_mib=17.0, usual_mib=4.0), config=low)
@@ -236,8 +236,8 @@ def test_several_hot_partitions() -> None:
 def test_one_that_is_split_changes_as_many_tasks_where_another_stays() -> None:
     hot = HotPartitions((0.4, 0.2), (2.0, np.inf))
     ordered = np.asarray([1.0, 1.0, 1.0, 1.0, 2.0, 4.0])
-    assert hot.cut(ordered, 6, 2.0) is None
-    assert hot.cut(ordered, 6, 2.1) is not None
+    assert hot.divided(ordered, 6, 2.0) is None
+    assert hot.divided(ordered, 6, 2.1) is not None
 
 
 def test_of_more_tasks_than_quantiles_the_largest_alone_is_known() -> None:
@@ -256,7 +256,7 @@ def test_a_key_that_takes_more_time_than_its_data_stays_as_long() -> None:
     hot = HotPartitions((0.35,), (np.inf,))
     ordered = np.asarray([1.0] * 10 + [90.0])
     for tasks in (3, 4, 8):
-        cut = hot.cut(ordered, tasks, 1.0)
+        cut = hot.divided(ordered, tasks, 1.0)
         times = cut[0] * cut[1]
         assert times[-1] == 90.0
         assert times.sum() == pytest.approx(100.0)

@@ -8,7 +8,7 @@ import pytest
 from sparkplan_runs import executors, fit
 
 from engine import read
-from engine.models.replay.alternatives import other_cuts
+from engine.models.replay.alternatives import alternatives_at_log_input
 from engine.models.replay.replayed_run import Replay
 from engine.models.stages.durations.task_times import StageModel
 from engine.models.stages.partitioning.inferred_files import InferredFiles
@@ -28,8 +28,8 @@ def scans(run: Run) -> tuple[StageModel, StageModel]:
 
 def scans_of(run: Run) -> list[StageModel]:
     assert run.cluster.slots
-    shapes = stage_models(run, run.cluster.slots)
-    return [shape for shape in shapes if "Scan parquet" in shape.stage.operations]
+    models = stage_models(run, run.cluster.slots)
+    return [model for model in models if "Scan parquet" in model.stage.operations]
 
 
 def without_query(run: Run) -> Run:
@@ -40,7 +40,7 @@ def without_query(run: Run) -> Run:
 
 def test_the_log_tells_nothing_of_the_files_of_an_rdd() -> None:
     for run in (FEW, MORE):
-        rdd, query = (shape.stage for shape in scans(run))
+        rdd, query = (model.stage for model in scans(run))
         assert (rdd.files_bytes, rdd.files_read) == (None, None)
         assert query.files_bytes
         assert query.files_read
@@ -55,7 +55,7 @@ def test_a_query_of_the_same_files_tells_their_size() -> None:
         assert query.unplanned is None
         assert rdd.unplanned.total_bytes == query.stage.files_bytes
         for ratio in (0.3, 1.0, 3.0, 30.0):
-            found, same = (shape.partition_count(ratio, None) for shape in (rdd, query))
+            found, same = (model.partition_count(ratio, None) for model in (rdd, query))
             assert [found.at(n) for n in (2, 8, 50)] == [same.at(n) for n in (2, 8, 50)]
     assert scans(MORE)[0].scaled(1 / 3, None, 2).tasks == scans(FEW)[0].stage.tasks
 
@@ -79,12 +79,12 @@ def test_a_query_of_as_many_records_leaves_nothing_open() -> None:
         assert rdd.unplanned.is_known
         assert not rdd.file_sizes_uncertain
         assert rdd.unplanned.number == query.stage.files_read
-        assert other_cuts(Replay.of(run)) == ()
+        assert alternatives_at_log_input(Replay.of(run)) == ()
         held = scans(filtered(run))[0]
         assert held.file_sizes_uncertain
         assert held.unplanned is not None
         assert held.unplanned.total_bytes == query.stage.files_bytes
-        assert len(other_cuts(Replay.of(filtered(run)))) == 2
+        assert len(alternatives_at_log_input(Replay.of(filtered(run)))) == 2
 
 
 def test_of_several_files_those_of_as_many_records_are_the_same() -> None:
@@ -136,7 +136,7 @@ def test_else_they_lie_between_what_was_read_and_what_splits_hold() -> None:
 def test_the_interval_reaches_files_of_any_size_between(slots: int) -> None:
     run = without_query(FEW)
     held, found = Replay.of(run), fit(run).predict(cluster=executors(slots))
-    small, large = (other.replayed(slots) for other in other_cuts(held))
+    small, large = (other.replayed(slots) for other in alternatives_at_log_input(held))
     assert sum(small.tasks) < sum(held.replayed(slots).tasks) <= sum(large.tasks)
     assert found.low is not None
     assert found.high is not None

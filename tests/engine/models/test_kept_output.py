@@ -27,7 +27,7 @@ def kept_frame(**reader: object) -> Run:
 
 def test_a_checkpoint_has_the_partitions_of_the_stage_that_wrote_it() -> None:
     replay = Replay.of(kept_frame())
-    assert replay.shapes[2].growth is Growth.WORK
+    assert replay.models[2].growth is Growth.WORK
     for slots, ratio in ((2, 1.0), (6, 1.0), (1, 1.0), (2, 8.0), (40, 20.0)):
         tasks = replay.replayed(slots, ratio=ratio).tasks
         assert tasks[2] == tasks[1]

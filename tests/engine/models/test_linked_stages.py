@@ -27,7 +27,7 @@ BOTH_WAYS = pytest.mark.parametrize(
 
 
 def stage(replay: Replay, number: int) -> StageModel:
-    (found,) = (shape for shape in replay.shapes if shape.stage.stage_id == number)
+    (found,) = (model for model in replay.models if model.stage.stage_id == number)
     return found
 
 
@@ -77,11 +77,11 @@ def hangs_on_its_own(replay: Replay) -> bool:
     """Whether all that stages of a replay hang on is of the same replay, and some hang on any."""
     before = [
         one
-        for shape in replay.shapes
-        for one in (shape.follows, shape.part_of, shape.written_by, *shape.input_stages)
-        if one is not None and one.stage.stage_id != shape.stage.stage_id
+        for model in replay.models
+        for one in (model.follows, model.part_of, model.written_by, *model.input_stages)
+        if one is not None and one.stage.stage_id != model.stage.stage_id
     ]
-    return bool(before) and all(any(one is own for own in replay.shapes) for one in before)
+    return bool(before) and all(any(one is own for own in replay.models) for one in before)
 
 
 def test_they_are_of_the_same_replay_whatever_is_learnt_or_held_otherwise() -> None:
@@ -97,7 +97,7 @@ def test_a_law_of_partitions_counts_for_those_who_follow() -> None:
     """What another log tells of the stage that keeps them is true of its readers."""
     few, more = Replay.of(FEW), Replay.of(MORE)
     told = with_laws(few, [(pair_fit(few, more), 1.0)])
-    for shape in told.shapes:
-        if shape.part_of is not None:
-            assert shape.part_of.law == stage(told, shape.part_of.stage.stage_id).law
-            assert shape.part_of.growth is Growth.MERGED
+    for model in told.models:
+        if model.part_of is not None:
+            assert model.part_of.law == stage(told, model.part_of.stage.stage_id).law
+            assert model.part_of.growth is Growth.MERGED

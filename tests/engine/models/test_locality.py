@@ -29,11 +29,11 @@ def growth_from(run: Run, slots: int) -> float:
 
 def test_few_outputs_and_cached_blocks_keep_a_stage_where_they_are() -> None:
     run = chain(FEW_OUTPUTS, stages=3)
-    assert Locality.of(run).near([40, 5, 5, 5]) == (False, False, True, True)
-    assert Locality.of(run).near([4, 5, 6, 5]) == (False, True, True, False)
+    assert Locality.of(run).local_stages([40, 5, 5, 5]) == (False, False, True, True)
+    assert Locality.of(run).local_stages([4, 5, 6, 5]) == (False, True, True, False)
     cached = replace(run.stages[0], cached_input_bytes=30 * BLOCK)
     run = replace(run, stages=(cached, *run.stages[1:]))
-    assert Locality.of(run).near([40, 5, 5, 5]) == (True, False, True, True)
+    assert Locality.of(run).local_stages([40, 5, 5, 5]) == (True, False, True, True)
 
 
 def test_of_a_join_of_spark_sql_one_side_of_few_outputs_is_enough() -> None:
@@ -44,7 +44,7 @@ def test_of_a_join_of_spark_sql_one_side_of_few_outputs_is_enough() -> None:
 
     def near(**changed: object) -> bool:
         stages = (*run.stages[:2], replace(of_both, **changed))
-        return Locality.of(replace(run, stages=stages)).near([24, 3, 7])[2]
+        return Locality.of(replace(run, stages=stages)).local_stages([24, 3, 7])[2]
 
     assert near(sql_execution_id=1)
     assert not near(sql_execution_id=1, operations=("Union",))
@@ -57,15 +57,18 @@ def test_caches_count_as_far_as_they_are_most_of_what_is_read() -> None:
     assert read is not None
     for share, near in ((0.49, False), (0.51, True)):
         half = replace(run.stages[0], cached_input_bytes=share * read.total)
-        assert Locality.of(replace(run, stages=(half, run.stages[1]))).near([40, 30])[0] is near
+        assert (
+            Locality.of(replace(run, stages=(half, run.stages[1]))).local_stages([40, 30])[0]
+            is near
+        )
 
 
 def test_sources_that_were_skipped_have_as_many_partitions_as_the_stage() -> None:
     run = chain(3, stages=1)
     alone = replace(run.stages[1], parents=(77,))
     run = replace(run, stages=(run.stages[0], alone))
-    assert Locality.of(run).near([40, 3]) == (False, True)
-    assert Locality.of(run).near([40, 30]) == (False, False)
+    assert Locality.of(run).local_stages([40, 3]) == (False, True)
+    assert Locality.of(run).local_stages([40, 30]) == (False, False)
 
 
 def test_a_chain_of_small_stages_does_not_start_new_executors_with_each() -> None:

@@ -74,8 +74,8 @@ def test_a_break_in_their_times_tells_which_tasks_found_their_blocks(off: float)
     lost = dict.fromkeys(range(1, 1 + ITERATIONS), (missing * 400 * PARSE, missing))
     found = with_full_cache(Replay.of(run), lost)
     for place in lost:
-        assert found.shapes[place].mean_seconds == pytest.approx(READ, rel=0.05)
-        assert found.shapes[place].warm.max() == pytest.approx(READ, rel=0.05)
+        assert found.models[place].mean_seconds == pytest.approx(READ, rel=0.05)
+        assert found.models[place].warm.max() == pytest.approx(READ, rel=0.05)
 
 
 def _times(stage: StageRun, tasks: int) -> tuple[np.ndarray, int, float]:
@@ -90,7 +90,9 @@ def test_tasks_that_compute_again_are_gone_where_the_cache_fits(executors: int) 
     run, truth = run_of(400, 9), run_of(400, executors)
     found = replace(fit(run), covariance=np.zeros((2, 2)))
     calm = tuple(
-        replace(replay, contention_growth=np.zeros(len(replay.contention_growth))).fresh()
+        replace(
+            replay, contention_growth=np.zeros(len(replay.contention_growth))
+        ).with_empty_cache()
         for replay in found.replays
     )
     cliffs = tuple(replace(found.cliffs[0], replay=replay) for replay in calm)
@@ -107,8 +109,8 @@ def test_a_profile_may_tell_no_more_of_a_stage_than_one_time() -> None:
     ]
     replay = Replay.of(replace(run, stages=(run.stages[0], *steps)))
     found = with_full_cache(replay, {1: (300.0, 0.25)})
-    assert found.shapes[1].mean_seconds == pytest.approx(2.0)
-    assert found.shapes[2].mean_seconds == replay.shapes[2].mean_seconds
+    assert found.models[1].mean_seconds == pytest.approx(2.0)
+    assert found.models[2].mean_seconds == replay.models[2].mean_seconds
 
 
 @pytest.mark.parametrize("executors", [2, 9, 14])

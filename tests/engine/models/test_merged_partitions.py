@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from test_partitions import plan, shapes
+from test_partitions import models, plan
 
 from engine import read
 from engine.models.stages.partitioning.merged_partitions import MergedPartitions, merged_into_one
@@ -75,11 +75,11 @@ def test_one_task_of_a_little_more_than_the_least_size_does_not_say_size_alone()
     known, seen = (next(s for s in run.stages if s.stage_id == SHORT) for run in (small, large))
     assert (known.tasks, seen.tasks) == (1, 2)
     assert small.cluster.slots == large.cluster.slots == 2
-    (shape,) = [one for one in stage_models(small, 2) if one.stage.stage_id == SHORT]
-    assert shape.depends_on_cluster
-    assert shape.scaled(total_of(seen.shuffle_read_bytes) / total_of(known.shuffle_read_bytes),
+    (model,) = [one for one in stage_models(small, 2) if one.stage.stage_id == SHORT]
+    assert model.depends_on_cluster
+    assert model.scaled(total_of(seen.shuffle_read_bytes) / total_of(known.shuffle_read_bytes),
                         None).tasks == seen.tasks  # fmt: skip
-    assert shape.scaled(9.0, None, 16).tasks > 8
+    assert model.scaled(9.0, None, 16).tasks > 8
 
 
 @pytest.mark.parametrize("seen", [2.0, 3.0, 8.0])
@@ -163,7 +163,7 @@ def test_as_many_keys_fill_another_number_of_partitions(seen: float, spark: dict
 
 
 def test_another_number_of_shuffle_partitions_is_merged_anew() -> None:
-    reader = shapes(plan())[1]
+    reader = models(plan())[1]
     assert reader.partition_count(1.0, 40).at(16) == pytest.approx(40.0 / 2.0, rel=0.02)
     assert reader.partition_count(1.0, 12).at(64) == 12.0
     on = reader.partition_count(2.5, None).on(CORES)
@@ -173,5 +173,5 @@ def test_another_number_of_shuffle_partitions_is_merged_anew() -> None:
 def test_a_number_of_partitions_to_begin_with_counts_before_the_usual_one() -> None:
     """Of 64 partitions two are merged for each of 30 cores, of 200 six or seven."""
     first = {"spark_sql_adaptive_coalescePartitions_initialPartitionNum": "64"}
-    found = [shapes(plan(**config))[1].partition_count(1.0, None).at(30) for config in ({}, first)]
+    found = [models(plan(**config))[1].partition_count(1.0, None).at(30) for config in ({}, first)]
     assert found == pytest.approx([200.0 / 6.0, 32.0], rel=0.02)

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from made_runs import Values
-from test_partitions import plan, shapes
+from test_partitions import models, plan
 
 import engine
 from engine.cluster import Workload
@@ -31,11 +31,11 @@ def scan(files: int, *, slots: int, tasks: int, counted: bool = True, **config: 
     stage = replace(
         run.stages[0], files_bytes=mib * MIB, files_read=float(files) if counted else None
     )
-    return shapes(replace(run, stages=(stage, *run.stages[1:])))[0]
+    return models(replace(run, stages=(stage, *run.stages[1:])))[0]
 
 
-def splits(shape: StageModel, ratio: float = 1.0) -> Values:
-    return shape.partition_count(ratio, None).on(SLOTS)
+def splits(model: StageModel, ratio: float = 1.0) -> Values:
+    return model.partition_count(ratio, None).on(SLOTS)
 
 
 @pytest.mark.parametrize(("files", "expected"), [(36, OF_36), (10, OF_10)])
@@ -43,16 +43,16 @@ def splits(shape: StageModel, ratio: float = 1.0) -> Values:
 def test_every_log_predicts_the_splits_of_all_slots(
     files: int, expected: list[int], place: int
 ) -> None:
-    shape = scan(files, slots=int(SLOTS[place]), tasks=expected[place])
-    assert splits(shape).tolist() == pytest.approx(expected)
-    count = shape.partition_count(1.0, None)
+    model = scan(files, slots=int(SLOTS[place]), tasks=expected[place])
+    assert splits(model).tolist() == pytest.approx(expected)
+    count = model.partition_count(1.0, None)
     assert [count.at(slots) for slots in SLOTS] == pytest.approx(expected)
     assert count.at(None) == expected[place]
-    assert shape.depends_on_cluster
+    assert model.depends_on_cluster
 
 
 def test_without_their_number_a_split_for_every_core_is_all_that_is_known() -> None:
-    assert shapes(plan(scan_tasks=8, scan_mib=600.0, slots=8))[0].partition_count(1.0, None).at(
+    assert models(plan(scan_tasks=8, scan_mib=600.0, slots=8))[0].partition_count(1.0, None).at(
         20
     ) == pytest.approx(20.0)
     assert scan(36, slots=8, tasks=9, counted=False).partition_count(1.0, None).at(20) == 20.0
@@ -98,9 +98,9 @@ def test_files_that_are_not_quite_of_one_size_keep_what_was_seen() -> None:
 def test_more_input_has_no_fewer_splits_than_cores_nor_smaller_ones(place: int) -> None:
     """The time of a stage grows with its splits and with what each of them holds. More files that
     fill splits better may be fewer."""
-    shape = scan(36, slots=8, tasks=9)
+    model = scan(36, slots=8, tasks=9)
     ratios = np.geomspace(0.05, 60.0, 200)
-    found = np.asarray([splits(shape, ratio)[place] for ratio in ratios])
+    found = np.asarray([splits(model, ratio)[place] for ratio in ratios])
     per_core = np.minimum(found, SLOTS[place])
     assert (np.diff(per_core) >= -1e-9).all()
     assert (np.diff(ratios / per_core) >= -1e-9).all()
@@ -190,7 +190,7 @@ def test_files_without_a_byte_say_nothing() -> None:
     run = plan(scan_tasks=1, scan_mib=1.0, slots=2)
     empty = replace(run.stages[0], files_bytes=0.0, files_read=5.0)
     before, after = (
-        shapes(replace(run, stages=(stage, *run.stages[1:])))[0] for stage in (run.stages[0], empty)
+        models(replace(run, stages=(stage, *run.stages[1:])))[0] for stage in (run.stages[0], empty)
     )
     assert splits(after).tolist() == splits(before).tolist()
 
@@ -198,30 +198,30 @@ def test_files_without_a_byte_say_nothing() -> None:
 @pytest.mark.parametrize("key", ["files_minPartitionNum", "leafNodeDefaultParallelism"])
 def test_cores_that_are_set_for_scans_count_and_not_the_slots(key: str) -> None:
     """36 files of 17 MiB were 12 splits on any number of slots where they were cut for 10."""
-    shape = scan(36, slots=2, tasks=12, **{f"spark_sql_{key}": "10"})
-    assert not shape.depends_on_cluster
-    assert splits(shape).tolist() == [12.0] * len(SLOTS)
-    assert splits(shape, 10.0).tolist() == [60.0] * len(SLOTS)
+    model = scan(36, slots=2, tasks=12, **{f"spark_sql_{key}": "10"})
+    assert not model.depends_on_cluster
+    assert splits(model).tolist() == [12.0] * len(SLOTS)
+    assert splits(model, 10.0).tolist() == [60.0] * len(SLOTS)
 
 
 def test_one_core_that_is_set_for_scans_is_one() -> None:
     """Four files are 82 MiB with what opening them counts for, six are 122: one split."""
-    shape = scan(4, slots=8, tasks=1, spark_sql_files_minPartitionNum="1")
-    assert splits(shape, 1.5).tolist() == [1.0] * len(SLOTS)
+    model = scan(4, slots=8, tasks=1, spark_sql_files_minPartitionNum="1")
+    assert splits(model, 1.5).tolist() == [1.0] * len(SLOTS)
 
 
 def test_opening_a_file_may_count_for_nothing() -> None:
     """As many splits as Spark had of 36 files of 17 MiB, on 200 slots smaller ones than 4 MiB."""
-    shape = scan(36, slots=2, tasks=6, spark_sql_files_openCostInBytes="0")
-    count = shape.partition_count(1.0, None)
+    model = scan(36, slots=2, tasks=6, spark_sql_files_openCostInBytes="0")
+    count = model.partition_count(1.0, None)
     found = [count.at(slots) for slots in (16, 30, 50, 64, 100, 200)]
     assert found == pytest.approx([18.0, 36.0, 54.0, 72.0, 108.0, 216.0], rel=0.01)
 
 
 def test_a_parallelism_that_is_set_counts_and_not_the_slots() -> None:
-    shape = scan(36, slots=2, tasks=9, spark_default_parallelism="8")
-    assert not shape.depends_on_cluster
-    assert splits(shape).tolist() == [9.0] * len(SLOTS)
+    model = scan(36, slots=2, tasks=9, spark_default_parallelism="8")
+    assert not model.depends_on_cluster
+    assert splits(model).tolist() == [9.0] * len(SLOTS)
 
 
 def test_each_scan_of_a_union_is_packed_for_itself() -> None:
@@ -237,10 +237,10 @@ UNCUT = engine.read(Path(__file__).parents[2] / "data" / "one_gzip.zstd").runs[0
 
 def test_one_file_that_is_not_cut_is_one_task_on_any_cluster() -> None:
     """Spark would have cut it in two on two slots if it could, and in 45 MB of text as well."""
-    (shape, _) = shapes(UNCUT)
-    assert shape.stage.files_read == 1.0
-    assert shape.stage.tasks == 1
-    assert splits(shape).tolist() == [1.0] * len(SLOTS)
+    (model, _) = models(UNCUT)
+    assert model.stage.files_read == 1.0
+    assert model.stage.tasks == 1
+    assert splits(model).tolist() == [1.0] * len(SLOTS)
     text = FileSizes(1.0, 45.4e6, 128.0 * MIB, 4.0 * MIB)
     for seen, counts in ((1, [1.0, 1.0, 1.0]), (2, [2.0, 4.0, 8.0])):
         packed = PackedFiles.of(text, scans=1, cores=2, splits=seen)
@@ -253,9 +253,9 @@ def test_where_no_plan_tells_of_files_a_split_that_is_too_large_does() -> None:
     """As where Spark reads a file to find its schema."""
     (stage, other) = UNCUT.stages
     untold = replace(stage, files_read=None, files_bytes=None)
-    shape = shapes(replace(UNCUT, stages=(untold, other)))[0]
-    assert splits(shape).tolist() == [1.0] * len(SLOTS)
-    assert shape.may_keep_split_count
+    model = models(replace(UNCUT, stages=(untold, other)))[0]
+    assert splits(model).tolist() == [1.0] * len(SLOTS)
+    assert model.may_keep_split_count
 
 
 def test_that_it_may_get_larger_is_within_the_interval() -> None:

@@ -44,8 +44,8 @@ def test_each_log_predicts_the_partitions_of_the_other(known: Run, asked: Run) -
     slots, others = known.cluster.slots, asked.cluster.slots
     assert slots
     ratio = FILES if asked is MORE else 1.0 / FILES
-    shapes = stage_models(known, slots)
-    predicted = [shapes[p].partition_count(ratio, None).at(others) for p in combined(known)]
+    models = stage_models(known, slots)
+    predicted = [models[p].partition_count(ratio, None).at(others) for p in combined(known)]
     seen = [asked.stages[place].tasks for place in combined(asked)]
     assert seen == ([64, 225, 16, 8, 16] if asked is MORE else [4, 25, 4, 8, 4])
     assert predicted == seen
@@ -66,8 +66,8 @@ def pairing(*, read_mib: float = 0.01) -> Run:
 
 
 def test_pairs_grow_with_both_inputs() -> None:
-    (shape,) = stage_models(pairing(), 4)
-    found = shape.scaled(3.0, None)
+    (model,) = stage_models(pairing(), 4)
+    found = model.scaled(3.0, None)
     assert found.tasks == 144
     assert found.tasks * found.work == pytest.approx(9.0 * 16)
 
@@ -76,11 +76,13 @@ def test_what_is_read_and_not_paired_grows_with_what_is_read() -> None:
     """Two splits of either input, which stay two: each is read as often as before."""
     few = {"paired": (2, 2), "operations": ("CartesianProduct", "Scan parquet")}
     run = observed([Stage(np.full(4, 2.0), input_bytes=80.0 * MIB, more=few)], slots=4)
-    (shape,) = stage_models(run, 4)
-    assert shape.pairs_share == 0.0
-    found = shape.scaled(1.5, None)
+    (model,) = stage_models(run, 4)
+    assert model.pairs_share == 0.0
+    found = model.scaled(1.5, None)
     assert found.tasks * found.work == pytest.approx(1.5 * 4 * math.sqrt(found.tasks / 4))
-    table = Replay.of(run)._table.cut(np.asarray([0]), 1.5, np.asarray([float(found.tasks)]))
+    table = Replay.of(run)._table.in_partitions(
+        np.asarray([0]), 1.5, np.asarray([float(found.tasks)])
+    )
     assert table.work[0] == pytest.approx(found.work)
 
 
@@ -152,7 +154,10 @@ def test_logs_of_two_numbers_of_cores_say_that_nobody_asked_for_them() -> None:
 
 def gained(found: FittedModel) -> FloatArray:
     """What more than 32 slots gain by partitions that may have been asked for, of each log."""
-    times = [replay.gained_by_cores(np.asarray([32.0]), 1.0, None)[0] for replay in found.replays]
+    times = [
+        replay.log_gain_of_core_partitions(np.asarray([32.0]), 1.0, None)[0]
+        for replay in found.replays
+    ]
     return np.asarray(times)
 
 
@@ -183,9 +188,9 @@ def test_pairs_of_keys_of_the_same_rows_grow_as_these_do() -> None:
     """As dense as in the log: of three times the ratings there are more users or more items. The
     interval reaches both."""
     run = keys_of_ratings()
-    shape = stage_models(run, 4)[4]
-    assert shape.pairs_power == 1.0
-    both = [one.shapes[4].pairs_power for one in alternatives_of(Replay.of(run))]
+    model = stage_models(run, 4)[4]
+    assert model.pairs_power == 1.0
+    both = [one.models[4].pairs_power for one in alternatives_of(Replay.of(run))]
     assert 2.0 in both
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from test_partitions import plan, shapes
+from test_partitions import models, plan
 
 from engine.models.stages.durations.task_times import StageModel
 from engine.models.stages.partition_counts import CountedStages
@@ -22,7 +22,7 @@ def files(count: int, tasks: int, mib: float) -> StageModel:
     """A scan of so many files, which are known to be so many."""
     run = plan(scan_tasks=tasks, scan_mib=mib / 5.0, slots=OWN)
     known = replace(run.stages[0], files_bytes=mib * MIB, files_read=float(count))
-    return shapes(replace(run, stages=(known, *run.stages[1:])))[0]
+    return models(replace(run, stages=(known, *run.stages[1:])))[0]
 
 
 def of_every_kind() -> list[StageModel]:
@@ -31,13 +31,15 @@ def of_every_kind() -> list[StageModel]:
     by_size = {"spark_sql_adaptive_coalescePartitions_parallelismFirst": "false"}
     return [
         files(36, 9, 36 * 16.39),
-        *shapes(plan(scan_tasks=8, scan_mib=600.0, merged_tasks=9, slots=OWN)),
+        *models(plan(scan_tasks=8, scan_mib=600.0, merged_tasks=9, slots=OWN)),
         files(12, 12, 240.0),
         files(1000, 32, 10.0),
-        *shapes(plan(scan_tasks=60, scan_mib=6000.0, shuffle_mib=3000.0, merged_tasks=50, slots=8)),
-        *shapes(plan(merged_tasks=1, slots=OWN, **by_size)),
-        *shapes(plan(scan_tasks=2, scan_mib=1.0, shuffle_mib=0.1, merged_tasks=1, slots=OWN)),
-        replace(files(36, 9, 36 * 16.39), law=replace(files(36, 9, 590.0).law, partitions=0.7)),
+        *models(plan(scan_tasks=60, scan_mib=6000.0, shuffle_mib=3000.0, merged_tasks=50, slots=8)),
+        *models(plan(merged_tasks=1, slots=OWN, **by_size)),
+        *models(plan(scan_tasks=2, scan_mib=1.0, shuffle_mib=0.1, merged_tasks=1, slots=OWN)),
+        replace(
+            files(36, 9, 36 * 16.39), law=replace(files(36, 9, 590.0).law, partition_power=0.7)
+        ),
         *written(),
     ]
 
@@ -46,7 +48,7 @@ def written() -> list[StageModel]:
     """Scans of what a scan wrote, in a file for each task and in folders, and of what a merged
     shuffle did."""
     scan = files(36, 9, 36 * 16.39)
-    merged = shapes(plan(scan_tasks=8, scan_mib=600.0, merged_tasks=9, slots=OWN))[1]
+    merged = models(plan(scan_tasks=8, scan_mib=600.0, merged_tasks=9, slots=OWN))[1]
     read = files(1000, 32, 10.0)
     return [
         replace(read, written_by=replace(by, stage=replace(by.stage, **wrote)))
@@ -64,7 +66,7 @@ def written() -> list[StageModel]:
 def test_together_as_each_by_itself(ratio: float, shuffle_partitions: int | None) -> None:
     every = of_every_kind()
     counts = CountedStages(every, OWN, shuffle_partitions).at(ratio)
-    alone = [shape.partition_count(ratio, shuffle_partitions) for shape in every]
+    alone = [model.partition_count(ratio, shuffle_partitions) for model in every]
     assert counts.own == pytest.approx([count.own for count in alone])
     for slots in (1, 2, OWN - 1, OWN, OWN + 1, 20, 64, 500):
         assert counts.at(slots) == pytest.approx([count.at(slots) for count in alone])
@@ -104,14 +106,14 @@ def test_a_long_job_of_shuffles_takes_over_the_partitions_of_its_input(
     source = files(36, 9, 36 * 16.39)
     chain, middle = [source], CHAIN // 2
     for place in range(1, CHAIN):
-        law = replace(source.law, partitions=0.5) if place == middle else source.law
+        law = replace(source.law, partition_power=0.5) if place == middle else source.law
         chain.append(replace(source, growth=Growth.WORK, law=law, follows=chain[-1]))
     asked: Counter[int] = Counter()
     plain = StageModel._has_own_count
 
-    def counted(shape: StageModel, wanted: int | None) -> bool:
-        asked[id(shape)] += 1
-        return plain(shape, wanted)
+    def counted(model: StageModel, wanted: int | None) -> bool:
+        asked[id(model)] += 1
+        return plain(model, wanted)
 
     monkeypatch.setattr(StageModel, "_has_own_count", counted)
     assert chain[middle - 1].depends_on_cluster == source.depends_on_cluster

@@ -39,8 +39,8 @@ def plan(
     return replace(observed(stages, slots=slots, config=settings), spark_version="3.5.1")
 
 
-def shapes(run: Run) -> tuple[StageModel, ...]:
-    return Replay.of(run).shapes
+def models(run: Run) -> tuple[StageModel, ...]:
+    return Replay.of(run).models
 
 
 @pytest.mark.parametrize(
@@ -61,14 +61,14 @@ def test_merged_partitions(total_mib: float, slots: int, partitions: float) -> N
 
 def test_merging_by_size_alone_looks_at_no_cores() -> None:
     run = plan(merged_tasks=1, spark_sql_adaptive_coalescePartitions_parallelismFirst="false")
-    merged = shapes(run)[1]
+    merged = models(run)[1]
     assert not merged.depends_on_cluster
     assert merged.scaled(8.0, None).tasks == merged.scaled(8.0, None, 400).tasks == 8
 
 
 def test_a_log_that_merged_by_size_goes_on_so() -> None:
     """1 GiB in 16 partitions on 100 cores: 64 MiB each, whatever the settings do not say."""
-    merged = shapes(plan(merged_tasks=16, shuffle_mib=1024.0, slots=100))[1]
+    merged = models(plan(merged_tasks=16, shuffle_mib=1024.0, slots=100))[1]
     assert not merged.depends_on_cluster
     assert merged.scaled(2.0, None, 400).tasks == 32
 
@@ -76,7 +76,7 @@ def test_a_log_that_merged_by_size_goes_on_so() -> None:
 def test_a_small_shuffle_is_cut_for_the_cores_whatever_its_size() -> None:
     """Half as much data again on the same cluster: as many partitions, each half as large again.
     Twice the data leave more than 1 MiB for a fifth, which stays by itself."""
-    merged = shapes(plan())[1]
+    merged = models(plan())[1]
     same, more = merged.scaled(1.5, None), merged.scaled(2.0, None)
     assert (same.tasks, same.work) == (4, pytest.approx(1.5))
     assert (more.tasks, more.work) == (5, pytest.approx(2.0, rel=0.02))
@@ -87,13 +87,13 @@ def test_a_small_shuffle_is_cut_for_the_cores_whatever_its_size() -> None:
 def test_a_leftover_of_a_small_shuffle_is_no_other_rule() -> None:
     """1.25 MiB are one partition of the smallest size and a quarter more, two tasks; ten times as
     much is cut for the four cores and not in twenty."""
-    merged = shapes(plan(merged_tasks=2, shuffle_mib=1.25))[1]
+    merged = models(plan(merged_tasks=2, shuffle_mib=1.25))[1]
     assert merged.depends_on_cluster
     assert merged.scaled(10.0, None).tasks <= 5
 
 
 def test_work_is_conserved_however_it_is_cut() -> None:
-    merged = shapes(plan())[1]
+    merged = models(plan())[1]
     for slots in (1, 3, 16, 1000):
         scaled = merged.scaled(3.0, None, slots)
         assert scaled.partitions * scaled.work == pytest.approx(3.0 * merged.stage.tasks)
@@ -101,7 +101,7 @@ def test_work_is_conserved_however_it_is_cut() -> None:
 
 def test_a_small_input_is_cut_for_the_cores() -> None:
     """256 MiB on 4 cores are 4 splits; on 32 they are 32, on 1,000 none is below 4 MiB."""
-    scan = shapes(plan())[0]
+    scan = models(plan())[0]
     assert [scan.scaled(1.0, None, slots).tasks for slots in (4, 32, 1000)] == [4, 32, 64]
     assert scan.scaled(1.0, None, 2).tasks == 2
     assert scan.scaled(16.0, None, 2).tasks == 32
@@ -111,14 +111,14 @@ def test_a_small_input_is_cut_for_the_cores() -> None:
 def test_two_splits_for_each_core_are_not_cut_for_the_cores(tasks: int, at_four_times: int) -> None:
     """A scan of one column reads little of each file: 1 MiB of each of 8 splits on 4 cores is no
     small input. Packed for 4 cores there are at most 7."""
-    scan = shapes(plan(scan_tasks=tasks, scan_mib=float(tasks)))[0]
+    scan = models(plan(scan_tasks=tasks, scan_mib=float(tasks)))[0]
     assert scan.scaled(4.0, None).tasks == at_four_times
 
 
 def test_less_of_a_large_input_is_cut_for_the_cores() -> None:
     """3 GiB are 24 splits of 128 MiB; of 128 MiB each of 4 cores gets one, and of 8 MiB two do. So
     it is on a core less or more."""
-    scan = shapes(plan(scan_tasks=24, scan_mib=3072.0))[0]
+    scan = models(plan(scan_tasks=24, scan_mib=3072.0))[0]
     assert [scan.scaled(1 / 24, None, slots).tasks for slots in (None, 3, 4, 5)] == [4, 3, 4, 5]
     assert scan.scaled(1 / 384, None).tasks == 2
     assert scan.scaled(0.5, None).tasks == 12
@@ -126,7 +126,7 @@ def test_less_of_a_large_input_is_cut_for_the_cores() -> None:
 
 def test_less_of_a_small_input_is_cut_for_the_cores_too() -> None:
     """256 MiB in 4 splits for 4 cores: of half of it each core gets half as much."""
-    scan = shapes(plan())[0]
+    scan = models(plan())[0]
     half = scan.scaled(0.5, None)
     assert (half.tasks, half.work) == (4, pytest.approx(0.5))
 
@@ -136,10 +136,10 @@ def test_partitions_that_none_was_merged_of_may_be_elsewhere() -> None:
     reader of merged ones. A hundredth of it is merged for the cores."""
     run = plan(merged_tasks=200, shuffle_mib=20_000.0, slots=8)
     unmerged = replace(run.stages[1], operations=("Exchange",))
-    merged = shapes(replace(run, stages=(run.stages[0], unmerged)))[1]
+    merged = models(replace(run, stages=(run.stages[0], unmerged)))[1]
     assert [merged.scaled(r, None).tasks for r in (1.0, 8.0, 0.1, 0.01)] == [200, 200, 32, 9]
     few = replace(unmerged, shuffle_read_bytes=plan(shuffle_mib=50.0).stages[1].shuffle_read_bytes)
-    asked = shapes(replace(run, stages=(run.stages[0], few)))[1]
+    asked = models(replace(run, stages=(run.stages[0], few)))[1]
     assert [asked.scaled(r, None).tasks for r in (1.0, 0.01)] == [200, 200]
 
 
@@ -157,14 +157,14 @@ def test_without_merging_the_configured_partitions_stay(
     }
     run = plan(merged_tasks=16, slots=16, **off)
     unmerged = replace(run, stages=(run.stages[0], replace(run.stages[1], operations=operations)))
-    reader = shapes(unmerged)[1]
+    reader = models(unmerged)[1]
     assert [reader.scaled(ratio, None, 2).tasks for ratio in (0.1, 1.0, 8.0)] == [16, 16, 16]
 
 
 def test_spaces_around_a_setting_that_is_on_or_off_count_nothing() -> None:
     """Spark 3.1 merges where it is told to (`ConfigHelpers.toBoolean`)."""
     on = replace(plan(spark_sql_adaptive_enabled=" true "), spark_version="3.1.3")
-    assert shapes(on)[1].growth is Growth.MERGED
+    assert models(on)[1].growth is Growth.MERGED
     by_size = plan(spark_sql_adaptive_coalescePartitions_parallelismFirst=" False ")
     assert PartitioningSettings.of(by_size, 4).min_merged_partitions == 1
     whole = plan(spark_sql_adaptive_skewJoin_enabled=" true ")
@@ -180,26 +180,26 @@ def test_one_core_in_the_driver_is_one(master: str) -> None:
     )
     made = Stage(np.full(1, 2.0), more={"generated": True})
     rows = observed([made], slots=1, config={"spark.master": master})
-    found = [*shapes(run), *shapes(rows)]
-    assert [shape.scaled(1.0, None, 1).tasks for shape in found] == [1, 1, 1]
-    assert [shape.scaled(1.0, None, 8).tasks for shape in found] == [8, 8, 8]
+    found = [*models(run), *models(rows)]
+    assert [model.scaled(1.0, None, 1).tasks for model in found] == [1, 1, 1]
+    assert [model.scaled(1.0, None, 8).tasks for model in found] == [8, 8, 8]
 
 
 def test_many_splits_stay_as_they_are() -> None:
-    scan = shapes(plan(scan_tasks=50, scan_mib=6400.0))[0]
+    scan = models(plan(scan_tasks=50, scan_mib=6400.0))[0]
     assert [scan.scaled(1.0, None, slots).tasks for slots in (1, 4, 40)] == [50, 50, 50]
     assert scan.scaled(1.0, None, 200).tasks == 200
 
 
 def test_a_set_parallelism_is_that_of_every_cluster() -> None:
-    scan, merged = shapes(plan(spark_default_parallelism="4"))
+    scan, merged = models(plan(spark_default_parallelism="4"))
     assert not scan.depends_on_cluster
     assert merged.scaled(1.0, None, 64).tasks == 4
 
 
 def test_numbers_that_no_rule_explains_grow_with_the_input() -> None:
     """A local read has a partition for each task before it."""
-    merged = shapes(plan(merged_tasks=40))[1]
+    merged = models(plan(merged_tasks=40))[1]
     assert not merged.depends_on_cluster
     assert merged.scaled(3.0, None).tasks == 120
 
@@ -211,8 +211,8 @@ def test_a_number_that_the_query_asked_for_stays() -> None:
         Stage(np.full(8, 4.0), (0,), shuffle_bytes=64 * MIB, more=asked),
     ]
     run = replace(observed(stages, slots=4), spark_version="3.5.1")
-    shape = shapes(run)[1]
-    assert (shape.scaled(9.0, None).tasks, shape.scaled(9.0, None, 32).tasks) == (8, 8)
+    model = models(run)[1]
+    assert (model.scaled(9.0, None).tasks, model.scaled(9.0, None, 32).tasks) == (8, 8)
 
 
 @pytest.mark.parametrize(
@@ -225,8 +225,8 @@ def test_a_number_that_the_query_asked_for_stays() -> None:
 def test_what_is_coalesced_to_a_number_stays_there(reads: dict[str, Any]) -> None:
     """`coalesce(2)` leaves two tasks on any cluster, of any input, each of which grows."""
     run = replace(observed([Stage(np.full(2, 4.0), **reads)], slots=2), spark_version="3.5.1")
-    shape = shapes(run)[0]
-    asked = [shape.scaled(8.0, partitions, slots) for partitions in (None, 50) for slots in (2, 64)]
+    model = models(run)[0]
+    asked = [model.scaled(8.0, partitions, slots) for partitions in (None, 50) for slots in (2, 64)]
     assert all((each.tasks, each.work) == (2, pytest.approx(8.0)) for each in asked)
     replay = Replay.of(run)
     assert replay.replayed(64).seconds == pytest.approx(replay.replayed(2).seconds, rel=0.1)
@@ -236,8 +236,8 @@ def test_what_is_coalesced_is_not_cut_for_the_cores_where_logs_tell_its_number()
     """Two logs of other sizes had two tasks each: a power of none, and two on 64 slots."""
     reads = Stage(np.full(2, 4.0), input_bytes=1024 * MIB, more=SCAN | {"coalesced": True})
     run = replace(observed([reads], slots=2), spark_version="3.5.1")
-    shape = replace(shapes(run)[0], law=StageLaw(partitions=0.0))
-    assert [shape.partition_count(8.0, None).at(slots) for slots in (None, 64)] == [2.0, 2.0]
+    model = replace(models(run)[0], law=StageLaw(partition_power=0.0))
+    assert [model.partition_count(8.0, None).at(slots) for slots in (None, 64)] == [2.0, 2.0]
 
 
 def test_the_first_rows_of_an_input_are_no_more_of_a_larger_one() -> None:
@@ -249,7 +249,7 @@ def test_the_first_rows_of_an_input_are_no_more_of_a_larger_one() -> None:
     again = Stage(np.full(1, 4.0), job=2, input_bytes=8 * MIB, more=cached)
     jobs = [Job(), Job((0,)), Job((1,))]
     run = replace(observed([whole, first, again], jobs, slots=4), spark_version="3.5.1")
-    each = [shape.scaled(100.0, None, 64) for shape in shapes(run)]
+    each = [model.scaled(100.0, None, 64) for model in models(run)]
     assert [(one.tasks, one.work) for one in each] == [(1600, 1.0), (1, 1.0), (1, 100.0)]
 
 
@@ -260,7 +260,7 @@ def test_a_cached_result_of_coalesce_is_no_input_that_grows() -> None:
         Stage(np.full(2, 4.0), input_bytes=64 * MIB, more=SCAN | {"coalesced": True}),
         Stage(np.full(2, 1.0), input_bytes=64 * MIB, more=cached),
     ]
-    again = shapes(replace(observed(stages, slots=2), spark_version="3.5.1"))[1]
+    again = models(replace(observed(stages, slots=2), spark_version="3.5.1"))[1]
     assert again.scaled(8.0, None, 64).tasks == 2
 
 
@@ -279,8 +279,8 @@ def test_tables_in_buckets_keep_their_number(
     """Two scans in one stage without a shuffle between them lie in as many buckets each."""
     more = {"sql_execution_id": 0, "operations": operations, "operation_counts": counts}
     stage = Stage(np.full(6, 4.0), input_bytes=6 * 256 * MIB, more=more)
-    shape = shapes(replace(observed([stage], slots=2), spark_version="3.5.1"))[0]
-    asked = [shape.scaled(4.0, None, slots) for slots in (2, 64)]
+    model = models(replace(observed([stage], slots=2), spark_version="3.5.1"))[0]
+    asked = [model.scaled(4.0, None, slots) for slots in (2, 64)]
     assert ([each.tasks for each in asked] == [6, 6]) is fixed
     assert all(each.tasks * each.work == pytest.approx(24.0) for each in asked)
 
@@ -301,17 +301,17 @@ def test_scans_on_every_cluster_are_cut_for_the_cores_down_to_the_cost_of_openin
     ratio: float,
 ) -> None:
     for run in (plan(), plan(scan_tasks=50, scan_mib=6400.0), plan(scan_tasks=9, scan_mib=900.0)):
-        shape = shapes(run)[0]
-        read, rule = shape.stage.input_bytes, shape.partitioning
-        size, own = read.total * ratio, shape.partition_count(ratio, None).at(None)
+        model = models(run)[0]
+        read, rule = model.stage.input_bytes, model.partitioning
+        size, own = read.total * ratio, model.partition_count(ratio, None).at(None)
         for slots in SLOTS:
             least = min(max(2.0, slots), size / rule.open_cost_bytes)
-            expected = max(min(own, shape.stage.tasks * ratio) if ratio < 1.0 else own, least)
-            if slots < rule.log_cores and shape.stage.tasks <= 1.5 * rule.log_cores:
+            expected = max(min(own, model.stage.tasks * ratio) if ratio < 1.0 else own, least)
+            if slots < rule.log_cores and model.stage.tasks <= 1.5 * rule.log_cores:
                 expected = min(own, max(least, size / rule.split_bytes))
             if slots == rule.log_cores:
                 expected = own
-            assert shape.partition_count(ratio, None).at(slots) == pytest.approx(expected)
+            assert model.partition_count(ratio, None).at(slots) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("ratio", [0.1, 1.0, 2.5, 40.0])
@@ -320,9 +320,9 @@ def test_many_clusters_at_once_are_the_same_as_one_by_one(
     ratio: float, configured: int | None
 ) -> None:
     for run in (plan(), plan(merged_tasks=16, shuffle_mib=1024.0, slots=100)):
-        for shape in shapes(run):
-            each = [shape.scaled(ratio, configured, slots) for slots in SLOTS]
-            tasks, data = shape.largest_task_bytes(
+        for model in models(run):
+            each = [model.scaled(ratio, configured, slots) for slots in SLOTS]
+            tasks, data = model.largest_task_bytes(
                 ratio, configured, np.asarray(SLOTS, dtype=float)
             )
             assert tasks.tolist() == [scaled.tasks for scaled in each]

@@ -10,7 +10,7 @@ from sparkplan_runs import executors, fit
 from test_partitions import plan
 
 from engine import read
-from engine.models.replay.alternatives import other_cuts
+from engine.models.replay.alternatives import alternatives_at_log_input
 from engine.models.replay.replayed_run import Replay
 from engine.models.stages.durations.task_times import StageModel
 from engine.models.stages.partitioning.packed_files import FileSizes, PackedFiles
@@ -86,11 +86,13 @@ def test_the_format_says_whether_files_are_cut(operation: str, tasks: int, more:
 
 def test_the_interval_reaches_as_many_splits_on_any_cluster() -> None:
     run = scan(tasks=3, mib=80.0, slots=16, files=40.0)
-    (other,) = other_cuts(Replay.of(run))
+    (other,) = alternatives_at_log_input(Replay.of(run))
     stays, grows = (one.replayed(64) for one in (other, Replay.of(run)))
     assert stays.tasks[0] == 3
     assert grows.tasks[0] == 10
-    assert other_cuts(Replay.of(scan(tasks=16, mib=80.0, slots=16, files=40.0))) == ()
+    assert (
+        alternatives_at_log_input(Replay.of(scan(tasks=16, mib=80.0, slots=16, files=40.0))) == ()
+    )
     found = fit(run).predict(cluster=executors(64), confidence=0.9)
     assert found.high is not None
     assert found.low < found.seconds < stays.seconds < found.high

@@ -24,8 +24,8 @@ and the lines of each shop."""
 
 def reader(run: Run, of: int) -> StageModel:
     assert run.cluster.slots
-    shapes = stage_models(run, run.cluster.slots)
-    (found,) = (shape for shape in shapes if shape.stage.parents == (of,))
+    models = stage_models(run, run.cluster.slots)
+    (found,) = (model for model in models if model.stage.parents == (of,))
     return found
 
 
@@ -39,23 +39,25 @@ def test_keys_become_more_as_the_tasks_of_a_log_tell(
     ratio = FILES if asked is MORE else 1.0 / FILES
     here, there = reader(known, maker), reader(asked, maker)
     assert here.stage.shuffle_read_records
-    predicted = here.data(ratio) * here.stage.shuffle_read_records
+    predicted = here.data_growth(ratio) * here.stage.shuffle_read_records
     assert predicted == pytest.approx(there.stage.shuffle_read_records, rel=within)
 
 
 @pytest.mark.parametrize("ratio", [1.0 / FILES, 2.0, FILES])
 def test_lists_of_all_rows_grow_with_these(ratio: float) -> None:
-    assert reader(FEW, LISTS).data(ratio) == ratio
+    assert reader(FEW, LISTS).data_growth(ratio) == ratio
 
 
 def test_what_combines_them_reads_as_much_of_each_task_as_before() -> None:
     (combining,) = (s for s in stage_models(FEW, 2) if s.stage.stage_id == MEANS)
-    assert combining.data(FILES) == pytest.approx(FILES)
+    assert combining.data_growth(FILES) == pytest.approx(FILES)
 
 
 def test_the_interval_reaches_growth_in_proportion() -> None:
     (other,) = (
-        a for a in alternatives_of(Replay.of(FEW)) if all(s.growing is None for s in a.shapes)
+        a for a in alternatives_of(Replay.of(FEW)) if all(s.read_law is None for s in a.models)
     )
-    held = {s.stage.stage_id: s.data(FILES) for s in Replay.of(FEW).shapes}
-    assert any(shape.data(FILES) > 2.0 * held[shape.stage.stage_id] for shape in other.shapes)
+    held = {s.stage.stage_id: s.data_growth(FILES) for s in Replay.of(FEW).models}
+    assert any(
+        model.data_growth(FILES) > 2.0 * held[model.stage.stage_id] for model in other.models
+    )

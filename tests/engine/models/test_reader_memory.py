@@ -99,8 +99,8 @@ def test_that_is_in_its_time_in_the_log_and_in_no_other_reader() -> None:
     own = [reread.crowded_out_in_log for reread in cliff.cache_readers]
     assert own[:-1] == [0.0] * 4
     assert own[-1] == pytest.approx(MISSED * BLOCKS * PARSE, rel=0.05)
-    assert cliff.full_cache_replay.shapes[5].mean_seconds == pytest.approx(READ, rel=0.1)
-    assert cliff.full_cache_replay.shapes[4] is cliff.replay.shapes[4]
+    assert cliff.full_cache_replay.models[5].mean_seconds == pytest.approx(READ, rel=0.1)
+    assert cliff.full_cache_replay.models[4] is cliff.replay.models[4]
 
 
 def test_it_is_found_again_where_more_memory_is_left() -> None:

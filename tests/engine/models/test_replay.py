@@ -182,9 +182,9 @@ def test_where_the_longest_task_stood_is_learnt(place: int) -> None:
 def test_later_stages_on_new_slots_start_an_executor_and_not_the_first_stage_s_code() -> None:
     first = Stage(np.full(40, 1.0), input_bytes=40 * BLOCK, cold_seconds=3.0)
     later = Stage(np.full(40, 1.0), (0,))
-    shapes = Replay.of(observed([first, later], slots=4)).shapes
-    assert shapes[0].cold_excess == pytest.approx(3.0)
-    assert shapes[1].cold_excess == pytest.approx(EXECUTOR_SHARE * 3.0)
+    models = Replay.of(observed([first, later], slots=4)).models
+    assert models[0].cold_excess == pytest.approx(3.0)
+    assert models[1].cold_excess == pytest.approx(EXECUTOR_SHARE * 3.0)
 
 
 def test_more_slots_meet_more_cold_first_tasks() -> None:
@@ -227,12 +227,12 @@ def test_tasks_of_several_cores_run_at_once_as_far_as_these_go() -> None:
     """8 tasks of two cores: 4 at once on 8 slots, all of them on 16, which is a doubling."""
     stage = Stage(np.full(8, 10.0), input_bytes=8 * BLOCK, more={"task_cpus": 2})
     replay = Replay.of(observed([stage], slots=8))
-    (shape,) = replay.shapes
-    scaled = shape.scaled(1.0, None)
-    tasks = shape.tasks(scaled, dispatch_seconds=0.0, rotation=0.0)
+    (model,) = replay.models
+    scaled = model.scaled(1.0, None)
+    tasks = model.tasks(scaled, dispatch_seconds=0.0, rotation=0.0)
     for slots, doublings in ((8, 0.0), (16, 1.0), (64, 1.0), (4, -1.0)):
         found = slowdown_of(
-            replace(shape, warm_up=None), 0.3, (scaled, tasks), (scaled, tasks), slots
+            replace(model, warm_up=None), 0.3, (scaled, tasks), (scaled, tasks), slots
         )
         assert found.contention == pytest.approx(math.exp(0.3 * doublings))
 
@@ -245,7 +245,7 @@ def test_what_was_written_again_is_worked_out_once(monkeypatch: pytest.MonkeyPat
         asked.append(run)
         return frozenset()
 
-    monkeypatch.setattr(replayed_run, "written_again", counted)
+    monkeypatch.setattr(replayed_run, "recomputed_stages", counted)
     replay = Replay.of(observed([Stage(np.full(8, 10.0))], slots=8))
     for slots in (2, 4, 16):
         replay.replayed(slots)
@@ -271,8 +271,8 @@ def test_new_code_makes_no_stage_slower_on_more_slots(
     stage = Stage(np.asarray(seconds), shuffle_bytes=1e8, more={"warm_up": ()})
     run = observed([stage], slots=observed_on)
     replay = Replay.of(run)
-    assert replay.shapes[0].warm_up is not None
-    calm = replace(replay, contention_growth=np.zeros(1)).fresh()
+    assert replay.models[0].warm_up is not None
+    calm = replace(replay, contention_growth=np.zeros(1)).with_empty_cache()
     found = [calm.replayed(slots).seconds for slots in (1, 2, 4, 8, 16)]
     assert found == pytest.approx(sorted(found, reverse=True), rel=0.02)
     assert calm.replayed(observed_on).seconds == pytest.approx(run.seconds, rel=0.01)
@@ -359,7 +359,7 @@ def test_very_many_tasks_are_answered_without_drawing_them() -> None:
     """Waves and order statistics agree with every task placed; no task is drawn for them."""
     replay = without_growth(huge())
     fast = {slots: replay.replayed(slots, ratio=2.0).seconds for slots in (300, 5000, 40_000)}
-    for tasks in replay._prepared(2.0, None).tasks:
+    for tasks in replay._stages_on_log_slots(2.0, None).tasks:
         assert "_made" not in tasks.__dict__
         assert len(tasks) == 100_000
     for slots, seconds in fast.items():

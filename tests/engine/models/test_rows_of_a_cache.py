@@ -13,7 +13,7 @@ from sparkplan_runs import fit
 from engine.cluster import Cluster
 from engine.models.replay.memory.cache_readers import sources_of
 from engine.models.replay.memory.cache_replay import CacheReplay
-from engine.models.replay.memory.cached_rdds import first_whole, part_of
+from engine.models.replay.memory.cached_rdds import first_complete_stage, part_of
 from engine.profile import PersistedRdd, Run
 
 BLOCKS, EXECUTORS, STEPS = 200, 10, 3
@@ -80,8 +80,8 @@ def test_what_a_row_took_before_all_were_computed_is_not_what_all_take(needed: b
 def test_the_stage_that_computed_all_of_an_rdd_is_its_origin() -> None:
     run = taking(before=True, after=1)
     needed = [stage.needed_rdds for stage in run.stages]
-    assert first_whole(run.stages, needed) == {7: 1}
-    assert first_whole(run.stages[:1], needed[:1]) == {7: 0}
+    assert first_complete_stage(run.stages, needed) == {7: 1}
+    assert first_complete_stage(run.stages[:1], needed[:1]) == {7: 0}
     assert [part_of(run.stages, place, [1]) for place in range(3)] == [1 / BLOCKS, 1.0, 1 / BLOCKS]
     assert part_of(run.stages, 0, []) == 1.0
     cache = CacheReplay.of(run)

@@ -31,13 +31,15 @@ def test_more_tasks_on_more_slots_shuffle_more_rows(known: Run, asked: Run) -> N
     ratio = {id(FEW): 1.0, id(MORE): FILES, id(WIDE): FILES}
     more, slots = ratio[id(asked)] / ratio[id(known)], asked.cluster.slots
     assert slots
-    for shape, seen in zip(grouping(known), grouping(asked), strict=True):
-        here, there = (reader(r, s).stage for r, s in ((known, shape), (asked, seen)))
+    for model, seen in zip(grouping(known), grouping(asked), strict=True):
+        here, there = (reader(r, s).stage for r, s in ((known, model), (asked, seen)))
         assert here.shuffle_read_records
-        found = reader(known, shape).data(more, slots) * here.shuffle_read_records
+        found = reader(known, model).data_growth(more, slots) * here.shuffle_read_records
         assert found == pytest.approx(there.shuffle_read_records, rel=0.03)
     days = reader(known, grouping(known)[DAYS])
-    assert days.data(more, slots) == pytest.approx(asked.stages[0].tasks / known.stages[0].tasks)
+    assert days.data_growth(more, slots) == pytest.approx(
+        asked.stages[0].tasks / known.stages[0].tasks
+    )
 
 
 def test_a_table_of_clusters_asks_once_for_all_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -49,15 +51,15 @@ def test_a_table_of_clusters_asks_once_for_all_of_them(monkeypatch: pytest.Monke
         return original(self, ratio, cores)
 
     slots = np.arange(1.0, 301.0)
-    shapes = [reader(MORE, shape) for shape in grouping(MORE)]
-    singly = [[shape.data(1.7, many) for many in slots] for shape in shapes]
+    models = [reader(MORE, index) for index in grouping(MORE)]
+    singly = [[model.data_growth(1.7, many) for many in slots] for model in models]
     monkeypatch.setattr(DataFlow, "_compute_growths", counted)
-    for shape, alone in zip(shapes, singly, strict=True):
-        tasks, data = shape.largest_task_bytes(1.7, None, slots)
-        whole = shape.partition_count(1.7, None).on(slots)
-        assert data * np.maximum(1.0, whole) / shape.stage.tasks == pytest.approx(alone)
+    for model, alone in zip(models, singly, strict=True):
+        tasks, data = model.largest_task_bytes(1.7, None, slots)
+        whole = model.partition_count(1.7, None).on(slots)
+        assert data * np.maximum(1.0, whole) / model.stage.tasks == pytest.approx(alone)
         assert tasks.shape == slots.shape
-    assert len(asked) <= 3 * len(shapes)
+    assert len(asked) <= 3 * len(models)
 
 
 def best_of_each(run: Run, left: float) -> StageModel:
@@ -77,16 +79,18 @@ def best_of_each(run: Run, left: float) -> StageModel:
 def test_each_task_leaves_the_best_rows_of_each_group() -> None:
     """Two tasks of 480,000 rows left three of 60 shops each, 360, and six of three times as many
     1,080 (3.5.9): as many as there are tasks, whatever rows these have."""
-    shape = best_of_each(FEW, 360.0)
-    assert [shape.data(ratio) for ratio in (1.0, FILES)] == [1.0, 1.0], "two tasks"
-    assert [shape.data(ratio, 6) for ratio in (1.0, FILES)] == pytest.approx([2.0, 3.0]), "files"
+    model = best_of_each(FEW, 360.0)
+    assert [model.data_growth(ratio) for ratio in (1.0, FILES)] == [1.0, 1.0], "two tasks"
+    assert [model.data_growth(ratio, 6) for ratio in (1.0, FILES)] == pytest.approx([2.0, 3.0]), (
+        "files"
+    )
 
 
 def test_who_leaves_most_rows_leaves_more_of_more() -> None:
     read = FEW.stages[0].input_records
     assert read
-    shape = best_of_each(FEW, 0.6 * read)
-    assert [shape.data(ratio, 6) for ratio in (1.0, FILES)] == [1.0, FILES]
+    model = best_of_each(FEW, 0.6 * read)
+    assert [model.data_growth(ratio, 6) for ratio in (1.0, FILES)] == [1.0, FILES]
 
 
 def test_what_ends_a_limit_behind_a_shuffle_leaves_what_it_reads() -> None:
@@ -108,31 +112,31 @@ def test_tasks_that_group_rows_are_as_many_more_as_these_at_most(rows: float, fo
         stage=stage,
         partition_count=lambda ratio, _: PartitionCount(4.0 * 10.0 ** np.sign(ratio - 1.0)),
     )
-    shape = cast(PartitionedStage, made)
-    own = _task_growth(shape, np.asarray(rows), np.asarray(rows), None)
+    model = cast(PartitionedStage, made)
+    own = _task_growth(model, np.asarray(rows), np.asarray(rows), None)
     assert own == found
-    there = _task_growth(shape, np.full(2, rows), np.full(2, rows), np.asarray([4.0, 8.0]))
+    there = _task_growth(model, np.full(2, rows), np.full(2, rows), np.asarray([4.0, 8.0]))
     assert there.tolist() == [found, found]
 
 
 def test_a_replay_on_more_slots_has_the_work_of_the_rows_that_these_shuffle() -> None:
     """Though what reads them has one task on any: words, of which 2,338 rows became 4,232."""
     replay, speed = Replay.of(MORE), np.ones(len(MORE.stages))
-    own, wide = (replay._on(slots, 1.0, None, speed)[0].scaled for slots in (2, 6))
-    slow = max((s for s in replay.shapes if s.growing), key=lambda s: s.mean_seconds)
-    place = replay.shapes.index(slow)
+    own, wide = (replay._scaled_stages(slots, 1.0, None, speed)[0].scaled for slots in (2, 6))
+    slow = max((s for s in replay.models if s.read_law), key=lambda s: s.mean_seconds)
+    place = replay.models.index(slow)
     assert own[place].partitions == wide[place].partitions == 1.0
-    rows = slow.grown(1.0, 1.0, 6)
-    more = slow.law.total(1.0, rows)
+    rows = slow.prior_work_growth(1.0, 1.0, 6)
+    more = slow.law.work_growth(1.0, rows)
     assert wide[place].work == pytest.approx(more * own[place].work)
-    assert rows == pytest.approx(slow.data(1.0, 6), rel=0.05)
+    assert rows == pytest.approx(slow.data_growth(1.0, 6), rel=0.05)
     assert more > 1.4
 
 
 def test_few_more_rows_of_the_same_groups_are_little_more_work() -> None:
     """Rows by day are 100 of two tasks and 300 of six: read in 0.69 and 0.80 s in one task."""
     days = reader(MORE, grouping(MORE)[DAYS])
-    assert days.data(1.0, 6) == pytest.approx(3.0)
+    assert days.data_growth(1.0, 6) == pytest.approx(3.0)
     assert 1.0 < days.scaled(1.0, None, 6).work < 1.3
     assert days.scaled(3.0, None, 2).work == 1.0
 
@@ -149,9 +153,9 @@ def test_so_many_rows_of_each_task_follow_the_tasks(limit: str) -> None:
         replace(s, operations=tuple(limit if o == "WindowGroupLimit" else o for o in s.operations))
         for s in small.stages
     )
-    shapes = stage_models(replace(small, stages=stages), 2)
-    (shape,) = (one for one in shapes if one.stage.stage_id == best.stage_id)
+    models = stage_models(replace(small, stages=stages), 2)
+    (model,) = (one for one in models if one.stage.stage_id == best.stage_id)
     assert best.shuffle_read_records
     assert seen.shuffle_read_records
     grown = seen.shuffle_read_records / best.shuffle_read_records
-    assert shape.data(FILES) == pytest.approx(grown, rel=0.03)
+    assert model.data_growth(FILES) == pytest.approx(grown, rel=0.03)

@@ -12,9 +12,9 @@ from engine.models.stages.set_up import (
     MOST_SET_UP,
     SET_UP_SECONDS,
     SET_UP_SHARE,
+    scaled_seconds,
     set_up_share,
     share_of_data,
-    stretched,
 )
 from engine.profile import Run
 from engine.stage_run import StageRun
@@ -25,7 +25,7 @@ FIXED_SECONDS = 0.04
 
 def test_what_is_outside_the_run_time_stays_and_so_does_a_share_of_the_rest() -> None:
     tasks = np.asarray([0.1, 10.0])
-    found = stretched(tasks, 2.0, overhead_seconds=0.04, share=0.5)
+    found = scaled_seconds(tasks, 2.0, overhead_seconds=0.04, share=0.5)
     assert found == pytest.approx([0.04 + 0.03 + 2.0 * 0.03, 0.04 + SET_UP_SECONDS + 2.0 * 9.76])
 
 
@@ -53,8 +53,8 @@ def test_less_data_in_the_same_time_is_more_set_up() -> None:
 def test_the_prior_is_one_of_the_two_parts_alone() -> None:
     """So much time that no reader takes it went to data; so little data that no core takes so long
     for it did not."""
-    assert share_of_data(1000.0, on_data=0.01) > 0.9
-    assert share_of_data(0.05, on_data=1e-7) < 0.01
+    assert share_of_data(1000.0, data_seconds=0.01) > 0.9
+    assert share_of_data(0.05, data_seconds=1e-7) < 0.01
 
 
 def test_the_share_is_the_mean_of_the_posterior() -> None:
@@ -65,7 +65,7 @@ def test_the_share_is_the_mean_of_the_posterior() -> None:
     near = np.abs(np.log((fixed + data) / 0.1)) < 0.02
     assert near.sum() > 10_000
     expected = float((data / (fixed + data))[near].mean())
-    assert share_of_data(0.1, on_data=0.03) == pytest.approx(expected, abs=0.01)
+    assert share_of_data(0.1, data_seconds=0.03) == pytest.approx(expected, abs=0.01)
 
 
 def test_records_count_where_bytes_are_few() -> None:
@@ -95,10 +95,10 @@ def test_what_is_outside_the_run_time_is_no_part_of_it() -> None:
     overhead = measure(np.full(TASKS, 0.07))
     run = observed([Stage(np.full(TASKS, 0.1), shuffle_bytes=1e4 * TASKS)], slots=SLOTS)
     warming = replace(run.stages[0], warm_up=falling, overhead_seconds=overhead)
-    shape = Replay.of(replace(run, stages=(warming,))).shapes[0]
-    assert shape.late_seconds < 0.07
-    expected = set_up_share(made, 0.03 * shape.late_seconds / 0.1)
-    assert shape.set_up_share == pytest.approx(expected)
+    model = Replay.of(replace(run, stages=(warming,))).models[0]
+    assert model.late_seconds < 0.07
+    expected = set_up_share(made, 0.03 * model.late_seconds / 0.1)
+    assert model.set_up_share == pytest.approx(expected)
     assert expected > SET_UP_SHARE
 
 

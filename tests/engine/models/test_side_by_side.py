@@ -35,19 +35,19 @@ def test_each_log_predicts_the_partitions_of_the_other(
 
 def test_who_asks_whether_there_are_any_rows_reads_one_partition_of_more() -> None:
     """`isEmpty` of messages, after each step: they had been taken to become three times as long."""
-    first = [shape for shape in stage_models(FEW, 2) if shape.stage.in_part]
+    first = [model for model in stage_models(FEW, 2) if model.stage.in_part]
     assert len(first) == 3
-    assert [shape.read_growth(FILES) for shape in first] == [1.0] * 3
-    assert all(shape.scaled(FILES, None).work == 1.0 for shape in first)
+    assert [model.read_growth(FILES) for model in first] == [1.0] * 3
+    assert all(model.scaled(FILES, None).work == 1.0 for model in first)
 
 
 @pytest.mark.parametrize("ratio", [0.1, 0.3, 1 / 3, 0.5])
 def test_who_asks_so_reads_no_more_than_there_is(ratio: float) -> None:
     """Of less than the partitions that it ran: all of it."""
-    first = [shape for shape in stage_models(FEW, 2) if shape.stage.in_part]
-    for shape in first:
+    first = [model for model in stage_models(FEW, 2) if model.stage.in_part]
+    for model in first:
         for ran in (1, 2):
-            some = replace(shape, stage=replace(shape.stage, tasks=ran))
+            some = replace(model, stage=replace(model.stage, tasks=ran))
             assert some.read_growth(ratio) == pytest.approx(min(1.0, FILES * ratio / ran))
     assert len(first) == 3
 
@@ -62,8 +62,8 @@ def test_the_first_rows_of_a_shuffle_in_a_number_that_was_asked_for_grow(
         Stage(np.full(3, 2.0), input_bytes=30.0 * MIB, more=wrote),
         Stage(np.ones(1), (0,), shuffle_bytes=share * 12.0 * MIB, more={"in_part": True}),
     ]
-    shape = stage_models(observed(stages, slots=2), 2)[1]
-    assert shape.read_growth(FILES) == pytest.approx(grown)
+    model = stage_models(observed(stages, slots=2), 2)[1]
+    assert model.read_growth(FILES) == pytest.approx(grown)
 
 
 def test_what_is_read_of_a_cache_of_unknown_make_has_the_partitions_of_the_input() -> None:
@@ -75,7 +75,7 @@ def test_what_is_read_of_a_cache_of_unknown_make_has_the_partitions_of_the_input
         Stage(np.ones(2), input_bytes=30.0 * MIB, more=cached),
     ]
     replay = Replay.of(observed(stages, slots=2))
-    assert [shape.growth for shape in replay.shapes] == [Growth.TASKS, Growth.WORK, Growth.WORK]
+    assert [model.growth for model in replay.models] == [Growth.TASKS, Growth.WORK, Growth.WORK]
     assert replay.replayed(2, ratio=FILES).tasks == (9, 9, 2)
 
 
@@ -121,10 +121,10 @@ def test_splits_of_which_none_holds_half_are_whole_files(
     read_bytes = measure(MIB * np.asarray(mib, dtype=float))
     stage = Stage(np.full(len(mib), 2.0), more={**TEXT, "input_bytes": read_bytes})
     run = observed([stage], slots=2, input_bytes=read_bytes.total)
-    (shape,) = stage_models(run, 2)
-    assert shape.scaled(FILES, None).tasks == tasks
-    assert shape.may_keep_split_count == (tasks == FILES * len(mib))
-    assert shape.may_be_whole_files == (tasks != FILES * len(mib))
+    (model,) = stage_models(run, 2)
+    assert model.scaled(FILES, None).tasks == tasks
+    assert model.may_keep_split_count == (tasks == FILES * len(mib))
+    assert model.may_be_whole_files == (tasks != FILES * len(mib))
 
 
 def test_two_splits_may_be_two_files_within_the_interval() -> None:

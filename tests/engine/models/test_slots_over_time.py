@@ -13,9 +13,9 @@ from engine.models.stages.slots_over_time import (
     Slots,
     arrivals,
     end_of_tasks,
+    executor_wait_seconds,
     first_arrivals,
     stage_slots,
-    waited_seconds,
 )
 from engine.notices import Notice
 from engine.profile import Profile, Run
@@ -54,8 +54,8 @@ def made(
 def plain(run: Run) -> Replay:
     """Its replay with task times as they are on any number of slots."""
     replay = Replay.of(run)
-    shapes = tuple(replace(shape, warm_up=None) for shape in replay.shapes)
-    return replace(replay, contention_growth=np.zeros(len(shapes)), shapes=shapes)
+    models = tuple(replace(model, warm_up=None) for model in replay.models)
+    return replace(replay, contention_growth=np.zeros(len(models)), models=models)
 
 
 LATE = ((5.0, 4), (35.0, 20))
@@ -100,7 +100,7 @@ def test_the_wait_for_executors_is_a_phase_and_no_work_of_the_driver() -> None:
     run = made(LATE)
     stage = replace(run.stages[0], submitted_seconds=2.0)
     run = replace(run, stages=(stage,), driver_seconds=2.0)
-    assert waited_seconds(run) == pytest.approx(3.0)
+    assert executor_wait_seconds(run) == pytest.approx(3.0)
     for slots in (20, 40):
         found = fit_replays(Profile("late", (run,))).predict(
             cluster=Cluster.of_executors(executors=slots, executor_cores=1)
@@ -112,8 +112,8 @@ def test_the_wait_for_executors_is_a_phase_and_no_work_of_the_driver() -> None:
 
 def test_no_wait_where_executors_are_there_or_nobody_says() -> None:
     run = made(((0.0, 20),))
-    assert waited_seconds(run) == 0.0
-    assert waited_seconds(replace(run, cores=())) == 0.0
+    assert executor_wait_seconds(run) == 0.0
+    assert executor_wait_seconds(replace(run, cores=())) == 0.0
 
 
 def test_executors_asked_for_by_stages_are_there_for_a_fixed_cluster() -> None:
@@ -187,7 +187,7 @@ def test_executors_that_stay_are_not_waited_for_again() -> None:
     assert replay.observed().seconds == pytest.approx(84.0)
     # twice 16 tasks of 2 s on one slot; 5 s for the first executor and 51 s of the driver
     assert replay.replayed(1).seconds == pytest.approx(2 * 32.0 + 5.0 + 51.0)
-    assert waited_seconds(run) == 5.0
+    assert executor_wait_seconds(run) == 5.0
 
 
 @pytest.mark.parametrize(

@@ -86,26 +86,26 @@ def test_a_file_that_gets_larger_is_cut_by_its_size() -> None:
     of no less than 4 MiB."""
     large = larger()
     assert len(small_tables(large)) == DIMENSIONS
-    shapes = [shape for shape in stage_models(large, SLOTS) if shape.small_table]
-    for shape in shapes:
-        count = shape.partition_count(12.0**4, None)
+    models = [model for model in stage_models(large, SLOTS) if model.small_table]
+    for model in models:
+        count = model.partition_count(12.0**4, None)
         assert [count.at(slots) for slots in (2, 6, 12)] == [2.0, 6.0, 12.0]
-        assert shape.partition_count(1.0, None).at(MORE_SLOTS) == 1.0
+        assert model.partition_count(1.0, None).at(MORE_SLOTS) == 1.0
 
 
 @pytest.mark.parametrize("ratio", [1.0 / 9.0, 0.5, 2.0, 9.0, 9])
 def test_a_dimension_grows_by_its_power_and_the_facts_in_proportion(ratio: float) -> None:
-    for shape in stage_models(FEW, SLOTS):
-        power = SMALL_TABLE_POWER if shape.small_table else 1.0
-        if shape.stage.files_read:
-            assert shape.data(ratio) == pytest.approx(ratio**power)
+    for model in stage_models(FEW, SLOTS):
+        power = SMALL_TABLE_POWER if model.small_table else 1.0
+        if model.stage.files_read:
+            assert model.data_growth(ratio) == pytest.approx(ratio**power)
 
 
 def test_the_interval_reaches_growth_in_proportion() -> None:
     replay = Replay.of(FEW)
     held = replay.replayed(SLOTS, ratio=FILES)
     others = [other.replayed(SLOTS, ratio=FILES) for other in alternatives_of(replay)]
-    places = [place for place, shape in enumerate(replay.shapes) if shape.small_table]
+    places = [place for place, model in enumerate(replay.models) if model.small_table]
     assert any(
         all(other.work[place] > 2.0 * held.work[place] for place in places) for other in others
     )
@@ -160,10 +160,10 @@ def test_a_log_of_another_input_tells_how_dimensions_grow() -> None:
     """They are the same in both logs: taken to read less then, and by less for the facts."""
     replay, other = Replay.of(FEW), Replay.of(MORE)
     taught = with_laws(replay, [(pair_fit(replay, other), 1.0)])
-    for shape in taught.shapes:
-        if shape.small_table:
-            assert shape.data(FILES) < FILES**SMALL_TABLE_POWER
-        elif shape.stage.files_read:
-            assert shape.data(FILES) > FILES / 2.0
+    for model in taught.models:
+        if model.small_table:
+            assert model.data_growth(FILES) < FILES**SMALL_TABLE_POWER
+        elif model.stage.files_read:
+            assert model.data_growth(FILES) > FILES / 2.0
     assert not outgrown(taught, FILES)
     assert small_tables_notice(taught, FILES) is None

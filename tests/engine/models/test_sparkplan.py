@@ -17,7 +17,7 @@ from engine.given_profiles import OptexProfile
 from engine.models.replay.log_pairs import covariance_per_doubling
 from engine.models.replay.model import ReplayModel
 from engine.models.replay.priors import ERROR_PER_DOUBLING_INPUT, ERROR_PER_DOUBLING_SLOTS
-from engine.models.replay.times import inputs_to
+from engine.models.replay.times import input_path
 from engine.models.sparkplan import Sparkplan
 from engine.profile import Profile, Run
 from engine.stage_run import Waste
@@ -104,7 +104,7 @@ def test_more_input_is_never_faster_where_one_log_hands_over_to_another(slow: fl
     ],
 )
 def test_inputs_on_the_way(wanted: float, path: list[float], share: float) -> None:
-    found, part = inputs_to([3.0, 1.0, 3.0], wanted)
+    found, part = input_path([3.0, 1.0, 3.0], wanted)
     assert found == pytest.approx(path)
     assert part == pytest.approx(share)
 

@@ -267,7 +267,7 @@ def test_partitions_that_the_cores_decide_are_counted_on_each_cluster() -> None:
     config = {"spark.sql.shuffle.partitions": "100000"}
     run = replace(observed(stages, slots=8, config=config), spark_version="3.5.1")
     (stage,) = spilling_stages(Replay.of(run))
-    wide = replace(stage, shape=replace(stage.shape, partitioning=WIDE))
+    wide = replace(stage, model=replace(stage.model, partitioning=WIDE))
     slots = np.asarray([4.0, 8.0, 16.0, 16.0, 16.0])
     available = np.asarray([200.0, 200.0, 200.0, 100.0, np.nan]) * MIB
     found = spill_seconds((wide,), TaskMemory(available, slots, np.full(5, 4.0)), 1.0)
@@ -286,7 +286,7 @@ def test_partitions_that_the_cores_decide_are_counted_on_each_cluster() -> None:
 @pytest.mark.parametrize("ratio", [1 / 64, 0.5, 64.0])
 def test_seconds_that_do_not_grow_are_not_bytes(work: float, ratio: float) -> None:
     (plain,) = spilling_stages(Replay.of(run_of(spilled=TASKS * 200 * MIB)))
-    slow = replace(plain, shape=replace(plain.shape, law=StageLaw(work)))
+    slow = replace(plain, model=replace(plain.model, law=StageLaw(work)))
     assert slow.replayed_spill_bytes(ratio) == pytest.approx(ratio * TASKS * 200 * MIB)
     need = ratio * (PEAK + 200 * MIB)
     assert spilled_bytes(slow, offered(0.0), ratio) == pytest.approx(TASKS * need)
@@ -296,7 +296,7 @@ def test_seconds_that_do_not_grow_are_not_bytes(work: float, ratio: float) -> No
 
 def test_bytes_grow_with_the_power_that_logs_tell() -> None:
     (stage,) = spilling_stages(Replay.of(run_of(spilled=TASKS * 200 * MIB)))
-    half = replace(stage, shape=replace(stage.shape, law=StageLaw(data=0.5)))
+    half = replace(stage, model=replace(stage.model, law=StageLaw(data_power=0.5)))
     assert half.replayed_spill_bytes(64.0) == pytest.approx(8.0 * TASKS * 200 * MIB)
     assert spilled_bytes(half, offered(0.0), 64.0) == pytest.approx(
         8.0 * TASKS * (PEAK + 200 * MIB)
@@ -340,7 +340,7 @@ def test_many_stages_and_clusters_spill_as_each_by_itself(
         expected = 0.0
         for stage in known:
             beyond = spilled_bytes(stage, alone, ratio, partitions)
-            tasks, _ = stage.shape.largest_task_bytes(ratio, partitions, slots[at : at + 1])
+            tasks, _ = stage.model.largest_task_bytes(ratio, partitions, slots[at : at + 1])
             moved = np.asarray([beyond - stage.replayed_spill_bytes(ratio)])
             expected += float(stage.seconds(moved)[0] / min(count, tasks[0]))
         assert found[at] == pytest.approx(expected)

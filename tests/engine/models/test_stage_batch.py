@@ -14,7 +14,7 @@ from engine.models.stages.durations.launch_order import LONGEST_FIRST
 from engine.models.stages.durations.task_times import PLACED_TASKS
 from engine.models.stages.durations.warm_up import EXCESS_SECONDS
 from engine.models.stages.outlines import outlines
-from engine.models.stages.replay_cache import KEPT_INPUTS
+from engine.models.stages.replay_cache import CACHED_INPUTS
 from engine.models.stages.stage_law import StageLaw
 from engine.profile import Run
 
@@ -46,20 +46,20 @@ def of_every_kind(count: int = 40) -> Replay:
     """Those stages with laws learnt from other logs, first tasks that take longer, idle time
     between tasks and every launch order; some have one task, or tasks of one length."""
     replay = Replay.of(many_stages(count))
-    shapes = []
-    for place, shape in enumerate(replay.shapes):
+    models = []
+    for place, model in enumerate(replay.models):
         law = StageLaw(slots=0.05 * (-1) ** place, work=0.1 * (place % 5 - 2))
-        cold = shape.warm * 1.5 if place % 4 == 1 else shape.cold
-        warm = shape.warm[:1] if place % 11 == 3 else shape.warm
-        mean = float(warm.mean()) if len(warm) == 1 else shape.mean_seconds
+        cold = model.warm * 1.5 if place % 4 == 1 else model.cold
+        warm = model.warm[:1] if place % 11 == 3 else model.warm
+        mean = float(warm.mean()) if len(warm) == 1 else model.mean_seconds
         mean *= 1.3 if place % 7 == 2 else 1.0
-        shapes.append(replace(shape, law=law, cold=cold, warm=warm, mean_seconds=mean))
+        models.append(replace(model, law=law, cold=cold, warm=warm, mean_seconds=mean))
     places = np.arange(count)
     rotation = np.where(places % 9 == 8, LONGEST_FIRST, places % 9 / 8.0)
     changed = replace(
-        replay, shapes=tuple(shapes), dispatch_seconds=0.01 * (places % 3), rotation=rotation
+        replay, models=tuple(models), dispatch_seconds=0.01 * (places % 3), rotation=rotation
     )
-    return changed.fresh()
+    return changed.with_empty_cache()
 
 
 def test_a_stage_without_a_tail_raises_no_warning() -> None:
@@ -68,7 +68,7 @@ def test_a_stage_without_a_tail_raises_no_warning() -> None:
     stages = [Stage(np.linspace(1.0, 2.0, 5), input_bytes=5 * BLOCK) for _ in range(2)]
     table, places = Replay.of(observed(stages, slots=SLOTS))._table, np.arange(2)
     with np.errstate(all="raise"):
-        cuts = table.cut(places, 1.0, np.asarray([2.0, 30.0]))
+        cuts = table.in_partitions(places, 1.0, np.asarray([2.0, 30.0]))
         found = outlines(table, places, cuts)
     single = [table.drawn(place, one).total for place, one in enumerate(cuts.each())]
     assert found.total == pytest.approx(single)
@@ -80,7 +80,7 @@ def test_tasks_about_as_many_as_quantiles_are_the_same_together(tasks: int) -> N
     random = np.random.default_rng(3)
     times = [random.lognormal(0.0, 1.0, seen) for seen in (400, 400, 201)]
     replay = Replay.of(observed([Stage(s, input_bytes=len(s) * BLOCK) for s in times], slots=SLOTS))
-    cuts = replay._table.cut(np.arange(3), 1.0, np.full(3, float(tasks)))
+    cuts = replay._table.in_partitions(np.arange(3), 1.0, np.full(3, float(tasks)))
     found = outlines(replay._table, np.arange(3), cuts)
     single = [replay._table.drawn(place, one) for place, one in enumerate(cuts.each())]
     assert found.total == pytest.approx([one.total for one in single])
@@ -99,23 +99,23 @@ def test_tasks_about_as_many_as_quantiles_are_the_same_together(tasks: int) -> N
 def test_closed_forms_agree_with_single_stages(ratio: float, slots: int) -> None:
     """Of outlines (37 times the input has more tasks than are drawn) as of every task drawn."""
     replay, speed = of_every_kind(), np.linspace(0.6, 1.4, 40)
-    stages = replay._prepared(ratio, None)
+    stages = replay._stages_on_log_slots(ratio, None)
     forms = stages.closed_forms(slots, speed)
     assert sorted(forms) == list(range(40))
-    for place, shape in enumerate(replay.shapes):
-        scaled, (contention, form) = shape.scaled(ratio, None), forms[place]
+    for place, model in enumerate(replay.models):
+        scaled, (contention, form) = model.scaled(ratio, None), forms[place]
         tasks = replay._table.drawn(place, scaled)
         assert stages.scaled[place].tasks == scaled.tasks
         assert stages.scaled[place].work == pytest.approx(scaled.work, rel=1e-12)
         assert stages.scaled[place].last == pytest.approx(scaled.last, rel=1e-9)
         one = slowdown_of(
-            shape, replay.contention_growth[place], (scaled, tasks), (scaled, tasks), slots
+            model, replay.contention_growth[place], (scaled, tasks), (scaled, tasks), slots
         )
         assert contention == pytest.approx(one, rel=1e-12)
-        typical = shape.mean_seconds * scaled.work
+        typical = model.mean_seconds * scaled.work
         pace = float(speed[place]) / one.warm
         slow = tasks.slowed(contention=one.contention, typical_seconds=typical, speed=pace)
-        lanes = max(1, slots // shape.stage.task_cpus)
+        lanes = max(1, slots // model.stage.task_cpus)
         assert form.slots == lanes
         exact = pytest.approx((slow.total, slow.longest), rel=1e-12)
         assert (form.total, form.longest) == exact
@@ -127,7 +127,7 @@ def test_nothing_is_drawn_before_it_is_placed_and_then_the_same(ratio: float) ->
     """What is only asked for its number and closed form is not drawn; drawn, it is what a stage
     by itself gives."""
     replay = of_every_kind()
-    stages = replay._prepared(ratio, None)
+    stages = replay._stages_on_log_slots(ratio, None)
     for place, (scaled, tasks) in enumerate(zip(stages.scaled, stages.tasks, strict=True)):
         assert "_made" not in tasks.__dict__
         alone = replay._table.drawn(place, scaled)
@@ -146,7 +146,7 @@ def test_all_at_once_is_one_by_one(
     replay = of_every_kind()
     at_once = replay.replayed(slots, ratio=ratio)
     monkeypatch.setattr("engine.models.stages.scaled_stages.FEWEST_STAGES", 1000)
-    alone = replay.fresh().replayed(slots, ratio=ratio)
+    alone = replay.with_empty_cache().replayed(slots, ratio=ratio)
     assert alone.seconds == pytest.approx(at_once.seconds, rel=1e-8)
     assert alone.end == pytest.approx(at_once.end, rel=1e-8)
     assert alone.work == pytest.approx(at_once.work, rel=1e-10)
@@ -168,10 +168,10 @@ def test_stages_that_the_cluster_cuts_are_answered_at_once(
 ) -> None:
     """Scans that Spark cuts for the cores, as many as the cluster has."""
     replay = Replay.of(scans())
-    assert sum(shape.depends_on_cluster for shape in replay.shapes) == 20
+    assert sum(model.depends_on_cluster for model in replay.models) == 20
     at_once = replay.replayed(slots, ratio=1.3)
     monkeypatch.setattr("engine.models.stages.scaled_stages.FEWEST_STAGES", 1000)
-    alone = replay.fresh().replayed(slots, ratio=1.3)
+    alone = replay.with_empty_cache().replayed(slots, ratio=1.3)
     assert at_once.tasks == alone.tasks != replay.replayed(SLOTS, ratio=1.3).tasks
     assert at_once.seconds == pytest.approx(alone.seconds, rel=1e-9)
 
@@ -194,12 +194,12 @@ def scans(count: int = 20) -> Run:
 def test_what_is_kept_of_inputs_is_bounded() -> None:
     """Somebody who types one size after the other fills no memory."""
     replay = Replay.of(many_stages())
-    for step in range(3 * KEPT_INPUTS):
+    for step in range(3 * CACHED_INPUTS):
         replay.replayed(40, ratio=1.0 + 0.01 * step)
-    kept = replay._kept
+    kept = replay._cache
     for store in (kept.stages, kept.counts, kept.useful):
-        assert len(store._kept) <= KEPT_INPUTS
-    assert len(kept.stages._kept) == KEPT_INPUTS
+        assert len(store._cache) <= CACHED_INPUTS
+    assert len(kept.stages._cache) == CACHED_INPUTS
 
 
 @pytest.mark.parametrize("slots", [2, 9, 50, 400])

@@ -11,7 +11,7 @@ from test_partitions import plan
 
 from engine.cluster import Cluster, Workload
 from engine.models.replay.replayed_run import Replay
-from engine.models.replay.stage_laws import SLOTS, WORK, pair_fit, with_laws
+from engine.models.replay.stage_laws import SLOTS_GRID, WORK_GRID, pair_fit, with_laws
 from engine.models.stages.stage_law import StageLaw
 from engine.models.stages.stage_matching import stage_counterparts
 from engine.profile import Run
@@ -87,29 +87,29 @@ def test_equal_call_sites_are_told_apart_by_what_they_read_and_by_their_parents(
 @pytest.mark.parametrize(("work", "ratio"), [(0.0, 3.0), (-0.5, 3.0), (-1.0, 9.0), (0.5, 3.0)])
 def test_a_law_is_monotone_and_starts_at_the_observed_work(work: float, ratio: float) -> None:
     for cut, tasks in ((None, None), (0.0, 1.0), (0.0, ratio), (1.0, ratio), (1.0, 0.5)):
-        law = StageLaw(work, cut=cut)
+        law = StageLaw(work, task_power=cut)
         fewer = None if tasks is None else 1.0 / tasks
-        assert law.total(1.0, 1.0, tasks=tasks) == pytest.approx(1.0)
-        assert law.total(ratio, ratio, tasks=tasks) >= 1.0
-        assert law.total(1.0 / ratio, 1.0 / ratio, tasks=fewer) <= 1.0
+        assert law.work_growth(1.0, 1.0, tasks=tasks) == pytest.approx(1.0)
+        assert law.work_growth(ratio, ratio, tasks=tasks) >= 1.0
+        assert law.work_growth(1.0 / ratio, 1.0 / ratio, tasks=fewer) <= 1.0
 
 
 def test_more_tasks_of_the_same_size_slow_each_other_half_as_much() -> None:
     """Nine times the input after logs whose tasks grew: all of it in the same tasks, in nine times
     as many, in more still. After logs with more tasks of one size it is as these had it."""
-    larger, more = StageLaw(0.5, cut=0.0), StageLaw(0.5, cut=1.0)
+    larger, more = StageLaw(0.5, task_power=0.0), StageLaw(0.5, task_power=1.0)
     cuts = (1.0, 9.0, 81.0, 1e6)
-    found = [larger.total(9.0, 9.0, tasks=tasks) / 9.0 for tasks in cuts]
+    found = [larger.work_growth(9.0, 9.0, tasks=tasks) / 9.0 for tasks in cuts]
     assert found == pytest.approx([3.0, math.sqrt(3.0), 1.0, 1.0])
-    found = [more.total(9.0, 9.0, tasks=tasks) / 9.0 for tasks in cuts]
+    found = [more.work_growth(9.0, 9.0, tasks=tasks) / 9.0 for tasks in cuts]
     assert found == pytest.approx([9.0, 3.0, 1.0, 1.0])
-    assert StageLaw(0.5).total(9.0, 9.0, tasks=9.0) / 9.0 == pytest.approx(3.0)
+    assert StageLaw(0.5).work_growth(9.0, 9.0, tasks=9.0) / 9.0 == pytest.approx(3.0)
 
 
 def test_work_that_does_not_grow_is_recovered() -> None:
     """Half of the join's work is fixed: one log cannot tell, two can."""
     small, large = job(1.0, fixed=4.0), job(4.0, fixed=4.0)
-    (law,) = [s.law for s in learnt(small, large).shapes if s.stage.name == "join"]
+    (law,) = [s.law for s in learnt(small, large).models if s.stage.name == "join"]
     assert law.work == pytest.approx(-4.0 / 6.0, abs=0.15)
     truth = job(16.0, fixed=4.0).seconds
     question = Workload(60 * 16.0 * BLOCK)
@@ -123,7 +123,7 @@ def test_work_that_does_not_grow_is_recovered() -> None:
 
 def test_work_that_grows_faster_is_recovered() -> None:
     small, large = job(1.0, power=1.4), job(4.0, power=1.4)
-    (law,) = [s.law for s in learnt(small, large).shapes if s.stage.name == "join"]
+    (law,) = [s.law for s in learnt(small, large).models if s.stage.name == "join"]
     assert law.work == pytest.approx(0.4, abs=0.12)
 
 
@@ -134,7 +134,7 @@ def test_partitions_are_learnt() -> None:
         for run, tasks in ((job(1.0), 40), (job(4.0), 160))
     )
     replay = learnt(small, large)
-    assert replay.shapes[1].law.partitions == pytest.approx(1.0)
+    assert replay.models[1].law.partition_power == pytest.approx(1.0)
     assert replay.replayed(4, ratio=8.0).tasks == (480, 320)
 
 
@@ -143,9 +143,9 @@ def test_partitions_stay_with_the_rules_that_predicted_them() -> None:
     hold 128 MiB: the power would be none, and 36 times the input would be two splits still."""
     small, large = (Replay.of(plan(scan_tasks=2, scan_mib=mib, slots=2)) for mib in (65.0, 195.0))
     found = pair_fit(small, large)
-    assert np.isnan(found.partitions[0])
+    assert np.isnan(found.partition_power[0])
     taught = with_laws(small, [(found, 1.0)])
-    assert taught.shapes[0].law.partitions is None
+    assert taught.models[0].law.partition_power is None
     assert taught.replayed(2, ratio=36.0).tasks[0] == math.ceil(36.0 * 65.0 / 128.0)
 
 
@@ -155,7 +155,7 @@ def test_partitions_grow_no_faster_than_the_power_of_one_and_a_half() -> None:
         replace(run, stages=(run.stages[0], replace(run.stages[1], tasks=tasks)))
         for run, tasks in ((job(1.0), 40), (job(4.0), 64 * 40))
     )
-    assert learnt(small, large).shapes[1].law.partitions == 1.5
+    assert learnt(small, large).models[1].law.partition_power == 1.5
 
 
 def test_stages_that_agree_bear_each_other_out_up_to_eight() -> None:
@@ -171,7 +171,7 @@ def test_stages_that_agree_bear_each_other_out_up_to_eight() -> None:
         ]
         return observed([read, *rest], slots=4)
 
-    laws = {n: learnt(run(1.0, n), run(4.0, n)).shapes[0].law.work for n in (1, 2, 4, 8, 16)}
+    laws = {n: learnt(run(1.0, n), run(4.0, n)).models[0].law.work for n in (1, 2, 4, 8, 16)}
     assert 0.0 > laws[1] > laws[2] + 0.01 > laws[4] + 0.02 > laws[8] + 0.03
     assert laws[16] == pytest.approx(laws[8])
 
@@ -184,8 +184,8 @@ def test_the_likelihood_of_a_law_is_a_normal_one_of_log_time() -> None:
         read = Stage(np.full(8, 20.0 * scale), input_bytes=8 * BLOCK * scale)
         return Replay.of(observed([read], slots=8))
 
-    found = pair_fit(run(1.0), run(4.0)).likelihood[0][:, SLOTS == 0.0].ravel()
-    steps = np.diff(found[WORK >= 0.0][:4], n=2)
+    found = pair_fit(run(1.0), run(4.0)).likelihood[0][:, SLOTS_GRID == 0.0].ravel()
+    steps = np.diff(found[WORK_GRID >= 0.0][:4], n=2)
     variance = 0.12**2 + (0.5 / 160.0) ** 2
     assert steps == pytest.approx([-((math.log(4.0) / 16.0) ** 2) / variance] * 2, rel=0.05)
     assert found.min() == pytest.approx(-0.5 * 4.0**2)
@@ -203,8 +203,8 @@ def test_growth_with_slots_is_learnt() -> None:
         ]
         slowed.append(observed(stages, slots=run.cluster.slots or 1))
     replay = learnt(slowed[0], *slowed[1:])
-    for shape, prior in zip(replay.shapes, replay.contention_growth, strict=True):
-        assert prior + shape.law.slots == pytest.approx(math.log(1.15), abs=0.03)
+    for model, prior in zip(replay.models, replay.contention_growth, strict=True):
+        assert prior + model.law.slots == pytest.approx(math.log(1.15), abs=0.03)
 
 
 def test_driver_time_grows_only_where_logs_show_it_and_never_when_idle() -> None:
@@ -220,7 +220,7 @@ def test_driver_time_grows_only_where_logs_show_it_and_never_when_idle() -> None
     assert learnt(job(1.0, gap=16.0), job(4.0, gap=4.0)).driver_growth == 0.0
     idle = learnt(job(1.0, gap=400.0), job(4.0, gap=1600.0))
     assert idle.driver_growth == 0.0
-    assert Replay.of(job(1.0, gap=400.0)).growing_gaps == ()
+    assert Replay.of(job(1.0, gap=400.0)).driver.growing_gaps == ()
 
 
 def test_a_gap_is_a_pause_where_it_is_long_and_a_good_part_of_the_run() -> None:
@@ -228,7 +228,7 @@ def test_a_gap_is_a_pause_where_it_is_long_and_a_good_part_of_the_run() -> None:
     for gap, seconds, known in ((35.0, 300.0, 0), (35.0, 400.0, 1), (25.0, 100.0, 1)):
         replay = Replay.of(job(1.0, gap=gap))
         lasting = replace(replay, run=replace(replay.run, seconds=seconds))
-        assert len(lasting.growing_gaps) == known
+        assert len(lasting.driver.growing_gaps) == known
 
 
 def test_other_machines_and_the_same_run_teach_nothing() -> None:
@@ -242,10 +242,10 @@ def test_other_machines_and_the_same_run_teach_nothing() -> None:
         ),
     )
     for replay in (learnt(one, typed), learnt(one, one)):
-        for shape in replay.shapes:
-            assert shape.law.work == pytest.approx(0.0, abs=1e-6)
-            assert shape.law.slots == pytest.approx(0.0, abs=1e-6)
-            assert shape.law.partitions is None
+        for model in replay.models:
+            assert model.law.work == pytest.approx(0.0, abs=1e-6)
+            assert model.law.slots == pytest.approx(0.0, abs=1e-6)
+            assert model.law.partition_power is None
 
 
 def reading(*sizes: float) -> Run:
@@ -263,11 +263,11 @@ def test_how_bytes_grow_is_learnt_apart_from_seconds() -> None:
     """Four times the input: one stage reads four times as much, one twice, one the same, one
     nothing. No stage takes longer."""
     small, large = reading(1e9, 1e8, 1e8, 1e8, 0.0), reading(4e9, 4e8, 2e8, 1e8, 0.0)
-    shapes = learnt(small, large).shapes
-    assert all(shape.law.work < -0.1 for shape in shapes[:2])
-    powers = [shape.law.data for shape in shapes]
+    models = learnt(small, large).models
+    assert all(model.law.work < -0.1 for model in models[:2])
+    powers = [model.law.data_power for model in models]
     assert powers[:4] == pytest.approx([1.0, 1.0, 0.5, 0.0], abs=0.02)
     assert powers[4] is None
-    grown = [shape.data(16.0) for shape in shapes]
+    grown = [model.data_growth(16.0) for model in models]
     assert grown == pytest.approx([16.0, 16.0, 4.0, 1.0, 1.0], rel=0.05)
-    assert [shape.data(16.0) for shape in Replay.of(small).shapes] == [16.0] * 4 + [1.0]
+    assert [model.data_growth(16.0) for model in Replay.of(small).models] == [16.0] * 4 + [1.0]

@@ -7,7 +7,7 @@ import pytest
 from made_runs import Stage, measure, observed
 
 from engine.models.replay.replayed_run import Replay
-from engine.models.replay.report import skew_of
+from engine.models.replay.report import time_skew
 from engine.models.stages.stage_models import warm_and_cold
 from engine.profile import Run
 
@@ -51,7 +51,7 @@ def test_an_executor_that_starts_slowly_is_no_data() -> None:
     assert warm.max() == pytest.approx(10.0, rel=0.01)
     assert mean == pytest.approx(10.0, rel=0.01)
     assert cold - warm == pytest.approx(START_SECONDS, rel=0.05)
-    assert skew_of(run.stages[0]) == pytest.approx(LONG * 10.0 / 12.0, rel=0.1)
+    assert time_skew(run.stages[0]) == pytest.approx(LONG * 10.0 / 12.0, rel=0.1)
 
 
 def few(*seconds: float, read: Sequence[float]) -> Run:

@@ -19,7 +19,7 @@ def growth_of(stage: Stage, **config: str) -> tuple[Growth, Replay]:
     settings_ = {key.replace("__", "."): value for key, value in config.items()}
     run = observed([source, child], slots=4, config=settings_)
     replay = without_growth(run)
-    return replay.shapes[1].growth, replay
+    return replay.models[1].growth, replay
 
 
 def test_how_stages_grow_with_input() -> None:

@@ -66,7 +66,7 @@ def test_more_files_add_a_combining_stage_to_each_step() -> None:
     assert sorted(added) == sorted(replay.trees.direct)
     of_steps = [added[FEW.stages.index(one)] for one in steps(FEW.stages)]
     assert np.median(of_steps) == pytest.approx(2 * COMBINING_TASK * 0.08, rel=0.2)
-    without = replace(replay.fresh(), graph=replay.graph)
+    without = replace(replay.with_empty_cache(), graph=replay.graph)
     without.__dict__["trees"] = NO_TREES
     longer = replay.replayed(2, ratio=3.0).seconds - without.replayed(2, ratio=3.0).seconds
     assert longer == pytest.approx(sum(added.values()), rel=0.15)

@@ -9,7 +9,13 @@ from made_runs import BLOCK, Stage, Values, measure, observed
 
 from engine.cluster import Workload
 from engine.models.replay.replayed_run import Replay
-from engine.models.replay.stage_laws import SLOTS, WORK, pair_fit, typical_seconds, with_laws
+from engine.models.replay.stage_laws import (
+    SLOTS_GRID,
+    WORK_GRID,
+    expected_task_seconds,
+    pair_fit,
+    with_laws,
+)
 from engine.models.stages.durations.contention import slowdown_of
 from engine.models.stages.durations.first_tasks import lost_to_new_code
 from engine.models.stages.durations.warm_up import (
@@ -142,11 +148,11 @@ def test_workers_that_serve_one_task_each_start_in_every_task() -> None:
     each = replace(run, config={**run.config, "spark.python.worker.reuse": "false"})
     once, always = (stage_models(one, 16)[0] for one in (run, each))
     fixed = SET_UP_SECONDS
-    for shape, start in ((once, 0.0), (always, 1.0)):
-        tasks = shape.tasks(ScaledStage(16, 10.0), dispatch_seconds=0.0, rotation=0.0)
+    for model, start in ((once, 0.0), (always, 1.0)):
+        tasks = model.tasks(ScaledStage(16, 10.0), dispatch_seconds=0.0, rotation=0.0)
         grown = start + fixed + 10.0 * (2.0 - start - fixed)
         assert tasks.seconds == pytest.approx(np.full(16, grown))
-    late = [shape.warm_up.late for shape in (once, always) if shape.warm_up is not None]
+    late = [model.warm_up.late for model in (once, always) if model.warm_up is not None]
     assert late == pytest.approx([(2.0 - 1.0 - 0.8) / 2.0, (2.0 - 1.5) / 2.0])
 
 
@@ -157,8 +163,8 @@ def test_the_first_stage_in_python_alone_starts_workers() -> None:
         replace(stage, operations=kind, name=f"stage {kind[0]}")
         for stage, kind in zip(run.stages, kinds, strict=True)
     )
-    shapes = stage_models(replace(run, stages=stages), 8)
-    late = [shape.warm_up.late for shape in shapes if shape.warm_up is not None]
+    models = stage_models(replace(run, stages=stages), 8)
+    late = [model.warm_up.late for model in models if model.warm_up is not None]
     assert late == pytest.approx([0.85, 0.7, 0.85])
 
 
@@ -185,7 +191,7 @@ def test_code_that_ran_before_is_no_longer_new() -> None:
     less: 0.1, 0.05, ..."""
     code = {"name": "count at Job.scala:3"}
     stages = [Stage(np.full(8, 5.0), input_bytes=8 * BLOCK, more=code) for _ in range(5)]
-    curves = [shape.warm_up for shape in Replay.of(observed(stages, slots=8)).shapes]
+    curves = [model.warm_up for model in Replay.of(observed(stages, slots=8)).models]
     late = [curve.late for curve in curves if curve is not None]
     assert late == pytest.approx([0.7, 0.96, 0.98, 1.0 - 0.04 / 3, 0.99])
 
@@ -232,8 +238,8 @@ def test_part_of_the_shortest_task_still_grows(seconds: float, most: float) -> N
     """However much of a log's time was new code, a hundred times the data are not for free."""
     run = observed([Stage(np.full(64, seconds), shuffle_bytes=64e6)], slots=8)
     replay = Replay.of(replace(run, stages=(replace(run.stages[0], warm_up=()),)))
-    late = replay.shapes[0].late_fixed_seconds
-    curve = replay.shapes[0].warm_up
+    late = replay.models[0].late_fixed_seconds
+    curve = replay.models[0].warm_up
     assert 0.0 < late < (most + 0.01) * curve.late * seconds + 1e-9
     found = [replay.replayed(8, ratio=ratio).seconds for ratio in (100.0, 200.0)]
     assert found[1] > 1.7 * found[0]
@@ -244,17 +250,19 @@ def test_part_of_the_shortest_task_still_grows(seconds: float, most: float) -> N
 def test_what_logs_are_held_against_is_what_is_replayed(work: float, slots: int) -> None:
     """But for the longest tasks, which contention on other slots spares."""
     replay = Replay.of(shuffled(1.0))
-    shape, scaled = replay.shapes[0], ScaledStage(64, work)
-    drawn = shape.tasks(scaled, dispatch_seconds=0.0, rotation=0.0)
+    model, scaled = replay.models[0], ScaledStage(64, work)
+    drawn = model.tasks(scaled, dispatch_seconds=0.0, rotation=0.0)
     slowdown = slowdown_of(
-        shape, replay.contention_growth[0], (scaled, drawn), (scaled, drawn), slots
+        model, replay.contention_growth[0], (scaled, drawn), (scaled, drawn), slots
     )
     tasks = drawn.slowed(
         contention=slowdown.contention,
-        typical_seconds=shape.mean_seconds * work,
+        typical_seconds=model.mean_seconds * work,
         speed=1.0 / slowdown.warm,
     )
-    typical = typical_seconds(replay, 0, np.asarray([work]), tasks=64, slots=slots, cut=64)
+    typical = expected_task_seconds(
+        replay, 0, np.asarray([work]), tasks=64, slots=slots, log_tasks=64
+    )
     assert tasks.total / 64 == pytest.approx(float(typical[0]), rel=0.002 if slots == 8 else 0.08)
 
 
@@ -263,9 +271,9 @@ def test_a_stage_that_is_as_the_prior_says_teaches_no_other_law(own: float, othe
     """Whichever of two logs is held against the other."""
     one, seen = Replay.of(shuffled(own)), Replay.of(shuffled(other))
     likelihood = pair_fit(one, seen).likelihood[0]
-    best = WORK[likelihood[:, len(SLOTS) // 2].argmax()]
+    best = WORK_GRID[likelihood[:, len(SLOTS_GRID) // 2].argmax()]
     assert abs(best) <= 0.125
-    assert abs(with_laws(one, [(pair_fit(one, seen), 1.0)]).shapes[0].law.work) < 0.1
+    assert abs(with_laws(one, [(pair_fit(one, seen), 1.0)]).models[0].law.work) < 0.1
 
 
 @pytest.mark.parametrize("slots", [3, 5, 16])
@@ -286,15 +294,15 @@ def test_stages_cut_for_the_slots_lose_to_new_code_what_the_busiest_slot_does(
         for place in range(14 if many else 2)
     ]
     replay = Replay.of(observed(stages, slots=2))
-    replay = replace(replay, contention_growth=np.zeros(len(stages))).fresh()
-    shape = replay.shapes[0]
+    replay = replace(replay, contention_growth=np.zeros(len(stages))).with_empty_cache()
+    model = replay.models[0]
     found = replay.replayed(slots)
-    assert shape.depends_on_cluster
+    assert model.depends_on_cluster
     assert found.tasks[0] == slots
     each = 2.0 / slots
-    fixed = shape.fixed_seconds
+    fixed = model.fixed_seconds
     # What it takes at the pace of the log, and what code that is newer costs on top.
-    task = fixed + (10.0 - fixed) * each + 10.0 * each * (shape.warm_up.mean(each) - 1.0)
+    task = fixed + (10.0 - fixed) * each + 10.0 * each * (model.warm_up.mean(each) - 1.0)
     assert found.end[0] - found.start[0] == pytest.approx(task, abs=0.01)  # 0.4 ms for a launch
     assert task < 10.0
 

@@ -26,8 +26,8 @@ BY_TASK, BY_FOLDER_AND_TASK, BY_FOLDER, BY_ROWS, SOME_FOLDERS = range(5)
 def readers(run: Run) -> list[StageModel]:
     """The stages that read what others wrote."""
     assert run.cluster.slots
-    shapes = stage_models(run, run.cluster.slots)
-    return [shape for shape in shapes if shape.stage.files_by is not None]
+    models = stage_models(run, run.cluster.slots)
+    return [model for model in models if model.stage.files_by is not None]
 
 
 def untold(run: Run) -> Run:
@@ -39,12 +39,12 @@ def untold(run: Run) -> Run:
 def predicted(known: Run, asked: Run) -> list[int]:
     """Tasks of each reader of one run by the log of the other."""
     ratio = FILES if asked is MORE else 1.0 / FILES
-    return [shape.scaled(ratio, None, asked.cluster.slots).tasks for shape in readers(known)]
+    return [model.scaled(ratio, None, asked.cluster.slots).tasks for model in readers(known)]
 
 
 @pytest.mark.parametrize(("known", "asked"), [(FEW, MORE), (MORE, FEW)])
 def test_files_follow_the_tasks_of_their_writer(known: Run, asked: Run) -> None:
-    seen = [shape.stage.tasks for shape in readers(asked)]
+    seen = [model.stage.tasks for model in readers(asked)]
     assert seen == ([8, 36, 5, 56, 12] if asked is MORE else [2, 9, 5, 27, 3])
     found = predicted(known, asked)
     assert found[BY_ROWS] == pytest.approx(seen[BY_ROWS], rel=0.05), "a last file is no whole one"
@@ -53,17 +53,17 @@ def test_files_follow_the_tasks_of_their_writer(known: Run, asked: Run) -> None:
 
 
 def test_files_of_anyone_else_become_more_with_the_data_alone() -> None:
-    scans = [shape.stage.stage_id for shape in readers(FEW)]
-    shapes = [shape for shape in stage_models(untold(FEW), 2) if shape.stage.stage_id in scans]
-    assert [shape.scaled(FILES, None, 8).tasks for shape in shapes] == [4, 18, 10, 54, 8]
+    scans = [model.stage.stage_id for model in readers(FEW)]
+    models = [model for model in stage_models(untold(FEW), 2) if model.stage.stage_id in scans]
+    assert [model.scaled(FILES, None, 8).tasks for model in models] == [4, 18, 10, 54, 8]
 
 
 def test_a_scan_is_as_it_was_for_the_same_input_on_the_same_slots() -> None:
     for run in (FEW, MORE):
-        for shape in readers(run):
-            assert shape.partition_count(1.0, None).at(run.cluster.slots) == shape.stage.tasks
-            assert shape.written_by is not None
-            assert shape.written_by.stage.stage_id == shape.stage.files_by
+        for model in readers(run):
+            assert model.partition_count(1.0, None).at(run.cluster.slots) == model.stage.tasks
+            assert model.written_by is not None
+            assert model.written_by.stage.stage_id == model.stage.files_by
 
 
 def test_a_single_writer_of_folders_may_become_several() -> None:
@@ -84,7 +84,7 @@ def test_what_changes_of_a_writer_changes_of_its_readers() -> None:
     writer = replace(FEW.stages[place], operations=(*FEW.stages[place].operations, "Coalesce"))
     run = replace(FEW, stages=(*FEW.stages[:place], writer, *FEW.stages[place + 1 :]))
     stays, *_ = alternatives_of(Replay.of(run))
-    first = next(s for s in stays.shapes if s.stage.files_by == writer.stage_id)
+    first = next(s for s in stays.models if s.stage.files_by == writer.stage_id)
     assert first.written_by is not None
     assert first.written_by.scaled(FILES, None, 2).tasks == 2
 

@@ -64,7 +64,7 @@ def test_other_numbers_are_those_that_are_configured(text: str) -> None:
 def test_another_configured_number_leaves_it_as_it_is() -> None:
     """A real log with a `repartition(4)`, beside shuffles that adaptive execution merges."""
     replay = Replay.of(read(LOG).runs[0])
-    (named,) = (shape for shape in replay.shapes if shape.stage.coalesced)
+    (named,) = (model for model in replay.models if model.stage.coalesced)
     assert named.stage.tasks == 4
     assert named.scaled(1.0, 64).tasks == 4
     assert named.scaled(3.0, 64, 16).tasks == 4

@@ -20,26 +20,26 @@ for logs that do not show it. It lies between a volume shared by the cores of a 
 for each) and files in the page cache (400 to 1,000 MB/s, mostly deserialisation)."""
 
 
-def whole_seconds(replay: Replay, place: int, source: int, disk_rate: float) -> float:
+def all_miss_seconds(replay: Replay, index: int, source: int, disk_rate: float) -> float:
     """Task time that a stage needs if it finds none of its cached data: to read it from disk if it
     lies there, else to recompute it.
 
     Args:
-        place: index of the stage; source: of the stage that computed its cached data.
+        index: index of the stage; source: of the stage that computed its cached data.
         disk_rate: bytes per second in which a task reads blocks from disk.
     """
-    stage = replay.run.stages[place]
+    stage = replay.run.stages[index]
     if set(stage.cached_rdds) & set(stage.disk_backed_rdds):
         return (stage.cached_input_bytes or 0.0) / disk_rate
-    part = part_of(replay.run.stages, place, [source])
+    part = part_of(replay.run.stages, index, [source])
     return part * _computing_seconds(replay, source)
 
 
-def _computing_seconds(replay: Replay, place: int) -> float:
+def _computing_seconds(replay: Replay, index: int) -> float:
     """Task time of a stage once its code is warm (JIT-compiled)."""
-    shape = replay.shapes[place]
-    late = shape.warm_up.late if shape.warm_up is not None else 1.0
-    return shape.mean_seconds * shape.stage.tasks * late
+    model = replay.models[index]
+    late = model.warm_up.late if model.warm_up is not None else 1.0
+    return model.mean_seconds * model.stage.tasks * late
 
 
 def recompute_costs(replay: Replay, cache: CacheReplay, disk_rate: float) -> dict[int, float]:
@@ -49,8 +49,8 @@ def recompute_costs(replay: Replay, cache: CacheReplay, disk_rate: float) -> dic
     return {
         rdd: cache.stored_bytes[rdd] / disk_rate
         if rdd in cache.on_disk
-        else _computing_seconds(replay, place) / rdds_computed[place]
-        for rdd, place in cache.origins.items()
+        else _computing_seconds(replay, index) / rdds_computed[index]
+        for rdd, index in cache.origins.items()
     }
 
 
@@ -72,7 +72,7 @@ class CacheReader:
     """Costs of cache misses of one stage that reads cached data.
 
     Args:
-        place: index of the stage in its run.
+        stage_index: index of the stage in its run.
         miss_seconds: (`len(SHARES)`,) task time to recompute the blocks that it does not find, or
             to read them from disk, at the observed input, where storage memory holds these shares
             of the cache.
@@ -84,13 +84,13 @@ class CacheReader:
             its own and others, took the memory of blocks: of a cache that fits without them.
     """
 
-    place: int
+    stage_index: int
     miss_seconds: FloatArray
     evicted_seconds: FloatArray
     evicted_in_log: float = 0.0
     crowded_out_in_log: float = 0.0
 
-    def crowded_out_left(self, share: FloatArray, share_by_rule: float) -> FloatArray:
+    def crowded_out_seconds(self, share: FloatArray, share_by_rule: float) -> FloatArray:
         """(n,) what remains of `crowded_out_in_log` where (n,) shares of the cache fit beside the
         tasks that read it; `share_by_rule` fitted on the log's cluster."""
         there = float(np.interp(share_by_rule, SHARES, self.miss_seconds))
@@ -99,19 +99,19 @@ class CacheReader:
         part = np.interp(share, SHARES, self.miss_seconds) / there
         return np.asarray(self.crowded_out_in_log * np.minimum(1.0, part))
 
-    def eviction_cost(self, share: FloatArray | float, left: FloatArray | float) -> FloatArray:
+    def eviction_cost(self, share: FloatArray | float, surviving: FloatArray | float) -> FloatArray:
         """(n,) task time of misses of evicted blocks, beyond that of blocks that do not fit, where
-        (n,) shares of the cache fit and the shares `left` survive evictions."""
-        here = miss_seconds_at((self.miss_seconds, self.evicted_seconds), share, left)
+        (n,) shares of the cache fit and the shares `surviving` survive evictions."""
+        here = miss_seconds_at((self.miss_seconds, self.evicted_seconds), share, surviving)
         return here - np.interp(share, SHARES, self.miss_seconds)
 
 
 def miss_seconds_at(
     miss_seconds: FloatArray | tuple[FloatArray, FloatArray],
     share: FloatArray | float,
-    left: FloatArray | float,
+    surviving: FloatArray | float,
 ) -> FloatArray:
-    """(n,) task time of cache misses where such shares of the cache fit, and the shares `left`
+    """(n,) task time of cache misses where such shares of the cache fit, and the shares `surviving`
     survive evictions: the maximum of both costs. A sum would count twice the blocks that neither
     leaves, and less memory would come out faster where one of the two hardly grows.
 
@@ -119,4 +119,4 @@ def miss_seconds_at(
         miss_seconds: (2, `len(SHARES)`) for blocks that do not fit, and for evicted ones.
     """
     not_fitting, evicted = miss_seconds
-    return np.maximum(np.interp(share, SHARES, not_fitting), np.interp(left, SHARES, evicted))
+    return np.maximum(np.interp(share, SHARES, not_fitting), np.interp(surviving, SHARES, evicted))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from engine.models.replay.memory.cached_rdds import beside_maker, first_whole
+from engine.models.replay.memory.cached_rdds import first_complete_stage, overlaps_origin
 from engine.profile import Run
 from engine.stage_run import StageRun
 
@@ -13,24 +13,26 @@ from engine.stage_run import StageRun
 def _readers(stages: Sequence[StageRun]) -> dict[int, int]:
     """Index of each stage that reads RDDs persisted by earlier stages -> index of the stage that
     first computed them; of several the one with most task time."""
-    computed = first_whole(stages, [stage.cached_rdds for stage in stages])
-    found: dict[int, int] = {}
-    for place, stage in enumerate(stages):
-        origins = [computed[rdd] for rdd in stage.cached_rdds if computed[rdd] < place]
-        if any(beside_maker(stages, place, origin) for origin in origins):
+    computed = first_complete_stage(stages, [stage.cached_rdds for stage in stages])
+    origin_of: dict[int, int] = {}
+    for index, stage in enumerate(stages):
+        origins = [computed[rdd] for rdd in stage.cached_rdds if computed[rdd] < index]
+        if any(overlaps_origin(stages, index, origin) for origin in origins):
             continue
         if origins and stage.cached_input_bytes:
-            found[place] = max(origins, key=lambda p: stages[p].task_seconds.total)
-    return found
+            origin_of[index] = max(origins, key=lambda p: stages[p].task_seconds.total)
+    return origin_of
 
 
 def sources_of(stages: Sequence[StageRun]) -> dict[int, int]:
     """The `_readers` with at least one cache hit."""
     readers = _readers(stages).items()
-    return {place: own for place, own in readers if not _found_none(stages[place], stages[own])}
+    return {
+        index: own for index, own in readers if not _missed_all_blocks(stages[index], stages[own])
+    }
 
 
-def _found_none(stage: StageRun, source: StageRun) -> bool:
+def _missed_all_blocks(stage: StageRun, source: StageRun) -> bool:
     """Whether a stage missed all blocks: it read exactly the bytes that the stage which computed
     its cached data had read from outside. The size of blocks never equals that."""
     if source.input_bytes is None:
@@ -50,7 +52,7 @@ def all_on_disk(stages: Sequence[StageRun], sources: dict[int, int]) -> bool:
     return all(set(stages[p].cached_rdds) & set(stages[p].disk_backed_rdds) for p in sources)
 
 
-def found_all(run: Run, place: int, sources: Mapping[int, int]) -> bool:
+def hit_all_blocks(run: Run, index: int, sources: Mapping[int, int]) -> bool:
     """Whether a stage found all of the cached data that it reads in memory: as many bytes as its
     blocks take, where the log tells that, else as many as that one of its readers which read an
     amount furthest from what the original data has (`cached_share.py`). Of blocks that are backed
@@ -59,20 +61,20 @@ def found_all(run: Run, place: int, sources: Mapping[int, int]) -> bool:
     Args:
         sources: stages that read cached data -> the stage that computed it.
     """
-    if run.stages[place].disk_backed_rdds:
-        return run.stages[place].cached_disk_bytes == 0.0
-    read = run.stages[place].cached_input_bytes or 0.0
+    if run.stages[index].disk_backed_rdds:
+        return run.stages[index].cached_disk_bytes == 0.0
+    read = run.stages[index].cached_input_bytes or 0.0
     stored = {rdd.rdd_id: rdd.stored_bytes for rdd in run.persisted_rdds}
-    sizes = [stored.get(rdd) for rdd in run.stages[place].cached_rdds]
+    sizes = [stored.get(rdd) for rdd in run.stages[index].cached_rdds]
     if sizes and all(sizes):
         return math.isclose(read, sum(size or 0.0 for size in sizes), rel_tol=1e-6)
-    original = run.stages[sources[place]].outside_bytes
-    same_source = [p for p, source in sources.items() if source == sources[place]]
+    original = run.stages[sources[index]].outside_bytes
+    same_source = [p for p, source in sources.items() if source == sources[index]]
     most = max(abs((run.stages[p].cached_input_bytes or 0.0) - original) for p in same_source)
     return math.isclose(abs(read - original), most, rel_tol=1e-6)
 
 
-def missed_share(run: Run, place: int, source: int) -> float | None:
+def missed_share(run: Run, index: int, source: int) -> float | None:
     """Share of its cached data that a stage did not find, of data that lies nowhere else: of blocks
     of S bytes it found K, and read the rest again from the original input B, so that it read
     K + (1 - K / S) B. None where the log tells no sizes, or both are alike.
@@ -80,16 +82,16 @@ def missed_share(run: Run, place: int, source: int) -> float | None:
     Args:
         source: the stage that computed the data.
     """
-    stage, original = run.stages[place], run.stages[source].outside_bytes
-    told = {rdd.rdd_id: rdd.stored_bytes for rdd in run.persisted_rdds}
-    stored = [told.get(rdd) or 0.0 for rdd in stage.cached_rdds]
-    if not all(stored) or original <= 0.0 or stage.disk_backed_rdds:
+    stage, original = run.stages[index], run.stages[source].outside_bytes
+    stored_bytes = {rdd.rdd_id: rdd.stored_bytes for rdd in run.persisted_rdds}
+    sizes = [stored_bytes.get(rdd) or 0.0 for rdd in stage.cached_rdds]
+    if not all(sizes) or original <= 0.0 or stage.disk_backed_rdds:
         return None
-    size, read = sum(stored), stage.cached_input_bytes or 0.0
-    if abs(math.log(size / original)) < ALIKE:
+    size, read = sum(sizes), stage.cached_input_bytes or 0.0
+    if abs(math.log(size / original)) < MIN_LOG_SIZE_RATIO:
         return None
     return min(1.0, max(0.0, 1.0 - (read - original) / (size - original)))
 
 
-ALIKE = 0.1
+MIN_LOG_SIZE_RATIO = 0.1
 """Blocks and what they were computed from that are closer than this, in log, are not told apart."""

@@ -21,11 +21,11 @@ import numpy as np
 
 from engine.forecast import FloatArray
 from engine.models.replay.memory.cached_rdds import (
-    by_life,
-    first_whole,
+    first_complete_stage,
     needed_of,
     part_of,
     sizes_of,
+    with_id_per_persist,
 )
 from engine.profile import Run
 
@@ -36,7 +36,7 @@ SHARES = np.asarray([0.0, 2.0, 4.0, 6.0, 8.0, 10.0, 12.0, 14.0, 15.0, 16.0]) / B
 """Storage memory, as shares of the peak bytes to be cached, at which the cache is simulated: whole
 blocks."""
 
-UNROLLED = 1.25
+UNROLL_FACTOR = 1.25
 """Memory that a block needs while it is unrolled, over its size: Spark requests it ahead, by up to
 half of the size so far (`spark.storage.unrollMemoryGrowthFactor` 1.5)."""
 
@@ -44,14 +44,14 @@ MOST_MISSES = 4_000
 """Cache misses after which a simulation stops; each remaining stage is charged as much as the stage
 with most misses."""
 
-DEEPEST = 200
+MAX_LINEAGE_DEPTH = 200
 """Maximum depth of recomputation along the lineage: Spark's own stack overflows near there."""
 
 ROUNDING = 1e-6
 """Share of a block that may be missing for it: sums of sizes are not exact."""
 
 
-UNEVEN = 0.15
+STORAGE_IMBALANCE = 0.15
 """Relative deviation of the storage memory that an executor has for its blocks from an even
 division: blocks are spread unevenly, and the fullest executor evicts while the others do not."""
 
@@ -74,25 +74,25 @@ class _Store:
 
     def put(self, block: tuple[int, int], size_bytes: float) -> None:
         """Stores a block, if evicting older ones of other RDDs makes room."""
-        short = self.used_bytes + UNROLLED * size_bytes - self.capacity_bytes
-        dropped = []
-        if short > ROUNDING * size_bytes:
-            for other, size in self.blocks.items():
-                if other[0] != block[0]:
-                    dropped.append(other)
-                    short -= size
-                    if short <= ROUNDING * size_bytes:
+        missing_bytes = self.used_bytes + UNROLL_FACTOR * size_bytes - self.capacity_bytes
+        evicted = []
+        if missing_bytes > ROUNDING * size_bytes:
+            for candidate, size in self.blocks.items():
+                if candidate[0] != block[0]:
+                    evicted.append(candidate)
+                    missing_bytes -= size
+                    if missing_bytes <= ROUNDING * size_bytes:
                         break
             else:
                 return
-        for other in dropped:
-            self.used_bytes -= self.blocks.pop(other)
+        for candidate in evicted:
+            self.used_bytes -= self.blocks.pop(candidate)
         self.blocks[block] = size_bytes
         self.used_bytes += size_bytes
 
-    def shrink_to(self, left_bytes: float) -> None:
+    def shrink_to(self, remaining_bytes: float) -> None:
         """Evicts the least recently used blocks until they take at most so much."""
-        while self.blocks and self.used_bytes > left_bytes * (1.0 + ROUNDING):
+        while self.blocks and self.used_bytes > remaining_bytes * (1.0 + ROUNDING):
             _, size = self.blocks.popitem(last=False)
             self.used_bytes -= size
 
@@ -102,12 +102,12 @@ class _Store:
             self.used_bytes -= self.blocks.pop((rdd_id, index), 0.0)
 
 
-def _order_of(place: int) -> list[int]:
+def _order_of(index: int) -> list[int]:
     """The order in which the tasks of a stage access their blocks on one executor: another
     permutation in each stage, since a task goes to whichever slot falls free. In the same order
     every time, a loop over a little more than fits would miss all of it; measured loops miss about
     as much as with these permutations."""
-    return [int(index) for index in np.random.default_rng(place).permutation(BLOCKS)]
+    return [int(block) for block in np.random.default_rng(index).permutation(BLOCKS)]
 
 
 @dataclass(frozen=True)
@@ -140,22 +140,22 @@ class CacheReplay:
         or how much that takes."""
         if any(s.cached_rdds and s.cached_input_bytes and not s.needed_rdds for s in run.stages):
             return None
-        run = by_life(run)
+        run = with_id_per_persist(run)
         needed = needed_of(run)
-        origins = first_whole(run.stages, needed)
+        origins = first_complete_stage(run.stages, needed)
         sizes = sizes_of(run, needed, origins)
         if not origins or sizes is None:
             return None
-        places = {stage.stage_id: place for place, stage in enumerate(run.stages)}
+        index_of = {stage.stage_id: index for index, stage in enumerate(run.stages)}
         drops: dict[int, tuple[int, ...]] = {}
         for rdd in run.persisted_rdds:
-            if rdd.unpersisted_after in places:
-                after = places[rdd.unpersisted_after]
+            if rdd.unpersisted_after in index_of:
+                after = index_of[rdd.unpersisted_after]
                 drops[after] = (*drops.get(after, ()), rdd.rdd_id)
         on_disk = frozenset(rdd for stage in run.stages for rdd in stage.disk_backed_rdds)
         parts = tuple(
-            part_of(run.stages, place, [origins[rdd_id] for rdd_id in rdds])
-            for place, rdds in enumerate(needed)
+            part_of(run.stages, index, [origins[rdd_id] for rdd_id in rdds])
+            for index, rdds in enumerate(needed)
         )
         copies = {rdd.rdd_id: rdd.copies for rdd in run.persisted_rdds if rdd.copies > 1}
         executors = run.cluster.executors or math.inf
@@ -187,14 +187,14 @@ class CacheReplay:
         """Peak bytes to be cached at once: each RDD counts from the stage that computes it to the
         last that needs it (`engine.sources.logs.cached_blocks` counts blocks in the same way, where
         a log reports them)."""
-        last = {rdd: place for place, rdds in enumerate(self.needed) for rdd in rdds}
+        last = {rdd: index for index, rdds in enumerate(self.needed) for rdd in rdds}
         return max(
             sum(
                 size
                 for rdd, size in self.stored_bytes.items()
-                if self.origins[rdd] <= place <= last[rdd]
+                if self.origins[rdd] <= index <= last[rdd]
             )
-            for place in range(len(self.needed))
+            for index in range(len(self.needed))
         )
 
     def scaled_to(self, peak_bytes: float) -> CacheReplay:
@@ -211,7 +211,7 @@ class CacheReplay:
         """
         seconds = [self.recompute_seconds(cost, share * wanted_bytes) for share in SHARES[:-1]]
         table = _monotone_in_memory(seconds)
-        uneven = [_at(factor * SHARES[:-1], table) for factor in CAPACITY_FACTORS]
+        uneven = [_interpolated(factor * SHARES[:-1], table) for factor in CAPACITY_FACTORS]
         table[:-1] = np.mean(uneven, axis=0)
         return _by_stage(table)
 
@@ -236,7 +236,7 @@ class CacheReplay:
         self,
         cost: Mapping[int, float],
         capacity_bytes: float,
-        left_bytes: Mapping[int, float] | None = None,
+        remaining_bytes: Mapping[int, float] | None = None,
     ) -> tuple[float, ...]:
         """Task seconds of each stage for its cache misses, by simulation of all stages in order.
 
@@ -244,13 +244,13 @@ class CacheReplay:
             cost: RDD -> task seconds of computing all of it from the RDDs that its stage needed,
                 or of reading it from disk.
             capacity_bytes: storage memory of all executors.
-            left_bytes: index of an evicting stage -> bytes of blocks that it leaves.
+            remaining_bytes: index of an evicting stage -> bytes of blocks that it leaves.
         """
         simulation = _Simulation(self, cost, _Store(capacity_bytes))
         seconds: list[float] = []
         for index, rdds in enumerate(self.needed):
-            if left_bytes and index in left_bytes:
-                simulation.store.shrink_to(left_bytes[index])
+            if remaining_bytes and index in remaining_bytes:
+                simulation.store.shrink_to(remaining_bytes[index])
             if simulation.misses < MOST_MISSES:
                 seconds.append(simulation.stage(index))
             else:
@@ -271,21 +271,21 @@ class _Simulation:
     misses: int = 0
     seconds: float = 0.0
 
-    def stage(self, place: int) -> float:
+    def stage(self, index: int) -> float:
         """Task seconds that a stage spends on cache misses. RDDs that it is the first to need it
         computes in its own time, after those that they come from."""
         self.seconds = 0.0
-        rdds, origins = self.cache.needed[place], self.cache.origins
-        part = self.cache.parts[place] * BLOCKS
-        for index in _order_of(place):
-            if index >= part:
+        rdds, origins = self.cache.needed[index], self.cache.origins
+        part = self.cache.parts[index] * BLOCKS
+        for block in _order_of(index):
+            if block >= part:
                 continue
             for rdd_id in rdds:
-                if origins[rdd_id] < place:
-                    self._get(rdd_id, index)
+                if origins[rdd_id] < index:
+                    self._get(rdd_id, block)
             for rdd_id in reversed(rdds):
-                if origins[rdd_id] >= place and not self.store.is_hit((rdd_id, index)):
-                    self._put(rdd_id, index)
+                if origins[rdd_id] >= index and not self.store.is_hit((rdd_id, block)):
+                    self._put(rdd_id, block)
         return self.seconds * part / max(1, math.ceil(part))
 
     def unpersist(self, rdd_id: int) -> None:
@@ -293,23 +293,27 @@ class _Simulation:
         self.unpersisted.add(rdd_id)
         self.store.drop(rdd_id)
 
-    def _get(self, rdd_id: int, index: int, depth: int = 0) -> None:
-        if self.store.is_hit((rdd_id, index)):
+    def _get(self, rdd_id: int, block: int, depth: int = 0) -> None:
+        if self.store.is_hit((rdd_id, block)):
             return
         self.misses += 1
         self.seconds += self.cost[rdd_id] / BLOCKS
-        if rdd_id not in self.cache.on_disk and depth < DEEPEST and self.misses < 2 * MOST_MISSES:
+        if (
+            rdd_id not in self.cache.on_disk
+            and depth < MAX_LINEAGE_DEPTH
+            and self.misses < 2 * MOST_MISSES
+        ):
             behind = self.cache.needed[self.cache.origins[rdd_id]]
             for other in behind[behind.index(rdd_id) + 1 :]:
-                self._get(other, index, depth + 1)
-        self._put(rdd_id, index)
+                self._get(other, block, depth + 1)
+        self._put(rdd_id, block)
 
-    def _put(self, rdd_id: int, index: int) -> None:
+    def _put(self, rdd_id: int, block: int) -> None:
         if rdd_id not in self.unpersisted:
-            self.store.put((rdd_id, index), self.cache.stored_bytes[rdd_id] / BLOCKS)
+            self.store.put((rdd_id, block), self.cache.stored_bytes[rdd_id] / BLOCKS)
 
 
-CAPACITY_FACTORS = (1.0 - UNEVEN, 1.0, 1.0 + UNEVEN)
+CAPACITY_FACTORS = (1.0 - STORAGE_IMBALANCE, 1.0, 1.0 + STORAGE_IMBALANCE)
 """Storage memory of three executors relative to an even division; costs are their mean."""
 
 
@@ -326,9 +330,9 @@ def _monotone_in_memory(seconds: Sequence[Sequence[float]]) -> FloatArray:
 
 def _by_stage(table: FloatArray) -> dict[int, FloatArray]:
     """Index of a stage -> its column, of the stages with any misses where there is no memory."""
-    return {int(place): table[:, place] for place in np.flatnonzero(table[0])}
+    return {int(index): table[:, index] for index in np.flatnonzero(table[0])}
 
 
-def _at(shares: FloatArray, table: FloatArray) -> FloatArray:
+def _interpolated(shares: FloatArray, table: FloatArray) -> FloatArray:
     """(n, stages) seconds at other shares than those of the table, by linear interpolation."""
     return np.stack([np.interp(shares, SHARES, column) for column in table.T], axis=1)

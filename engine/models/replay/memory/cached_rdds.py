@@ -16,42 +16,44 @@ LEAST_SHARE = 0.02
 stored are not counted quite alike."""
 
 
-def by_life(run: Run) -> Run:
+def with_id_per_persist(run: Run) -> Run:
     """The run with a new id for an RDD each time that it is persisted again after an unpersist: its
     blocks are stored anew by the stage that first needs it, and were missing in between."""
-    places = {stage.stage_id: place for place, stage in enumerate(run.stages)}
+    index_of = {stage.stage_id: index for index, stage in enumerate(run.stages)}
     ends: dict[int, list[int]] = {}
     for rdd in run.persisted_rdds:
-        if rdd.unpersisted_after in places:
-            ends.setdefault(rdd.rdd_id, []).append(places[rdd.unpersisted_after])
-    lives = Counter(rdd.rdd_id for rdd in run.persisted_rdds)
-    again = {rdd_id for rdd_id, count in lives.items() if count > 1}
-    if not again:
+        if rdd.unpersisted_after in index_of:
+            ends.setdefault(rdd.rdd_id, []).append(index_of[rdd.unpersisted_after])
+    lifetimes = Counter(rdd.rdd_id for rdd in run.persisted_rdds)
+    persisted_again = {rdd_id for rdd_id, count in lifetimes.items() if count > 1}
+    if not persisted_again:
         return run
-    free = 1 + max((*lives, *(rdd for stage in run.stages for rdd in stage.needed_rdds)))
-    names: dict[tuple[int, int], int] = {}
+    first_unused_id = 1 + max(
+        (*lifetimes, *(rdd for stage in run.stages for rdd in stage.needed_rdds))
+    )
+    id_of: dict[tuple[int, int], int] = {}
 
-    def name(rdd_id: int, life: int) -> int:
-        if rdd_id not in again or not life:
+    def id_in_life(rdd_id: int, lifetime: int) -> int:
+        if rdd_id not in persisted_again or not lifetime:
             return rdd_id
-        return names.setdefault((rdd_id, life), free + len(names))
+        return id_of.setdefault((rdd_id, lifetime), first_unused_id + len(id_of))
 
-    def at(rdds: Sequence[int], place: int) -> tuple[int, ...]:
-        return tuple(name(rdd, sum(end < place for end in ends.get(rdd, ()))) for rdd in rdds)
+    def ids_at(rdds: Sequence[int], index: int) -> tuple[int, ...]:
+        return tuple(id_in_life(rdd, sum(end < index for end in ends.get(rdd, ()))) for rdd in rdds)
 
     stages = tuple(
         replace(
             stage,
-            needed_rdds=at(stage.needed_rdds, place),
-            disk_backed_rdds=at(stage.disk_backed_rdds, place),
+            needed_rdds=ids_at(stage.needed_rdds, index),
+            disk_backed_rdds=ids_at(stage.disk_backed_rdds, index),
         )
-        for place, stage in enumerate(run.stages)
+        for index, stage in enumerate(run.stages)
     )
-    seen: Counter[int] = Counter()
+    occurrences: Counter[int] = Counter()
     kept = []
     for rdd in run.persisted_rdds:
-        kept.append(replace(rdd, rdd_id=name(rdd.rdd_id, seen[rdd.rdd_id])))
-        seen[rdd.rdd_id] += 1
+        kept.append(replace(rdd, rdd_id=id_in_life(rdd.rdd_id, occurrences[rdd.rdd_id])))
+        occurrences[rdd.rdd_id] += 1
     return replace(run, stages=stages, persisted_rdds=tuple(kept))
 
 
@@ -61,7 +63,7 @@ def needed_of(run: Run) -> tuple[tuple[int, ...], ...]:
     them in the lineage."""
     stored = {rdd.rdd_id for rdd in run.persisted_rdds if rdd.stored_bytes}
     behind: dict[int, tuple[int, ...]] = {}
-    found: list[tuple[int, ...]] = []
+    needed: list[tuple[int, ...]] = []
     for stage in run.stages:
         own: dict[int, None] = {}
         for position, rdd_id in enumerate(stage.needed_rdds):
@@ -71,29 +73,31 @@ def needed_of(run: Run) -> tuple[tuple[int, ...], ...]:
                 behind.setdefault(rdd_id, tuple(rdd for rdd in rest if rdd in stored))
             else:
                 own[rdd_id] = None
-        found.append(tuple(own))
-    return tuple(found)
+        needed.append(tuple(own))
+    return tuple(needed)
 
 
-def first_whole(stages: Sequence[StageRun], rdds: Sequence[Sequence[int]]) -> dict[int, int]:
+def first_complete_stage(
+    stages: Sequence[StageRun], rdds: Sequence[Sequence[int]]
+) -> dict[int, int]:
     """RDD -> the first stage that has it among its RDDs and ran all of its partitions: what `first`
     or `take` computed before is not what computing the RDD takes. Of RDDs that only such stages
     have, the first of them."""
-    places = sorted(range(len(stages)), key=lambda place: (stages[place].in_part, place))
-    found: dict[int, int] = {}
-    for place in places:
-        for rdd_id in rdds[place]:
-            found.setdefault(rdd_id, place)
-    return found
+    order = sorted(range(len(stages)), key=lambda index: (stages[index].in_part, index))
+    first: dict[int, int] = {}
+    for index in order:
+        for rdd_id in rdds[index]:
+            first.setdefault(rdd_id, index)
+    return first
 
 
-def beside_maker(stages: Sequence[StageRun], place: int, maker: int) -> bool:
-    """Whether a stage overlapped with the stage `maker` that computed its cached data: it computed
+def overlaps_origin(stages: Sequence[StageRun], index: int, origin: int) -> bool:
+    """Whether a stage overlapped with the stage `origin` that computed its cached data: it computed
     some of it too, on other executors, so that its bytes read say nothing of block sizes."""
-    return stages[place].submitted_seconds < stages[maker].completed_seconds
+    return stages[index].submitted_seconds < stages[origin].completed_seconds
 
 
-def part_of(stages: Sequence[StageRun], place: int, origins: Sequence[int]) -> float:
+def part_of(stages: Sequence[StageRun], index: int, origins: Sequence[int]) -> float:
     """The share of an RDD's partitions that a stage ran: below 1 only for stages that took the
     first rows (`first`, `take`), by their number of tasks.
 
@@ -101,9 +105,9 @@ def part_of(stages: Sequence[StageRun], place: int, origins: Sequence[int]) -> f
         origins: indices of the stages that computed the RDDs.
     """
     most = max((stages[origin].tasks for origin in origins), default=0)
-    if not stages[place].in_part or not most:
+    if not stages[index].in_part or not most:
         return 1.0
-    return min(1.0, stages[place].tasks / most)
+    return min(1.0, stages[index].tasks / most)
 
 
 def sizes_of(
@@ -114,25 +118,29 @@ def sizes_of(
     The size is the one in the log, or else is inferred from the bytes that the stages which need
     the RDD read beyond those of RDDs of known sizes (from one copy of each block), divided equally
     among unknown ones. 0 for RDDs that no stage reads, or that add nothing to the others."""
-    held = copies_held(run)
-    known = {
-        r.rdd_id: r.stored_bytes / held.get(r.rdd_id, 1)
+    copies = copies_held(run)
+    known_sizes = {
+        r.rdd_id: r.stored_bytes / copies.get(r.rdd_id, 1)
         for r in run.persisted_rdds
         if r.stored_bytes
     }
 
-    def clearness(place: int) -> tuple[bool, int]:
-        return run.stages[place].in_part, len(stored[place])
+    def complete_and_few_first(index: int) -> tuple[bool, int]:
+        return run.stages[index].in_part, len(stored[index])
 
-    for place in sorted(range(len(stored)), key=clearness):
-        read = [rdd for rdd in stored[place] if origins[rdd] != place]
-        if any(beside_maker(run.stages, place, origins[rdd]) for rdd in read):
+    for index in sorted(range(len(stored)), key=complete_and_few_first):
+        read = [rdd for rdd in stored[index] if origins[rdd] != index]
+        if any(overlaps_origin(run.stages, index, origins[rdd]) for rdd in read):
             continue
-        unknown = [rdd for rdd in read if rdd not in known]
-        rest = (run.stages[place].cached_input_bytes or 0.0) - sum(known.get(r, 0.0) for r in read)
-        if rest > LEAST_SHARE * sum(known.get(rdd, 0.0) for rdd in read):
-            known |= {rdd: rest / len(unknown) for rdd in unknown}
-    return {rdd: known.get(rdd, 0.0) * held.get(rdd, 1) for rdd in origins} if known else None
+        unknown = [rdd for rdd in read if rdd not in known_sizes]
+        unknown_bytes = (run.stages[index].cached_input_bytes or 0.0) - sum(
+            known_sizes.get(r, 0.0) for r in read
+        )
+        if unknown_bytes > LEAST_SHARE * sum(known_sizes.get(rdd, 0.0) for rdd in read):
+            known_sizes |= {rdd: unknown_bytes / len(unknown) for rdd in unknown}
+    if not known_sizes:
+        return None
+    return {rdd: known_sizes.get(rdd, 0.0) * copies.get(rdd, 1) for rdd in origins}
 
 
 def copies_held(run: Run) -> dict[int, float]:

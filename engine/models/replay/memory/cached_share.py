@@ -14,7 +14,9 @@ NEARLY_FULL = 0.85
 """A cache that takes so much of its memory may have lost blocks."""
 
 
-def cached_share_in_log(run: Run, sources: Mapping[int, int], kept: float, storage: float) -> float:
+def cached_share_in_log(
+    run: Run, sources: Mapping[int, int], cached_bytes: float, storage: float
+) -> float:
     """Share f of the cached data that was in memory during the run, for data stored nowhere else.
 
     A stage that finds K bytes of blocks and recomputes the rest also reads the share (1 - f) of
@@ -26,12 +28,12 @@ def cached_share_in_log(run: Run, sources: Mapping[int, int], kept: float, stora
 
     Args:
         sources: index of each stage that reads cached data -> index of the stage that computed it.
-        kept: bytes to be cached, of all copies, as far as the stages tell.
+        cached_bytes: bytes to be cached, of all copies, as far as the stages tell.
         storage: storage memory, in bytes.
     """
-    if kept < NEARLY_FULL * storage:
+    if cached_bytes < NEARLY_FULL * storage:
         return 1.0
-    stored = min(kept, storage)
+    stored = min(cached_bytes, storage)
     copies = copies_held(run)
     by_source: dict[int, tuple[float, float]] = {}
     for reader, source in sources.items():
@@ -42,8 +44,8 @@ def cached_share_in_log(run: Run, sources: Mapping[int, int], kept: float, stora
         )
         if original is not None and original > 0.0 and read > one_copy:
             share = 1.0 - (read - one_copy) / original
-            distance_share = abs(read - original), share
-            by_source[source] = max(by_source.get(source, distance_share), distance_share)
+            distance_and_share = abs(read - original), share
+            by_source[source] = max(by_source.get(source, distance_and_share), distance_and_share)
     shares = [share for _, share in by_source.values()]
     return float(np.clip(min(shares), 0.02, 1.0)) if shares else 1.0
 

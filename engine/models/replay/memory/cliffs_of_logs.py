@@ -64,7 +64,9 @@ def incomparable_readers(one: MemoryCliff | None, other: MemoryCliff | None) -> 
     survived evictions than in log `other`: their times cannot be compared."""
     if one is None or other is None:
         return frozenset()
-    shares = ((cliff.log_share, cliff.share_by_rule, cliff.left_by_rule) for cliff in (one, other))
+    shares = (
+        (cliff.log_share, cliff.share_by_rule, cliff.surviving_by_rule) for cliff in (one, other)
+    )
     if max(abs(a - b) for a, b in zip(*shares, strict=True)) < SAME_SHARE:
         return frozenset()
     return frozenset(one.sources)

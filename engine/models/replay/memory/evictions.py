@@ -18,7 +18,10 @@ import numpy as np
 from engine.batch import ClusterBatch
 from engine.forecast import FloatArray
 from engine.models.replay.memory.cache_replay import CacheReplay
-from engine.models.replay.memory.executor_memory import ExecutorMemory, tasks_beside
+from engine.models.replay.memory.executor_memory import (
+    ExecutorMemory,
+    concurrent_tasks_per_executor,
+)
 from engine.models.replay.memory.spilling import SpillingStage, spilling_stages
 from engine.models.replay.replayed_run import Replay
 from engine.models.stages.durations.task_times import StageModel
@@ -37,40 +40,42 @@ class EvictingStages:
     """The stages between readers of a cache whose tasks take most execution memory.
 
     Args:
-        places: their indices in the run, in order.
+        indices: their indices in the run, in order.
         stage: the one that takes most.
-        uneven: peak execution memory of its largest task, over the mean of its tasks.
+        imbalance: peak execution memory of its largest task, over the mean of its tasks.
         maker: the stage that computed the largest cached RDD: it has one task per block.
         block_bytes: mean block size at the observed input.
     """
 
-    places: tuple[int, ...]
+    indices: tuple[int, ...]
     stage: SpillingStage
-    uneven: float
+    imbalance: float
     maker: StageModel
     block_bytes: float
 
     @classmethod
     def of(cls, replay: Replay, cache: CacheReplay) -> EvictingStages | None:
         """None where the log reports no execution memory of a stage in between."""
-        taking_memory = {id(stage.shape): stage for stage in spilling_stages(replay)}
-        taking = {
-            place: (taking_memory[id(shape)], _uneven(shape))
-            for place in _between(cache.needed)
-            if id(shape := replay.shapes[place]) in taking_memory
+        spilling = {id(stage.model): stage for stage in spilling_stages(replay)}
+        candidates = {
+            index: (spilling[id(model)], _imbalance(model))
+            for index in _stages_between_reads(cache.needed)
+            if id(model := replay.models[index]) in spilling
         }
-        if not taking:
+        if not candidates:
             return None
-        most = {
-            place: stage.task_bytes * max(uneven, _beside(stage, replay))
-            for place, (stage, uneven) in taking.items()
+        peak_bytes = {
+            index: stage.task_bytes * max(imbalance, _concurrent_in_log(stage, replay))
+            for index, (stage, imbalance) in candidates.items()
         }
-        places = tuple(p for p in taking if most[p] >= MOST_PRESSING * max(most.values()))
+        indices = tuple(
+            p for p in candidates if peak_bytes[p] >= MOST_PRESSING * max(peak_bytes.values())
+        )
         largest = max(cache.origins, key=lambda rdd: cache.stored_bytes[rdd])
         blocks = sum(replay.run.stages[origin].tasks for origin in cache.origins.values())
         block_bytes = sum(cache.stored_bytes.values()) / blocks
-        stage, uneven = taking[max(most, key=lambda place: most[place])]
-        return cls(places, stage, uneven, replay.shapes[cache.origins[largest]], block_bytes)
+        stage, imbalance = candidates[max(peak_bytes, key=lambda index: peak_bytes[index])]
+        return cls(indices, stage, imbalance, replay.models[cache.origins[largest]], block_bytes)
 
     def storage_left_bytes(
         self,
@@ -81,13 +86,15 @@ class EvictingStages:
     ) -> FloatArray:
         """(n,) storage memory left to cached blocks, over the whole cluster, while these stages run
         on n clusters at `ratio` times the input; NaN where it is unknown."""
-        cores, shape = batch.cores_held, self.stage.shape
+        cores, model = batch.cores_held, self.stage.model
         slots = np.where(batch.slots >= 1.0, batch.slots, 1.0)
-        tasks, data = shape.largest_task_bytes(ratio, shuffle_partitions, slots)
-        cpus = shape.stage.task_cpus
-        beside = tasks_beside(tasks, cpus=cpus, slots=slots, executor_cores=cores)
-        taken = self.stage.task_bytes * data * np.maximum(beside, self.uneven)
-        return memory.storage_bytes(batch, taken / cores)
+        tasks, data = model.largest_task_bytes(ratio, shuffle_partitions, slots)
+        cpus = model.stage.task_cpus
+        concurrent = concurrent_tasks_per_executor(
+            tasks, cpus=cpus, slots=slots, executor_cores=cores
+        )
+        taken_bytes = self.stage.task_bytes * data * np.maximum(concurrent, self.imbalance)
+        return memory.storage_bytes(batch, taken_bytes / cores)
 
     def fragmentation_bytes(
         self, batch: ClusterBatch, ratio: float, needed: FloatArray
@@ -102,24 +109,26 @@ class EvictingStages:
         return np.asarray(EMPTY_BLOCKS * self.block_bytes * needed / blocks * batch.executors)
 
 
-def _between(needed: Sequence[Sequence[int]]) -> list[int]:
+def _stages_between_reads(needed: Sequence[Sequence[int]]) -> list[int]:
     """Indices of the stages between the first and the last that need a cached RDD which need none
     themselves."""
-    reading = [place for place, rdds in enumerate(needed) if rdds]
+    reading = [index for index, rdds in enumerate(needed) if rdds]
     inside = range(reading[0], reading[-1]) if reading else ()
-    return [place for place in inside if not needed[place]]
+    return [index for index in inside if not needed[index]]
 
 
-def _uneven(shape: StageModel) -> float:
+def _imbalance(model: StageModel) -> float:
     """Largest over mean peak execution memory of a stage's tasks; 1 where it is unknown."""
-    peak = shape.stage.peak_execution_memory_bytes
+    peak = model.stage.peak_execution_memory_bytes
     return peak.maximum / peak.mean if peak and peak.mean and peak.maximum else 1.0
 
 
-def _beside(stage: SpillingStage, replay: Replay) -> float:
+def _concurrent_in_log(stage: SpillingStage, replay: Replay) -> float:
     """Tasks of a stage that ran concurrently on one executor of the log."""
-    ran = stage.shape.stage
+    ran = stage.model.stage
     cores = replay.slots / (replay.run.cluster.executors or replay.slots)
     return float(
-        tasks_beside(ran.tasks, cpus=ran.task_cpus, slots=replay.slots, executor_cores=cores)
+        concurrent_tasks_per_executor(
+            ran.tasks, cpus=ran.task_cpus, slots=replay.slots, executor_cores=cores
+        )
     )

@@ -63,16 +63,18 @@ class ExecutorMemory:
         heap, executors = run.cluster.executor_memory_gib, run.cluster.executors
         storage = run.storage_memory_bytes
         each = storage / executors / GIB if storage and executors else None
-        seen, legacy = REPORTED_HEAP_SHARE, LEGACY_STORAGE_SHARE if _is_legacy(run) else None
+        reported, legacy = REPORTED_HEAP_SHARE, LEGACY_STORAGE_SHARE if _is_legacy(run) else None
         if heap and each is not None:
-            told = (each / fraction + RESERVED_GIB) / heap
-            seen = told if LEAST_SEEN < told < MOST_SEEN else REPORTED_HEAP_SHARE
+            reported_share = (each / fraction + RESERVED_GIB) / heap
+            reported = (
+                reported_share if LEAST_SEEN < reported_share < MOST_SEEN else REPORTED_HEAP_SHARE
+            )
             legacy = each / heap if legacy is not None else None
         protected = _share(run.config.get("spark.memory.storageFraction"), STORAGE_FRACTION)
         cores, own_bytes = run.cluster.executor_cores, None if each is None else each * GIB
         beside = run.cluster.beside
         off_heap = (beside.off_heap_gib or 0.0) * GIB / cores if beside and cores else 0.0
-        return cls(heap, cores, fraction, protected, seen, legacy, own_bytes, off_heap)
+        return cls(heap, cores, fraction, protected, reported, legacy, own_bytes, off_heap)
 
     def heaps_gib(self, batch: ClusterBatch) -> FloatArray:
         """(n,) heap per executor. Executors whose heap nobody said are taken to be the run's own
@@ -136,7 +138,7 @@ def _share(text: str | None, default: float) -> float:
     return value if 0.0 < value <= 1.0 else default
 
 
-def tasks_beside(
+def concurrent_tasks_per_executor(
     tasks: FloatArray | float,
     *,
     cpus: int,

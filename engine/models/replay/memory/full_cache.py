@@ -20,10 +20,10 @@ from engine.models.replay.replayed_run import Replay
 from engine.models.stages.durations.quantile_times import times_from_quantiles
 from engine.models.stages.durations.task_times import StageModel
 
-TELLING_TASKS = 3
+MIN_HITS = 3
 """Fewer tasks that hit the cache do not show the distribution of their times."""
 
-NEAR = 0.1
+MISS_COUNT_TOLERANCE = 0.1
 """Tolerance for the number of misses, as a share of the stage's tasks: executors do not fill alike,
 nor up to the last byte, so that more or fewer tasks may have missed than memory says."""
 
@@ -35,35 +35,35 @@ def with_full_cache(replay: Replay, misses: Mapping[int, tuple[float, float]]) -
         misses: index of a stage -> task seconds that its cache misses took in the log, and the
             share of its cached data that it missed.
     """
-    shapes = list(replay.shapes)
+    models = list(replay.models)
     for index, (seconds, share) in misses.items():
-        shapes[index] = _without_misses(shapes[index], seconds, share)
-    return replace(replay, shapes=tuple(shapes)).fresh()
+        models[index] = _without_misses(models[index], seconds, share)
+    return replace(replay, models=tuple(models)).with_empty_cache()
 
 
-def _without_misses(shape: StageModel, miss_seconds: float, missed_share: float) -> StageModel:
+def _without_misses(model: StageModel, miss_seconds: float, missed_share: float) -> StageModel:
     """The stage with the task times of its cache hits alone, its shortest tasks.
 
     The hits end where the sorted task times jump (`_hits_before_jump`). Where no jump shows it, the
     time saved is at most `miss_seconds`: the shortest of equal tasks are short by chance alone.
     """
-    n = shape.stage.tasks
-    times = times_from_quantiles(shape.warm, n, shape.mean_seconds)
+    n = model.stage.tasks
+    times = times_from_quantiles(model.warm, n, model.mean_seconds)
     hits = n - math.ceil(missed_share * n)
-    quantiles = len(shape.stage.task_seconds.quantiles)
+    quantiles = len(model.stage.task_seconds.quantiles)
     span = 1 if quantiles >= n else math.ceil(n / max(1, quantiles - 1)) + 1
     cost_seconds = miss_seconds / max(1, n - hits)
     jump = _hits_before_jump(times, hits, span=span, cost_seconds=cost_seconds)
-    hit_times = times[:jump] if jump else times[:hits] if hits >= TELLING_TASKS else times
+    hit_times = times[:jump] if jump else times[:hits] if hits >= MIN_HITS else times
     hit_mean = float(hit_times.mean())
-    mean_without = max(0.0, float(times.sum()) - miss_seconds) / n
+    mean_less_misses = max(0.0, float(times.sum()) - miss_seconds) / n
     if jump:
         mean = hit_mean
     else:
-        mean = max(mean_without, hit_mean) if hits >= TELLING_TASKS else mean_without
+        mean = max(mean_less_misses, hit_mean) if hits >= MIN_HITS else mean_less_misses
     warm = hit_times * (mean / hit_mean) if hit_mean > 0.0 else hit_times
-    cold = warm + shape.cold_excess if len(shape.cold) else shape.cold
-    return replace(shape, warm=warm, mean_seconds=mean, cold=cold, warm_up=None)
+    cold = warm + model.cold_excess if len(model.cold) else model.cold
+    return replace(model, warm=warm, mean_seconds=mean, cold=cold, warm_up=None)
 
 
 def _hits_before_jump(
@@ -77,8 +77,8 @@ def _hits_before_jump(
         span: tasks over which a jump extends, where times are interpolated between quantiles.
         cost_seconds: mean time of computing one block again.
     """
-    near = max(1, round(NEAR * len(times)))
-    first, last = max(TELLING_TASKS, expected - near), min(len(times) - span, expected + near)
+    tolerance = max(1, round(MISS_COUNT_TOLERANCE * len(times)))
+    first, last = max(MIN_HITS, expected - tolerance), min(len(times) - span, expected + tolerance)
     if first > last:
         return None
     counts = np.arange(first, last + 1)

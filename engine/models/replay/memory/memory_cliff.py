@@ -20,19 +20,19 @@ from engine.batch import ClusterBatch
 from engine.forecast import BoolArray, FloatArray
 from engine.models.replay.memory.block_costs import (
     CacheReader,
+    all_miss_seconds,
     disk_rate_of,
     miss_seconds_at,
     recompute_costs,
-    whole_seconds,
 )
 from engine.models.replay.memory.cache_readers import (
     all_on_disk,
-    found_all,
+    hit_all_blocks,
     missed_share,
     sources_of,
 )
 from engine.models.replay.memory.cache_replay import SHARES, CacheReplay
-from engine.models.replay.memory.cached_rdds import first_whole
+from engine.models.replay.memory.cached_rdds import first_complete_stage
 from engine.models.replay.memory.cached_share import cached_share_in_log
 from engine.models.replay.memory.evictions import EvictingStages
 from engine.models.replay.memory.executor_memory import ExecutorMemory, own_batch
@@ -50,8 +50,8 @@ class MemoryCliff:
     """The cached data of one log, and the costs of not holding it in memory.
 
     Three shares of the cached data are kept apart: `log_share` was in memory in the log;
-    `share_by_rule` fits on the log's cluster by the rule applied to other clusters; `left_by_rule`
-    survives the evicting stages there.
+    `share_by_rule` fits on the log's cluster by the rule applied to other clusters;
+    `surviving_by_rule` survives the evicting stages there.
 
     Args:
         cached_bytes: bytes to be cached at the observed input.
@@ -88,25 +88,25 @@ class MemoryCliff:
         if not sources:
             return None
         cache = CacheReplay.of(run)
-        kept, inferred = run.cached_bytes, False
-        read = max(run.stages[place].cached_input_bytes or 0.0 for place in sources)
-        if not kept:
-            kept, inferred = max(read, cache.peak_bytes if cache is not None else 0.0), True
+        cached_bytes, inferred = run.cached_bytes, False
+        read = max(run.stages[index].cached_input_bytes or 0.0 for index in sources)
+        if not cached_bytes:
+            cached_bytes, inferred = max(read, cache.peak_bytes if cache is not None else 0.0), True
         memory, storage = ExecutorMemory.of(run), run.storage_memory_bytes or math.inf
-        if all_on_disk(run.stages, sources) or (not inferred and kept > storage):
-            fits = min(1.0, _own_storage(replay, memory, sources) / kept)
+        if all_on_disk(run.stages, sources) or (not inferred and cached_bytes > storage):
+            log_share = min(1.0, _storage_by_rule(replay, memory, sources) / cached_bytes)
         else:
             if inferred:
-                storage = _own_storage(replay, memory, sources)
-            fits = cached_share_in_log(run, sources, kept, storage)
-            kept = (storage if inferred and fits < 1.0 else kept) / fits
+                storage = _storage_by_rule(replay, memory, sources)
+            log_share = cached_share_in_log(run, sources, cached_bytes, storage)
+            cached_bytes = (storage if inferred and log_share < 1.0 else cached_bytes) / log_share
         if inferred and cache is not None:
-            cache = cache.scaled_to(kept)
+            cache = cache.scaled_to(cached_bytes)
         return cls(
             replay,
-            kept,
+            cached_bytes,
             inferred,
-            fits,
+            log_share,
             sources,
             cache,
             memory,
@@ -127,10 +127,10 @@ class MemoryCliff:
         )
 
     @cached_property
-    def left_by_rule(self) -> float:
+    def surviving_by_rule(self) -> float:
         """Share of the cache that survives the evicting stages on the log's own cluster."""
         batch = own_batch(self.replay.run)
-        own = math.nan if batch is None else float(self._left(batch, 1.0, None)[0])
+        own = math.nan if batch is None else float(self._surviving(batch, 1.0, None)[0])
         return 1.0 if math.isnan(own) else own
 
     @cached_property
@@ -141,12 +141,12 @@ class MemoryCliff:
         run = self.replay.run
         if not run.lost:
             return False
-        computed = first_whole(run.stages, [stage.cached_rdds for stage in run.stages])
+        computed = first_complete_stage(run.stages, [stage.cached_rdds for stage in run.stages])
         return any(
-            bool(run.stages[place].cached_input_bytes)
-            and not set(run.stages[place].cached_rdds) <= set(run.stages[place].disk_backed_rdds)
-            and all(computed[rdd] == place for rdd in run.stages[place].cached_rdds)
-            for place in set(self.sources.values())
+            bool(run.stages[index].cached_input_bytes)
+            and not set(run.stages[index].cached_rdds) <= set(run.stages[index].disk_backed_rdds)
+            and all(computed[rdd] == index for rdd in run.stages[index].cached_rdds)
+            for index in set(self.sources.values())
         )
 
     @cached_property
@@ -155,8 +155,8 @@ class MemoryCliff:
         use."""
         if self.cache is None:
             miss_seconds = {
-                place: whole_seconds(self.replay, place, source, self.disk_rate) * (1.0 - SHARES)
-                for place, source in self.sources.items()
+                index: all_miss_seconds(self.replay, index, source, self.disk_rate) * (1.0 - SHARES)
+                for index, source in self.sources.items()
             }
         else:
             cost = recompute_costs(self.replay, self.cache, self.disk_rate)
@@ -164,49 +164,57 @@ class MemoryCliff:
         evicted = self._evicted_seconds()
         none = np.zeros(len(SHARES))
         return tuple(
-            self._reader(place, miss_seconds.get(place, none), evicted.get(place, none))
-            for place in sorted(miss_seconds.keys() | evicted.keys())
+            self._reader(index, miss_seconds.get(index, none), evicted.get(index, none))
+            for index in sorted(miss_seconds.keys() | evicted.keys())
         )
 
-    def _reader(self, place: int, lost: FloatArray, driven: FloatArray) -> CacheReader:
+    def _reader(self, index: int, not_fitting: FloatArray, evicted: FloatArray) -> CacheReader:
         """The costs of one stage, scaled down where its misses in the log would take more than
         `1 - LEAST_READ` of its observed task time.
 
         Args:
-            lost, driven: (`len(SHARES)`,) task seconds of misses of blocks that do not fit, and of
-                evicted ones.
+            not_fitting, evicted: (`len(SHARES)`,) task seconds of misses of blocks that do not fit,
+                and of evicted ones.
         """
         run = self.replay.run
-        in_log = place in self.sources and not found_all(run, place, self.sources)
+        in_log = index in self.sources and not hit_all_blocks(run, index, self.sources)
         if not in_log:
-            driven = driven - np.interp(self.left_by_rule, SHARES, driven)
-        seen = float(miss_seconds_at((lost, driven), self.log_share, self.left_by_rule))
-        most = run.stages[place].task_seconds.total * (1.0 - LEAST_READ)
-        part = min(1.0, most / seen) if seen > 0.0 else 1.0
-        out = seen - float(np.interp(self.log_share, SHARES, lost)) if in_log else 0.0
-        missed = self._missed_seconds(place, float(lost[0]), most) if in_log else 0.0
-        crowded_out = missed - seen * part if in_log else 0.0
-        return CacheReader(place, lost * part, driven * part, out * part, max(0.0, crowded_out))
+            evicted = evicted - np.interp(self.surviving_by_rule, SHARES, evicted)
+        in_log_seconds = float(
+            miss_seconds_at((not_fitting, evicted), self.log_share, self.surviving_by_rule)
+        )
+        most = run.stages[index].task_seconds.total * (1.0 - LEAST_READ)
+        part = min(1.0, most / in_log_seconds) if in_log_seconds > 0.0 else 1.0
+        evicted_in_log = (
+            in_log_seconds - float(np.interp(self.log_share, SHARES, not_fitting))
+            if in_log
+            else 0.0
+        )
+        missed_seconds = self._missed_seconds(index, float(not_fitting[0]), most) if in_log else 0.0
+        crowded_out = missed_seconds - in_log_seconds * part if in_log else 0.0
+        return CacheReader(
+            index, not_fitting * part, evicted * part, evicted_in_log * part, max(0.0, crowded_out)
+        )
 
-    def _missed_seconds(self, place: int, whole_seconds: float, most: float) -> float:
+    def _missed_seconds(self, index: int, full_miss_seconds: float, most: float) -> float:
         """Task time in the log of a stage's misses in a cache that would fit but for the execution
         memory of its readers; 0 where that leaves enough for all, or the log does not tell.
 
         Args:
-            whole_seconds: task time of missing all of the cached data.
+            full_miss_seconds: task time of missing all of the cached data.
             most: upper limit of the result.
         """
         if self.share_by_rule >= self.log_share:
             return 0.0
-        missed = missed_share(self.replay.run, place, self.sources[place])
-        return min(most, (missed or 0.0) * whole_seconds)
+        missed = missed_share(self.replay.run, index, self.sources[index])
+        return min(most, (missed or 0.0) * full_miss_seconds)
 
     def _evicted_seconds(self) -> dict[int, FloatArray]:
         """Index of a stage -> `CacheReader.evicted_seconds` before any offset."""
         if self.cache is None or self.evicting_stages is None:
             return {}
         cost = recompute_costs(self.replay, self.cache, self.disk_rate)
-        return self.cache.eviction_seconds(cost, self.cached_bytes, self.evicting_stages.places)
+        return self.cache.eviction_seconds(cost, self.cached_bytes, self.evicting_stages.indices)
 
     @cached_property
     def full_cache_replay(self) -> Replay:
@@ -216,25 +224,28 @@ class MemoryCliff:
             seconds = float(np.interp(self.log_share, SHARES, reader.miss_seconds))
             seconds += reader.evicted_in_log + reader.crowded_out_in_log
             if seconds > 0.0:
-                misses[reader.place] = seconds, min(1.0, seconds / float(reader.miss_seconds[0]))
+                missed = min(1.0, seconds / float(reader.miss_seconds[0]))
+                misses[reader.stage_index] = seconds, missed
         return with_full_cache(self.replay, misses)
 
-    def recovered_share(self, share: FloatArray, left: FloatArray | float = 0.0) -> FloatArray:
+    def recovered_share(self, share: FloatArray, surviving: FloatArray | float = 0.0) -> FloatArray:
         """(n,) share (0 ... 1) of the log's miss time that is saved where such shares of the cache
-        fit, and the shares `left` survive evictions."""
-        if (share <= self.share_by_rule).all() and np.all(left <= self.left_by_rule):
+        fit, and the shares `surviving` survive evictions."""
+        if (share <= self.share_by_rule).all() and np.all(surviving <= self.surviving_by_rule):
             return np.zeros(len(share))
         in_log, here = 0.0, np.zeros(len(share))
         for reader in self.cache_readers:
-            seen = (
+            in_log_seconds = (
                 float(np.interp(self.log_share, SHARES, reader.miss_seconds))
                 + reader.evicted_in_log
             )
-            lost = np.interp(share, SHARES, reader.miss_seconds)
+            miss_seconds = np.interp(share, SHARES, reader.miss_seconds)
             if reader.evicted_in_log:
-                lost = lost + reader.eviction_cost(share, left)
-            in_log += seen + reader.crowded_out_in_log
-            here += np.minimum(seen, lost) + reader.crowded_out_left(share, self.share_by_rule)
+                miss_seconds = miss_seconds + reader.eviction_cost(share, surviving)
+            in_log += in_log_seconds + reader.crowded_out_in_log
+            here += np.minimum(in_log_seconds, miss_seconds) + reader.crowded_out_seconds(
+                share, self.share_by_rule
+            )
         return np.clip(1.0 - here / in_log, 0.0, 1.0) if in_log > 0.0 else here * 0.0
 
     def needed_bytes(self, ratio: float, executors: FloatArray | float = math.inf) -> FloatArray:
@@ -269,16 +280,18 @@ class MemoryCliff:
         as_there = np.isnan(share) | np.isclose(share, self.log_share, rtol=1e-9, atol=0.0)
         return np.asarray(np.where(as_there, self.log_share, share))
 
-    def left_share(
+    def surviving_share(
         self, batch: ClusterBatch, ratio: float, shuffle_partitions: int | None = None
     ) -> FloatArray:
         """(n,) share of the cached data that survives the evicting stages; as in the log where
         memory is unknown."""
-        left = self._left(batch, ratio, shuffle_partitions)
-        as_there = np.isnan(left) | np.isclose(left, self.left_by_rule, rtol=1e-9, atol=0.0)
-        return np.asarray(np.where(as_there, self.left_by_rule, left))
+        surviving = self._surviving(batch, ratio, shuffle_partitions)
+        as_there = np.isnan(surviving) | np.isclose(
+            surviving, self.surviving_by_rule, rtol=1e-9, atol=0.0
+        )
+        return np.asarray(np.where(as_there, self.surviving_by_rule, surviving))
 
-    def _left(
+    def _surviving(
         self, batch: ClusterBatch, ratio: float, shuffle_partitions: int | None
     ) -> FloatArray:
         needed = self.needed_bytes(ratio, batch.executors)
@@ -291,13 +304,13 @@ class MemoryCliff:
         part = np.clip((room - empty) / needed, 0.0, 1.0)
         return np.asarray(np.where(room >= needed, 1.0, part))
 
-    def evicts(self, left: float) -> bool:
-        """Whether any stage misses evicted blocks where the share `left` of a cache that fits
+    def evicts(self, surviving: float) -> bool:
+        """Whether any stage misses evicted blocks where the share `surviving` of a cache that fits
         survives: possibly no later stage reads it, and the log may show that none missed any."""
         return any(
-            reader.eviction_cost(1.0, left) > 0.0
+            reader.eviction_cost(1.0, surviving) > 0.0
             for reader in self.cache_readers
-            if reader.evicted_in_log or left < self.left_by_rule
+            if reader.evicted_in_log or surviving < self.surviving_by_rule
         )
 
     def saturated(
@@ -307,7 +320,7 @@ class MemoryCliff:
         cluster's memory is unknown."""
         room = self.storage_bytes(batch, ratio, shuffle_partitions)
         short = room < self.needed_bytes(ratio, batch.executors)
-        return np.asarray(~short & ~(self._left(batch, ratio, shuffle_partitions) < 1.0))
+        return np.asarray(~short & ~(self._surviving(batch, ratio, shuffle_partitions) < 1.0))
 
     def added_seconds(
         self,
@@ -315,7 +328,7 @@ class MemoryCliff:
         share: FloatArray,
         ratio: float,
         shuffle_partitions: int | None = None,
-        left: FloatArray | float = 1.0,
+        surviving: FloatArray | float = 1.0,
     ) -> FloatArray:
         """(n,) time that further cache misses add to the replay where less of the cache fits than
         on the log's own cluster, whose misses are part of its stage times; 0 where more fits
@@ -324,32 +337,36 @@ class MemoryCliff:
         Args:
             share: (n,) share of the cached data that fits.
             shuffle_partitions: number of shuffle partitions, None for the run's own.
-            left: (n,) share of it that survives evictions.
+            surviving: (n,) share of it that survives evictions.
         """
         total, share = np.zeros(len(slots)), np.minimum(share, self.share_by_rule)
-        left = np.minimum(left, self.left_by_rule)
-        if (share == self.share_by_rule).all() and np.all(left == self.left_by_rule):
+        surviving = np.minimum(surviving, self.surviving_by_rule)
+        if (share == self.share_by_rule).all() and np.all(surviving == self.surviving_by_rule):
             return total
         same_slots: dict[tuple[float, int, bool], tuple[StageModel, FloatArray]] = {}
         for reader in self.cache_readers:
-            shape = self.replay.shapes[reader.place]
-            scaled = shape.scaled(ratio, None)
-            lost = np.stack((reader.miss_seconds, reader.evicted_seconds))
-            lost *= scaled.partitions * scaled.work / shape.stage.tasks
-            if shape.depends_on_cluster:
-                tasks, _ = shape.largest_task_bytes(ratio, shuffle_partitions, slots)
-                total += self._more_lost(lost, share, left) / shape.at_once(slots, tasks)
+            model = self.replay.models[reader.stage_index]
+            scaled = model.scaled(ratio, None)
+            miss_seconds = np.stack((reader.miss_seconds, reader.evicted_seconds))
+            miss_seconds *= scaled.partitions * scaled.work / model.stage.tasks
+            if model.depends_on_cluster:
+                tasks, _ = model.largest_task_bytes(ratio, shuffle_partitions, slots)
+                total += self._added_miss_seconds(
+                    miss_seconds, share, surviving
+                ) / model.concurrent_tasks(slots, tasks)
             else:
-                count = float(shape.scaled(ratio, shuffle_partitions).tasks)
-                key = count, shape.stage.task_cpus, bool(reader.evicted_seconds[0])
-                summed = same_slots[key][1] + lost if key in same_slots else lost
-                same_slots[key] = shape, summed
-        for (count, *_), (shape, lost) in same_slots.items():
-            total += self._more_lost(lost, share, left) / shape.at_once(slots, count)
+                count = float(model.scaled(ratio, shuffle_partitions).tasks)
+                key = count, model.stage.task_cpus, bool(reader.evicted_seconds[0])
+                summed = same_slots[key][1] + miss_seconds if key in same_slots else miss_seconds
+                same_slots[key] = model, summed
+        for (count, *_), (model, miss_seconds) in same_slots.items():
+            total += self._added_miss_seconds(
+                miss_seconds, share, surviving
+            ) / model.concurrent_tasks(slots, count)
         return total
 
-    def _more_lost(
-        self, miss_seconds: FloatArray, share: FloatArray, left: FloatArray | float
+    def _added_miss_seconds(
+        self, miss_seconds: FloatArray, share: FloatArray, surviving: FloatArray | float
     ) -> FloatArray:
         """(n,) task time of misses at each share of what fits and survives evictions, less that on
         the log's own cluster.
@@ -357,11 +374,11 @@ class MemoryCliff:
         Args:
             miss_seconds: (2, `len(SHARES)`) as `CacheReader` has them.
         """
-        here = miss_seconds_at(miss_seconds, share, left)
-        return here - miss_seconds_at(miss_seconds, self.share_by_rule, self.left_by_rule)
+        here = miss_seconds_at(miss_seconds, share, surviving)
+        return here - miss_seconds_at(miss_seconds, self.share_by_rule, self.surviving_by_rule)
 
 
-def _own_storage(replay: Replay, memory: ExecutorMemory, sources: Mapping[int, int]) -> float:
+def _storage_by_rule(replay: Replay, memory: ExecutorMemory, sources: Mapping[int, int]) -> float:
     """Storage memory of the run's own cluster, by the rule applied to other clusters, so that as
     much fits there as in the log; the storage memory reported in the log where the rule has no
     answer."""

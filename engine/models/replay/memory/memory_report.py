@@ -22,8 +22,8 @@ from engine.profile import Run
 from engine.runs.stage_labels import numbered_label
 from engine.units import format_bytes, format_count
 
-INFERRED_FROM = 0.5
-"""Where a cache of inferred size takes more of the memory than this, it is said to be inferred."""
+NOTICE_INFERRED_SHARE = 0.5
+"""Share of the storage memory from which on a notice says that the cache's size is inferred."""
 
 
 def cache_notices(
@@ -35,12 +35,16 @@ def cache_notices(
     notices: list[Notice] = []
     if math.isnan(storage):
         return notices
-    left = float(cliff.left_share(batch, ratio, shuffle_partitions)[0])
+    surviving = float(cliff.surviving_share(batch, ratio, shuffle_partitions)[0])
     if needed > storage:
-        notices.append(_does_not_fit(cliff, batch, ratio, needed, storage))
-    elif left < WORTH_SAYING_LEFT and cliff.evicting_stages is not None and cliff.evicts(left):
-        notices.append(_driven_out(cliff.evicting_stages, needed, left * needed))
-    if cliff.inferred and needed > INFERRED_FROM * storage:
+        notices.append(_does_not_fit_notice(cliff, batch, ratio, needed, storage))
+    elif (
+        surviving < NOTICE_SURVIVING_SHARE
+        and cliff.evicting_stages is not None
+        and cliff.evicts(surviving)
+    ):
+        notices.append(_evicted_notice(cliff.evicting_stages, needed, surviving * needed))
+    if cliff.inferred and needed > NOTICE_INFERRED_SHARE * storage:
         notices.append(
             Notice(
                 "cache-size-inferred",
@@ -64,15 +68,15 @@ def unstored_notice(runs: Sequence[Run]) -> Notice | None:
     )
 
 
-def _does_not_fit(
+def _does_not_fit_notice(
     cliff: MemoryCliff, batch: ClusterBatch, ratio: float, needed: float, storage: float
 ) -> Notice:
-    executors, of_many = float(batch.executors[0]), float(cliff.needed_bytes(ratio))
-    least = math.ceil(of_many / (storage / executors)) if storage > 0.0 else None
+    executors, needed_on_many = float(batch.executors[0]), float(cliff.needed_bytes(ratio))
+    least = math.ceil(needed_on_many / (storage / executors)) if storage > 0.0 else None
     unit = "executors"
     if least is not None and not np.isnan(batch.nodes[0]):
         per_node = executors / float(batch.nodes[0])
-        least, unit = math.ceil(of_many / (storage / executors * per_node)), "nodes"
+        least, unit = math.ceil(needed_on_many / (storage / executors * per_node)), "nodes"
     count = len(cliff.cache_readers)
     again = f"{count} stage reads" if count == 1 else f"{count} stages read"
     remedy = "give executors more memory, or persist to disk as well"
@@ -92,24 +96,24 @@ def _does_not_fit(
     )
 
 
-def _driven_out(evicting_stages: EvictingStages, needed: float, left: float) -> Notice:
-    stage, count = evicting_stages.stage.shape.stage, len(evicting_stages.places)
+def _evicted_notice(evicting_stages: EvictingStages, needed: float, surviving: float) -> Notice:
+    stage, count = evicting_stages.stage.model.stage, len(evicting_stages.indices)
     which = numbered_label(stage)
     others = f" and {format_count(count - 1, 'other stage')}" if count > 1 else ""
     return Notice(
         "cache-driven-out",
         f"{format_bytes(needed)} are to be cached, of which the tasks of {which}{others} leave "
-        f"{format_bytes(left)} in memory: what reads the cache next has to read or compute the "
-        "rest again",
+        f"{format_bytes(surviving)} in memory: what reads the cache next has to read or compute "
+        "the rest again",
         "give executors more memory for each core, raise --shuffle-partitions, or set "
         "spark.memory.storageFraction higher",
         subject=which,
-        severity=needed - left,
+        severity=needed - surviving,
     )
 
 
-WORTH_SAYING_LEFT = 0.98
-"""Where more of the cache is left it is not said what drives out the rest."""
+NOTICE_SURVIVING_SHARE = 0.98
+"""Share of the cache that survives evictions, below which a notice names the evicting stages."""
 
 
 def not_fitting_share(
@@ -120,10 +124,10 @@ def not_fitting_share(
     shuffle_partitions: int | None,
 ) -> float:
     """Share of the predicted time of the one cluster of `batch` that goes to what does not fit."""
-    speed = float(cliff.replay.nodes.speeds(batch)[0][0])
+    speed = float(cliff.replay.node_load.speeds(batch)[0][0])
     share = cliff.fitting_share(batch, ratio, shuffle_partitions)
-    left = cliff.left_share(batch, ratio, shuffle_partitions)
-    lost = float(cliff.added_seconds(batch.slots, share, ratio, shuffle_partitions, left)[0])
+    surviving = cliff.surviving_share(batch, ratio, shuffle_partitions)
+    lost = float(cliff.added_seconds(batch.slots, share, ratio, shuffle_partitions, surviving)[0])
     added = max(0.0, lost) / speed
     return added / (replayed_seconds + added)
 
@@ -139,11 +143,11 @@ def spill_notices(
     most, worst = 0.0, None
     for stage in stages:
         spilled = spilled_bytes(stage, offered, ratio, shuffle_partitions)
-        if spilled > max(most, SPILL_WORTH_SAYING * stage.task_bytes):
+        if spilled > max(most, NOTICE_SPILL_SHARE * stage.task_bytes):
             most, worst = spilled, stage
     if worst is None:
         return []
-    name = numbered_label(worst.shape.stage)
+    name = numbered_label(worst.model.stage)
     available = memory_of_task(worst, offered, ratio, shuffle_partitions)
     return [
         Notice(
@@ -157,5 +161,5 @@ def spill_notices(
     ]
 
 
-SPILL_WORTH_SAYING = 0.5
-"""Spills of less than this share of one task's memory are not reported."""
+NOTICE_SPILL_SHARE = 0.5
+"""Least spill with a notice, as a share of one task's memory."""

@@ -17,12 +17,12 @@ class ReaderMemory:
     join or aggregate what they read.
 
     Args:
-        shape: of that stage.
+        model: of that stage.
         peak_bytes: mean execution memory per held core in the log.
         growing_bytes: the part of it that grows with the data of a task.
     """
 
-    shape: StageModel
+    model: StageModel
     peak_bytes: float
     growing_bytes: float
 
@@ -34,16 +34,16 @@ class ReaderMemory:
             readers: indices of the stages that read cached blocks.
         """
         candidates = []
-        for shape in map(replay.shapes.__getitem__, readers):
-            stage, peak = shape.stage, shape.stage.peak_execution_memory_bytes
+        for model in map(replay.models.__getitem__, readers):
+            stage, peak = model.stage, model.stage.peak_execution_memory_bytes
             if peak is not None and peak.mean:
                 cpus = stage.task_cpus
-                candidates.append(cls(shape, peak.mean / cpus, growing_bytes(stage) / cpus))
+                candidates.append(cls(model, peak.mean / cpus, growing_bytes(stage) / cpus))
         return max(candidates, key=lambda one: one.peak_bytes, default=None)
 
     def bytes_per_core(
         self, ratio: float, shuffle_partitions: int | None, slots: FloatArray
     ) -> FloatArray:
         """(n,) execution memory per core at `ratio` times the input on (n,) numbers of slots."""
-        _, data = self.shape.largest_task_bytes(ratio, shuffle_partitions, slots)
+        _, data = self.model.largest_task_bytes(ratio, shuffle_partitions, slots)
         return self.peak_bytes + self.growing_bytes * (data - 1.0)

@@ -17,7 +17,11 @@ import numpy as np
 from engine.batch import ClusterBatch
 from engine.distinct import distinct, distinct_rows
 from engine.forecast import BoolArray, FloatArray, IntArray
-from engine.models.replay.memory.executor_memory import ExecutorMemory, own_batch, tasks_beside
+from engine.models.replay.memory.executor_memory import (
+    ExecutorMemory,
+    concurrent_tasks_per_executor,
+    own_batch,
+)
 from engine.models.replay.replayed_run import Replay
 from engine.models.stages.durations.task_times import StageModel
 from engine.models.stages.partitioning.partitions import LARGEST_TASKS
@@ -61,7 +65,9 @@ class TaskMemory:
 
     def bytes_per_task(self, tasks: FloatArray | float, cpus: int) -> FloatArray:
         """(n,) execution memory of each of (n,) tasks that hold `cpus` cores."""
-        beside = tasks_beside(tasks, cpus=cpus, slots=self.slots, executor_cores=self.cores)
+        beside = concurrent_tasks_per_executor(
+            tasks, cpus=cpus, slots=self.slots, executor_cores=self.cores
+        )
         return np.asarray(self.task_bytes * self.cores / beside)
 
     def distinct(self) -> tuple[TaskMemory, IntArray, IntArray]:
@@ -79,7 +85,7 @@ class SpillingStage:
     """A stage that may spill.
 
     Args:
-        shape: how it grows with the input.
+        model: how it grows with the input.
         task_bytes: memory that a task needs for its data at the observed input.
         spilled_bytes: what it spilled in the log, as bytes in memory. Where that is 0, a first
             spill would write all that the task holds, and half of a fill stays in memory at the end
@@ -91,7 +97,7 @@ class SpillingStage:
             More than 1 where it held more and did not spill: other tasks needed less.
     """
 
-    shape: StageModel
+    model: StageModel
     task_bytes: float
     spilled_bytes: float
     disk_share: float
@@ -101,7 +107,7 @@ class SpillingStage:
     def replayed_spill_bytes(self, ratio: float) -> float:
         """Spilled bytes that the task times of a replay at `ratio` times the input already contain:
         those of the log, scaled like its data."""
-        return self.spilled_bytes * self.shape.data(ratio)
+        return self.spilled_bytes * self.model.data_growth(ratio)
 
     def seconds(self, spilled: FloatArray) -> FloatArray:
         """(n,) task time to write (n,) spilled bytes to disk and read them again."""
@@ -111,8 +117,8 @@ class SpillingStage:
 def spilling_stages(replay: Replay) -> tuple[SpillingStage, ...]:
     """The stages of a log whose tasks report execution memory or spills."""
     log_memory, stages = _log_task_memory(replay.run), []
-    for shape in replay.shapes:
-        stage = shape.stage
+    for model in replay.models:
+        stage = model.stage
         spilled = stage.memory_spilled_bytes or 0.0
         used = growing_bytes(stage)
         if used + spilled > 0.0:
@@ -125,7 +131,7 @@ def spilling_stages(replay: Replay) -> tuple[SpillingStage, ...]:
             filled = used / available if available else 1.0
             fill_factor = filled if spilled else max(1.0, filled)
             need = used + spilled / stage.tasks
-            stages.append(SpillingStage(shape, need, spilled, share, rate, fill_factor))
+            stages.append(SpillingStage(model, need, spilled, share, rate, fill_factor))
     return tuple(stages)
 
 
@@ -181,13 +187,13 @@ def spill_seconds(
     seconds = np.zeros(len(distinct_memory.slots))
     for stage in affected:
         tasks, spilled = _spilled(stage, distinct_memory, ratio, shuffle_partitions)
-        at_once = stage.shape.at_once(distinct_memory.slots, tasks)
+        at_once = stage.model.concurrent_tasks(distinct_memory.slots, tasks)
         seconds += stage.seconds(spilled - stage.replayed_spill_bytes(ratio)) / at_once
     added[known] = seconds[inverse]
     return added
 
 
-def settled_spills(
+def saturated_spills(
     stages: tuple[SpillingStage, ...],
     memory: TaskMemory,
     ratio: float,
@@ -195,16 +201,16 @@ def settled_spills(
 ) -> BoolArray:
     """(n,) whether more nodes would spill as much, on clusters with slots for all tasks at once:
     nothing is spilled there, or no task shares its executor; also where memory is unknown."""
-    settled = np.ones(len(memory.slots), dtype=bool)
-    if not settled.size:
-        return settled
+    saturated = np.ones(len(memory.slots), dtype=bool)
+    if not saturated.size:
+        return saturated
     least, fewest = np.fmin.reduce(memory.task_bytes), np.fmin.reduce(memory.slots)
     if np.isnan(least) or np.isnan(fewest):
-        return settled
+        return saturated
     for stage in _affected(stages, float(least), float(fewest), ratio, shuffle_partitions):
         tasks, spilled = _spilled(stage, memory, ratio, shuffle_partitions)
-        settled &= (spilled == 0.0) | (tasks * memory.cores <= memory.slots)
-    return settled
+        saturated &= (spilled == 0.0) | (tasks * memory.cores <= memory.slots)
+    return saturated
 
 
 def _spilled(
@@ -212,7 +218,7 @@ def _spilled(
 ) -> tuple[FloatArray, FloatArray]:
     """(n,) number of tasks of a stage, and (n,) bytes that it spills."""
     tasks, data = _tasks(stage, memory, ratio, shuffle_partitions)
-    filled = stage.fill_factor * memory.bytes_per_task(tasks, stage.shape.stage.task_cpus)
+    filled = stage.fill_factor * memory.bytes_per_task(tasks, stage.model.stage.task_cpus)
     need = stage.task_bytes * data
     left = filled if stage.spilled_bytes else filled / 2.0
     return tasks, np.where(need > filled, need - left, 0.0) * tasks
@@ -223,10 +229,10 @@ def _tasks(
 ) -> tuple[FloatArray, FloatArray]:
     """`StageModel.largest_task_bytes` for (n,) clusters, evaluated once per distinct number of
     slots, and only once where the stage does not depend on it."""
-    if not stage.shape.depends_on_cluster:
-        return stage.shape.largest_task_bytes(ratio, shuffle_partitions, memory.slots[:1])
+    if not stage.model.depends_on_cluster:
+        return stage.model.largest_task_bytes(ratio, shuffle_partitions, memory.slots[:1])
     counted, which = distinct(memory.slots)
-    tasks, data = stage.shape.largest_task_bytes(ratio, shuffle_partitions, counted)
+    tasks, data = stage.model.largest_task_bytes(ratio, shuffle_partitions, counted)
     return tasks[which], data[which]
 
 
@@ -241,9 +247,9 @@ def _affected(
     `slots` slots or more. Of hundreds of stages few do; this scalar bound excludes the others
     cheaply."""
     for stage in stages:
-        count = stage.shape.partition_count(ratio, shuffle_partitions)
+        count = stage.model.partition_count(ratio, shuffle_partitions)
         fewest = max(1.0, min(count.own, count.at(slots), LARGEST_TASKS))
-        need = stage.task_bytes * stage.shape.data(ratio) * stage.shape.stage.tasks / fewest
+        need = stage.task_bytes * stage.model.data_growth(ratio) * stage.model.stage.tasks / fewest
         if stage.spilled_bytes or need > stage.fill_factor * task_bytes:
             yield stage
 
@@ -260,4 +266,4 @@ def memory_of_task(
 ) -> float:
     """Bytes of memory that a task of the stage has there."""
     tasks, _ = _tasks(stage, memory, ratio, shuffle_partitions)
-    return float(memory.bytes_per_task(tasks, stage.shape.stage.task_cpus)[0])
+    return float(memory.bytes_per_task(tasks, stage.model.stage.task_cpus)[0])

@@ -23,14 +23,14 @@ of the part spent waiting, and if neither is known (sources in
 docs/models/sparkplan_rules_replay.md)."""
 
 
-def contention_growth(shape: StageModel) -> float:
+def contention_growth(model: StageModel) -> float:
     """Prior growth of a stage's log task time per doubling of concurrent tasks.
 
     Waiting (disk, network, remote blocks) grows faster than computing (shared caches and memory
     bandwidth). If the log does not say how much a task computed, its wait for remote blocks at
     least is known.
     """
-    stage = shape.stage
+    stage = model.stage
     cpu, ran, waited = stage.cpu_seconds, stage.run_seconds, stage.fetch_wait_seconds
     if ran is None or not ran.total:
         return GROWTH_UNKNOWN
@@ -42,7 +42,7 @@ def contention_growth(shape: StageModel) -> float:
 
 
 def slowdown_of(
-    shape: StageModel, per_doubling: float, here: ScaledTasks, in_log: ScaledTasks, slots: int
+    model: StageModel, per_doubling: float, here: ScaledTasks, in_log: ScaledTasks, slots: int
 ) -> Slowdown:
     """Factors on the task times of a stage on `slots`, relative to observed tasks of the same size:
     by the number of concurrent tasks, and by the warm-up of the slots.
@@ -51,22 +51,22 @@ def slowdown_of(
         per_doubling: its `contention_growth`.
         here, in_log: its tasks on these slots, and on the log's, where their number may differ.
     """
-    work, at_once = here[0].work, shape.at_once(slots, here[0].tasks)
-    doublings = math.log2(at_once / shape.at_once(shape.ran_on))
+    work, at_once = here[0].work, model.concurrent_tasks(slots, here[0].tasks)
+    doublings = math.log2(at_once / model.concurrent_tasks(model.ran_on))
     warm = 0.0
-    if shape.warm_up is not None:
-        lanes, own = (max(1, many // shape.stage.task_cpus) for many in (slots, shape.ran_on))
+    if model.warm_up is not None:
+        lanes, own = (max(1, many // model.stage.task_cpus) for many in (slots, model.ran_on))
         beyond = max(0.0, work - 1.0)
         waves, busiest_in_log = work_of_slots(in_log, own)
         factor = warmed(
-            shape.warm_up.mean,
+            model.warm_up.mean,
             waves,
             busiest=work_of_slots(here, lanes)[1],
             busiest_in_log=busiest_in_log,
-            typical_seconds=shape.mean_seconds * work,
-            fixed_seconds=shape.fixed_seconds * beyond,
-            late_fixed_seconds=shape.late_fixed_seconds * beyond,
+            typical_seconds=model.mean_seconds * work,
+            fixed_seconds=model.fixed_seconds * beyond,
+            late_fixed_seconds=model.late_fixed_seconds * beyond,
         )
         warm = math.log(factor)
     contention, warm = combined(per_doubling * doublings, warm)
-    return Slowdown(math.exp(contention + shape.law.slots * doublings), math.exp(warm))
+    return Slowdown(math.exp(contention + model.law.slots * doublings), math.exp(warm))

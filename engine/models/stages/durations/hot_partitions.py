@@ -54,7 +54,7 @@ class HotPartitions:
             apart += large and growth <= limit
         return apart if tasks > apart else 0
 
-    def cut(
+    def divided(
         self, ordered: FloatArray, tasks: int, growth: float
     ) -> tuple[FloatArray, FloatArray] | None:
         """(tasks,) times at the observed size and the (tasks,) relative work of each, ascending by

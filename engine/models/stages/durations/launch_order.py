@@ -42,12 +42,12 @@ def last_launched(seed: int, n: int, rotation: float) -> int:
     """Rank of the task that is launched last, without sorting all."""
     if rotation == LONGEST_FIRST:
         return 0
-    place = (n - 1 - round(rotation * n)) % n
+    index = (n - 1 - round(rotation * n)) % n
     if n > MANY_TASKS:
         chances = np.random.default_rng(seed).random(n)
     else:
         chances = _launch_numbers(seed, FEW_TASKS if n <= FEW_TASKS else MANY_TASKS)[:n]
-    last = chances.argmax() if place == n - 1 else np.argpartition(chances, place)[place]
+    last = chances.argmax() if index == n - 1 else np.argpartition(chances, index)[index]
     return n - 1 - int(last)
 
 

@@ -20,7 +20,7 @@ from engine.models.stages.durations.ranked_tasks import RankedTasks
 from engine.models.stages.durations.warm_up import WarmUp
 from engine.models.stages.partitioning.partitioned_stage import PartitionedStage
 from engine.models.stages.partitioning.partitions import Growth, ScaledStage
-from engine.models.stages.set_up import SET_UP_SECONDS, set_up_share, stretched
+from engine.models.stages.set_up import SET_UP_SECONDS, scaled_seconds, set_up_share
 from engine.scheduling.waves import DrawnTasks, Tasks
 
 PLACED_TASKS = 4000
@@ -73,14 +73,14 @@ class StageModel(PartitionedStage):
         if n <= PLACED_TASKS or self.hot is not None:
             times, work = self._warm_by_rank(scaled, rotation)
             return RankedTasks(
-                self._stretched(times, work) + dispatch_seconds,
+                self._scaled_seconds(times, work) + dispatch_seconds,
                 lambda: self._cold_by_rank(times, work, dispatch_seconds),
                 lambda: launched(self.order_seed, n, rotation),
                 longest_first=longest_first,
             )
         points, counts = drawn_outline(self.warm, n, self.mean_seconds, seen=self.stage.tasks)
         return DrawnTasks(
-            self._stretched(points, scaled.work) + dispatch_seconds,
+            self._scaled_seconds(points, scaled.work) + dispatch_seconds,
             counts,
             lambda: self._drawn(scaled, dispatch_seconds, rotation),
             cold_excess_seconds=self.cold_excess,
@@ -93,7 +93,7 @@ class StageModel(PartitionedStage):
         """(n,) times of warm tasks and, if any were seen, of first tasks, in launch order."""
         times, work = self._warm_by_rank(scaled, rotation)
         order = launched(self.order_seed, scaled.tasks, rotation)
-        warm = self._stretched(times, work) + dispatch_seconds
+        warm = self._scaled_seconds(times, work) + dispatch_seconds
         cold = self._cold_by_rank(times, work, dispatch_seconds)
         return np.asarray(warm[order]), None if cold is None else np.asarray(cold[order])
 
@@ -104,7 +104,7 @@ class StageModel(PartitionedStage):
         tasks differ in it, as if the last one launched has a partial partition."""
         n, work = scaled.tasks, scaled.work
         growth = work * scaled.partitions / self.stage.tasks
-        cut = self.hot.cut(self._observed, n, growth) if self.hot else None
+        cut = self.hot.divided(self._observed, n, growth) if self.hot else None
         if cut is not None:
             return cut
         seen = self.stage.tasks
@@ -147,7 +147,7 @@ class StageModel(PartitionedStage):
             else times_from_quantiles(self.cold, n, mean, seen=self.stage.tasks)
         )
         excess = np.minimum(self.cold_excess, (1.0 - LEAST_WARM) * cold)
-        return np.asarray(self._stretched(cold - excess, work) + excess + dispatch_seconds)
+        return np.asarray(self._scaled_seconds(cold - excess, work) + excess + dispatch_seconds)
 
     @cached_property
     def set_up_share(self) -> float:
@@ -185,6 +185,6 @@ class StageModel(PartitionedStage):
         """Seconds by which a first task on a slot is longer, whatever its data."""
         return max(0.0, float(self.cold.mean()) - self.mean_seconds) if len(self.cold) else 0.0
 
-    def _stretched(self, seconds: FloatArray, work: FloatArray | float) -> FloatArray:
+    def _scaled_seconds(self, seconds: FloatArray, work: FloatArray | float) -> FloatArray:
         overhead, share = self.overhead_seconds, self.set_up_share
-        return stretched(seconds, work, overhead_seconds=overhead, share=share)
+        return scaled_seconds(seconds, work, overhead_seconds=overhead, share=share)

@@ -79,14 +79,14 @@ class DataFlow:
     """Growth of what each stage of a run reads, as a function of the input and the cluster.
 
     Args:
-        shapes: the stages, taken to read in proportion to the input.
+        models: the stages, taken to read in proportion to the input.
         sources: for each stage the upstream stages that it reads; the rest of what it reads comes
             from outside, or from unknown sources.
         laws: for each stage the growth of its groups with its rows, if it groups rows before it
             writes them; else None.
     """
 
-    shapes: Sequence[PartitionedStage]
+    models: Sequence[PartitionedStage]
     sources: Sequence[Sequence[UpstreamStage]]
     laws: Sequence[GroupLaw | None]
     _read: LruCache[FloatArray] = field(
@@ -97,24 +97,24 @@ class DataFlow:
     )
 
     @classmethod
-    def of(cls, shapes: Sequence[PartitionedStage]) -> DataFlow | None:
+    def of(cls, models: Sequence[PartitionedStage]) -> DataFlow | None:
         """From the stages of a run; None if all reads are in proportion to the input: no stage has
         groups that several tasks share, keeps a limited number of rows per task, or scans a small
         table."""
-        laws = [_group_law(shape.stage) for shape in shapes]
-        special = any(one.small_table or limits_rows_per_task(one.stage) for one in shapes)
+        laws = [_group_law(model.stage) for model in models]
+        special = any(one.small_table or limits_rows_per_task(one.stage) for one in models)
         if not special and all(law is None or law.power >= 1.0 for law in laws):
             return None
-        indices = {shape.stage.stage_id: index for index, shape in enumerate(shapes)}
+        indices = {model.stage.stage_id: index for index, model in enumerate(models)}
         sources, made = list[list[UpstreamStage]](), set[int]()
-        for index, shape in enumerate(shapes):
-            upstream = _sources(shape.stage, shapes, indices, made)
+        for index, model in enumerate(models):
+            upstream = _sources(model.stage, models, indices, made)
             sources.append(upstream)
             of_made = all(one.index in made for one in upstream)
             whole = sum(one.share for one in upstream) > 1.0 - ROUNDING
-            if shape.growth is Growth.NONE or (of_made and whole):
+            if model.growth is Growth.NONE or (of_made and whole):
                 made.add(index)
-        return cls(shapes, sources, laws)
+        return cls(models, sources, laws)
 
     def read_growth(self, index: int, ratio: float, cores: FloatArray | None = None) -> FloatArray:
         """Growth of what a stage reads, relative to the log.
@@ -138,7 +138,7 @@ class DataFlow:
     def is_out_of_proportion(self, index: int) -> bool:
         """Whether what a stage reads is not in proportion to the input, or depends on the
         cluster."""
-        grows = self.shapes[index].growth is not Growth.NONE
+        grows = self.models[index].growth is not Growth.NONE
         return grows and (
             any(self.read_growth(index, ratio) != ratio for ratio in PROBE_RATIOS)
             or self.read_growth(index, 1.0, self._probe_cores) != 1.0
@@ -147,7 +147,7 @@ class DataFlow:
     @cached_property
     def _probe_cores(self) -> FloatArray:
         """() cores of the other cluster of `PROBE_CORES_FACTOR`."""
-        most = max(shape.partitioning.log_cores for shape in self.shapes)
+        most = max(model.partitioning.log_cores for model in self.models)
         return np.asarray(PROBE_CORES_FACTOR * most)
 
     @cached_property
@@ -155,9 +155,9 @@ class DataFlow:
         """Whether the number of tasks depends on the cluster for any stage whose tasks share groups
         or keep a limited number of rows each."""
         return any(
-            shape.depends_on_cluster
-            and (limits_rows_per_task(shape.stage) if law is None else law.power < 1.0)
-            for law, shape in zip(self.laws, self.shapes, strict=True)
+            model.depends_on_cluster
+            and (limits_rows_per_task(model.stage) if law is None else law.power < 1.0)
+            for law, model in zip(self.laws, self.models, strict=True)
         )
 
     def _growths(self, ratio: float, cores: FloatArray | None) -> FloatArray:
@@ -176,20 +176,20 @@ class DataFlow:
         merged.
         """
         each = () if cores is None else cores.shape
-        read, shuffled, rows, sent, merged = np.full((5, len(self.shapes), *each), float(ratio))
-        for stage, shape in enumerate(self.shapes):
-            if shape.growth is Growth.NONE:
+        read, shuffled, rows, sent, merged = np.full((5, len(self.models), *each), float(ratio))
+        for stage, model in enumerate(self.models):
+            if model.growth is Growth.NONE:
                 read[stage] = shuffled[stage] = rows[stage] = 1.0
             else:
                 read[stage] = self._of_sources(stage, ratio, rows, sent)
                 shuffled[stage] = self._of_shuffles(stage, ratio, sent)
                 rows[stage] = self._of_sources(stage, ratio, rows, merged)
-            limited = not ROW_LIMITS.isdisjoint(shape.stage.operations)
+            limited = not ROW_LIMITS.isdisjoint(model.stage.operations)
             sent[stage] = merged[stage] = (read if limited else rows)[stage]
-            law, per_task = self.laws[stage], limits_rows_per_task(shape.stage)
+            law, per_task = self.laws[stage], limits_rows_per_task(model.stage)
             if law is None and not per_task:
                 continue
-            tasks = _task_growth(shape, read[stage], rows[stage], cores)
+            tasks = _task_growth(model, read[stage], rows[stage], cores)
             if per_task:
                 sent[stage] = tasks
             if law is not None:
@@ -203,7 +203,7 @@ class DataFlow:
         """(n,) mean growth of a stage's sources by their share: (s, n) `rows` for stored ones,
         (s, n) `sent` for shuffles, in proportion to the input for the rest."""
         sources = self.sources[index]
-        outside = ratio**SMALL_TABLE_POWER if self.shapes[index].small_table else ratio
+        outside = ratio**SMALL_TABLE_POWER if self.models[index].small_table else ratio
         growth = np.asarray((1.0 - sum(one.share for one in sources)) * outside)
         for one in sources:
             growth = growth + one.share * (rows if one.stored else sent)[one.index]
@@ -218,27 +218,27 @@ class DataFlow:
 
 
 def _task_growth(
-    shape: PartitionedStage, read: FloatArray, rows: FloatArray, cores: FloatArray | None
+    model: PartitionedStage, read: FloatArray, rows: FloatArray, cores: FloatArray | None
 ) -> FloatArray:
     """(n,) growth of the number of tasks on (n,) cores, relative to the log.
 
     On any number of cores it is limited to between no change and the growth of the (n,) `rows`, so
     that more data never has fewer tasks, nor less data more.
     """
-    tasks, as_in_log = (_tasks(shape, growth, cores) for growth in (read, np.ones_like(read)))
+    tasks, as_in_log = (_tasks(model, growth, cores) for growth in (read, np.ones_like(read)))
     least, most = as_in_log * np.minimum(1.0, rows), as_in_log * np.maximum(1.0, rows)
-    return np.asarray(np.minimum(np.maximum(tasks, least), most) / shape.stage.tasks)
+    return np.asarray(np.minimum(np.maximum(tasks, least), most) / model.stage.tasks)
 
 
-def _tasks(shape: PartitionedStage, read: FloatArray, cores: FloatArray | None) -> FloatArray:
+def _tasks(model: PartitionedStage, read: FloatArray, cores: FloatArray | None) -> FloatArray:
     """(n,) tasks of a stage on (n,) cores when what it reads grows by the factors (n,) `read`."""
     if cores is None or not cores.ndim:
         one = None if cores is None else float(cores)
-        return np.asarray(shape.partition_count(float(read), None).at(one))
+        return np.asarray(model.partition_count(float(read), None).at(one))
     tasks = np.empty(cores.shape)
     for growth in np.unique(read):
         at = read == growth
-        tasks[at] = shape.partition_count(float(growth), None).on(cores[at])
+        tasks[at] = model.partition_count(float(growth), None).on(cores[at])
     return tasks
 
 
@@ -294,7 +294,7 @@ def aggregates_in_a_tree(stage: StageRun) -> bool:
 
 def _sources(
     stage: StageRun,
-    shapes: Sequence[PartitionedStage],
+    models: Sequence[PartitionedStage],
     indices: Mapping[int, int],
     made: Container[int],
 ) -> list[UpstreamStage]:
@@ -310,7 +310,7 @@ def _sources(
     stored = [indices[one] for one in _storing_stages(stage, indices, made) if one in indices]
     stored_share = 1.0 - shuffled / every if every > 0.0 else 1.0
     parents = [indices[one] for one in stage.parents if one in indices] if shuffled > 0.0 else []
-    wrote = {one: total_of(shapes[one].stage.shuffle_write_bytes) for one in parents}
+    wrote = {one: total_of(models[one].stage.shuffle_write_bytes) for one in parents}
     all_wrote = sum(wrote.values())
     shuffles = [
         UpstreamStage(one, (1.0 - stored_share) * size / all_wrote, False)

@@ -14,7 +14,7 @@ from functools import cached_property, partial
 import numpy as np
 
 from engine.forecast import FloatArray
-from engine.models.stages.paired_inputs import grown_pairs
+from engine.models.stages.paired_inputs import product_work_growth
 from engine.models.stages.partitioning.combined_inputs import combined_count
 from engine.models.stages.partitioning.inferred_files import InferredFiles
 from engine.models.stages.partitioning.input_splits import InputSplits
@@ -59,7 +59,7 @@ class PartitionedStage:
         unplanned: inferred files of its scan, if no query plan describes them.
         written_by: the stage that wrote the files that it scans.
         small_table: whether it scans a small table in one file beside larger ones in several.
-        growing: growth of what it reads, as a function of the input's growth and of (n,) cores
+        read_law: growth of what it reads, as a function of the input's growth and of (n,) cores
             (None for the log's); None if in proportion, without grouped rows (`data_flow.py`).
     """
 
@@ -76,7 +76,7 @@ class PartitionedStage:
     unplanned: InferredFiles | None = None
     written_by: PartitionedStage | None = None
     small_table: bool = False
-    growing: Callable[[float, FloatArray | None], FloatArray] | None = None
+    read_law: Callable[[float, FloatArray | None], FloatArray] | None = None
 
     def scaled(
         self, ratio: float, shuffle_partitions: int | None, slots: int | None = None
@@ -88,20 +88,20 @@ class PartitionedStage:
         The last partition may be partial, so that a little more input takes a little more time.
         """
         cores = None if slots is None else slots * self.partitioning.cores_per_slot
-        return self.cut(ratio, self.partition_count(ratio, shuffle_partitions).at(cores), cores)
+        wanted = self.partition_count(ratio, shuffle_partitions).at(cores)
+        return self.in_partitions(ratio, wanted, cores)
 
-    def cut(self, ratio: float, wanted: float, cores: float | None = None) -> ScaledStage:
+    def in_partitions(self, ratio: float, wanted: float, cores: float | None = None) -> ScaledStage:
         """The stage at `ratio` times the input in `wanted` partitions on a number of cores."""
         partitions = max(min(wanted, LARGEST_TASKS), SMALLEST_STAGE)
         tasks = max(1, math.ceil(partitions - WHOLE))
-        last = partitions - tasks + 1.0
-        cut = partitions / self.stage.tasks
-        total = self.law.total(ratio, self.grown(ratio, cut, cores), tasks=cut)
-        work = total * self.stage.tasks / partitions
+        last, growth = partitions - tasks + 1.0, partitions / self.stage.tasks
+        prior = self.prior_work_growth(ratio, growth, cores)
+        work = self.law.work_growth(ratio, prior, tasks=growth) * self.stage.tasks / partitions
         return ScaledStage(tasks, work, last if last < 1.0 - WHOLE else 1.0)
 
-    def grown(self, ratio: float, cut: float, cores: float | None = None) -> float:
-        """Prior growth of its work at `ratio` times the input in `cut` times as many partitions.
+    def prior_work_growth(self, ratio: float, tasks: float, cores: float | None = None) -> float:
+        """Prior growth of its work at `ratio` times the input in `tasks` times as many partitions.
 
         The pairs of a product multiply with either input, and each partition of one input is read
         again for each partition of the other. If a larger cluster makes more tasks that write more
@@ -110,7 +110,8 @@ class PartitionedStage:
         if self.growth is Growth.NONE or not self.pairs:
             in_log, here = self.read_growth(ratio), self.read_growth(ratio, cores)
             return in_log + (here - in_log) * self._reading_share
-        return float(grown_pairs(ratio, cut, share=self.pairs_share, power=self.pairs_power))
+        share, power = self.pairs_share, self.pairs_power
+        return float(product_work_growth(ratio, tasks, share=share, power=power))
 
     @cached_property
     def _reading_share(self) -> float:
@@ -125,7 +126,7 @@ class PartitionedStage:
         """(n,) `read_growth` on (n,) cores; () if it is the same on any cluster."""
         if self.growth is Growth.NONE:
             return np.ones(())
-        read = np.asarray(ratio) if self.growing is None else self.growing(ratio, cores)
+        read = np.asarray(ratio) if self.read_law is None else self.read_law(ratio, cores)
         if self.part_of is None:
             return read
         there = max(self.stage.tasks, self.part_of.partition_count(ratio, None).own)
@@ -134,7 +135,7 @@ class PartitionedStage:
     @property
     def in_proportion(self) -> bool:
         """Whether what it reads grows in proportion to the input."""
-        return self.growing is None and self.part_of is None
+        return self.read_law is None and self.part_of is None
 
     @property
     def pairs(self) -> bool:
@@ -155,9 +156,9 @@ class PartitionedStage:
         ]
         return combined_count(self.stage, self.partitioning, ratio, known)
 
-    def data(self, ratio: float, cores: float | None = None) -> float:
+    def data_growth(self, ratio: float, cores: float | None = None) -> float:
         """Growth of the bytes that it reads: as fitted to several logs, else `read_growth`."""
-        power, read = self.law.data, self.read_growth(ratio, cores)
+        power, read = self.law.data_power, self.read_growth(ratio, cores)
         return read if power is None else math.pow(ratio, power) * read / self.read_growth(ratio)
 
     def largest_task_bytes(
@@ -168,10 +169,10 @@ class PartitionedStage:
         cores = slots * self.partitioning.cores_per_slot
         wanted = self.partition_count(ratio, shuffle_partitions).on(cores)
         tasks, partitions, _ = whole_tasks(wanted)
-        data = self.data(ratio) * self.growth_on(ratio, cores) / self.read_growth(ratio)
+        data = self.data_growth(ratio) * self.growth_on(ratio, cores) / self.read_growth(ratio)
         return tasks, data * self.stage.tasks / np.maximum(1.0, partitions)
 
-    def at_once(
+    def concurrent_tasks(
         self, slots: FloatArray | float, tasks: FloatArray | float | None = None
     ) -> FloatArray:
         """(n,) how many of (n,) tasks (None for the log's) run at once on (n,) slots."""
@@ -185,24 +186,20 @@ class PartitionedStage:
         if first is not self:
             return first.depends_on_cluster
         if self.growth is Growth.MERGED:
-            rule = self._merge_settings
-            return (
-                self._follows_merge_rule
-                and rule.min_merged_partitions is None
-                and rule.depends_on_cluster
-            )
+            settings = self._merge_settings
+            by_cores = settings.min_merged_partitions is None and settings.depends_on_cluster
+            return by_cores and self._follows_merge_rule
         if self._combines:
             return self._combined(1.0, None).depends_on_cluster
         written = self._written_by
-        by_writer = written is not None and written.depends_on_cluster
-        return self._splits.depends_on_cluster or by_writer
+        return self._splits.depends_on_cluster or bool(written and written.depends_on_cluster)
 
     @cached_property
     def follows_cores(self) -> bool:
         """Whether it has one partition per core on any cluster: rows that the program makes itself
         (`defaultParallelism`), and stages that take over their partitions."""
         first = self._root
-        fitted = self.law.partitions is not None or first.law.partitions is not None
+        fitted = self.law.partition_power is not None or first.law.partition_power is not None
         return not fitted and first._splits.one_per_core
 
     @property
@@ -226,7 +223,7 @@ class PartitionedStage:
     @property
     def _splits_uncertain(self) -> bool:
         """Whether the number of splits at another input rests on this log's splits alone."""
-        fitted = self.law.partitions is not None or self.law.cut is not None
+        fitted = self.law.partition_power is not None or self.law.task_power is not None
         alone = self.growth is Growth.TASKS and not (self._combines or self._written_by)
         return alone and not fitted
 
@@ -234,21 +231,25 @@ class PartitionedStage:
     def planning_cores(self) -> int | None:
         """The cores for which its scan was split, if these may have been all that had come when the
         query was planned; None if the log's slots or other logs explain its splits."""
-        if self.law.partitions is not None or self._combines or self.growth is not Growth.TASKS:
-            return None
-        return self._splits.planning_cores
+        return self._splits.planning_cores if self._splits_one_input else None
+
+    @property
+    def _splits_one_input(self) -> bool:
+        """Whether its partitions are the splits of one input, whose growth no other log shows."""
+        fitted = self.law.partition_power is not None
+        return not fitted and not self._combines and self.growth is Growth.TASKS
 
     @property
     def file_sizes_uncertain(self) -> bool:
         """Whether the size of the files that it scans is uncertain: it is inferred, and no log with
         other cores or input shows how the scan is split."""
         files = self.unplanned
-        return files is not None and not files.is_known and self.law.partitions is None
+        return files is not None and not files.is_known and self.law.partition_power is None
 
     @property
     def pairing_uncertain(self) -> bool:
         """Whether it is a product of which one input may not grow, as far as the logs show."""
-        return self.pairs and self.law.cut is None
+        return self.pairs and self.law.task_power is None
 
     @property
     def _root(self) -> PartitionedStage:
@@ -284,7 +285,7 @@ class PartitionedStage:
 
     def _count_without_rule(self, ratio: float, shuffle_partitions: int | None) -> PartitionCount:
         """Its partitions if neither a rule of Spark's nor a followed stage determines them."""
-        n, power, splits = float(self.stage.tasks), self.law.partitions, self._splits
+        n, power, splits = float(self.stage.tasks), self.law.partition_power, self._splits
         read = self.read_growth(ratio)
         if self.growth is Growth.MERGED:
             before = self._before_merging(shuffle_partitions)
@@ -309,7 +310,7 @@ class PartitionedStage:
     def _own_rule(self, shuffle_partitions: int | None) -> ScalingPartitionRule | None:
         """`rule` of a stage that determines its own number of partitions."""
         if self.growth is Growth.MERGED:
-            in_proportion = self._follows_merge_rule and self.growing is None
+            in_proportion = self._follows_merge_rule and self.read_law is None
             before = self._before_merging(shuffle_partitions)
             return self._merge_rule(before) if in_proportion else None
         alone = self._has_own_count(shuffle_partitions)
@@ -324,12 +325,11 @@ class PartitionedStage:
         many files it wrote, and packing them gives the observed number of splits."""
         writer = self.written_by
         known = writer is not None and writer.stage.written_files and self._splits.packed
-        other = self.law.partitions is not None or self._combines or self.growth is not Growth.TASKS
-        return writer if known and not other else None
+        return writer if known and self._splits_one_input else None
 
     def _has_own_count(self, shuffle_partitions: int | None) -> bool:
         """Whether it has a number of partitions of its own even if it follows another stage."""
-        own = self.growth is Growth.MERGED or self.law.partitions is not None
+        own = self.growth is Growth.MERGED or self.law.partition_power is not None
         return own or (bool(shuffle_partitions) and self._uses_configured_partitions())
 
     @cached_property
@@ -357,8 +357,8 @@ class PartitionedStage:
 
         def log_error(settings: PartitioningSettings) -> float:
             merged = min(settings.merged(self._shuffled_bytes, None), self.shuffle_partitions)
-            within = abs(self.stage.tasks - merged) < 1.0
-            return 0.0 if within else abs(math.log(self.stage.tasks / merged))
+            tasks = self.stage.tasks
+            return 0.0 if abs(tasks - merged) < 1.0 else abs(math.log(tasks / merged))
 
         by_size = replace(self.partitioning, min_merged_partitions=1)
         return min((self.partitioning, by_size), key=log_error)

@@ -76,7 +76,7 @@ def _reads_whole_files(stage: StageRun) -> bool:
 def _joins_scans(stage: StageRun) -> bool:
     """Whether a stage joins several scanned tables without a shuffle: these are bucketed alike, and
     more rows make the buckets larger, not more."""
-    if BESIDE.intersection(stage.operations):
+    if UNIONS_AND_PRODUCTS.intersection(stage.operations):
         return False
     counts = stage.operation_counts or (1,) * len(stage.operations)
     named = zip(stage.operations, counts, strict=True)
@@ -90,7 +90,7 @@ for (two by default), whatever the size (`WholeTextFileInputFormat.setMinPartiti
 CUT_FILES = ("textFile", "sequenceFile", "objectFile", "hadoop", "newAPIHadoop", "binary", "Scan ")
 """Prefixes of operations that read files in splits by their size."""
 
-BESIDE = frozenset(("Union", "CartesianProduct", "union", "cartesian"))
+UNIONS_AND_PRODUCTS = frozenset(("Union", "CartesianProduct", "union", "cartesian"))
 """Operations that concatenate the partitions of several inputs, or multiply them."""
 
 

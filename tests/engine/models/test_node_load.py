@@ -14,9 +14,9 @@ from engine.batch import ClusterBatch
 from engine.catalog import InstanceType
 from engine.cluster import Cluster, Layout, NodeGroup, Workload
 from engine.machines.hardware_threads import SECOND_THREAD, with_filled_nodes
-from engine.models.replay.filled_nodes import COUNTED_SHARE, FULLER_SPREAD
+from engine.models.replay.node_load import HIGHER_LOAD_SHARE, HIGHER_LOAD_SPREAD
 from engine.models.replay.replayed_run import Replay
-from engine.models.replay.stage_laws import SLOTS, pair_fit
+from engine.models.replay.stage_laws import SLOTS_GRID, pair_fit
 from engine.profile import Profile, Run
 
 EIGHT = InstanceType("m.8", 8, 32.0, "general", "x86_64", cpu_score=8.0, cpu_benchmark="b")
@@ -47,13 +47,13 @@ def times_as_long(measured: Run, name: str = "n.8", *, nodes: int = 1) -> float:
 
 
 def test_computing_tasks_that_had_a_core_to_themselves_take_longer_on_a_filled_node() -> None:
-    assert times_as_long(run(4, nodes=2)) == pytest.approx(TWO_THREADS**COUNTED_SHARE, rel=0.01)
+    assert times_as_long(run(4, nodes=2)) == pytest.approx(TWO_THREADS**HIGHER_LOAD_SHARE, rel=0.01)
     assert times_as_long(run(8)) == pytest.approx(1.0, rel=0.01)
 
 
 def test_vcpus_that_are_cores_are_as_fast_however_many_are_filled() -> None:
     had_cores = times_as_long(run(4, nodes=2), "c.8")
-    assert had_cores == pytest.approx(TWO_THREADS**COUNTED_SHARE, rel=0.01), (
+    assert had_cores == pytest.approx(TWO_THREADS**HIGHER_LOAD_SHARE, rel=0.01), (
         "scores are of filled nodes"
     )
     assert times_as_long(run(8), "c.8") == pytest.approx(1.0, rel=0.01)
@@ -83,7 +83,7 @@ def test_what_other_jobs_did_on_the_nodes_makes_it_less_sure() -> None:
         return float(told.log_scale[0])
 
     filled, half = spread(run(8)), spread(run(4, nodes=2))
-    added = FULLER_SPREAD * math.log(TWO_THREADS)
+    added = HIGHER_LOAD_SPREAD * math.log(TWO_THREADS)
     assert half == pytest.approx(math.hypot(filled, added), rel=0.01)
     untold = spread(run(4, nodes=2, computing=None))
     assert untold > filled
@@ -183,9 +183,9 @@ def test_filled_nodes_like_the_measured_ones_are_as_slow_named_or_not() -> None:
 
 
 def test_threads_that_share_cores_are_not_learnt_as_growth_with_the_slots() -> None:
-    half, full = run(4), run(8, slower=TWO_THREADS**COUNTED_SHARE)
+    half, full = run(4), run(8, slower=TWO_THREADS**HIGHER_LOAD_SHARE)
     told = pair_fit(Replay.of(half), Replay.of(full)).likelihood[0]
-    likeliest = float(SLOTS[np.unravel_index(int(np.argmax(told)), told.shape)[1]])
+    likeliest = float(SLOTS_GRID[np.unravel_index(int(np.argmax(told)), told.shape)[1]])
     alone = pair_fit(Replay.of(run(8)), Replay.of(run(8, nodes=2))).likelihood[0]
-    as_full = float(SLOTS[np.unravel_index(int(np.argmax(alone)), alone.shape)[1]])
-    assert likeliest == pytest.approx(as_full, abs=SLOTS[1] - SLOTS[0])
+    as_full = float(SLOTS_GRID[np.unravel_index(int(np.argmax(alone)), alone.shape)[1]])
+    assert likeliest == pytest.approx(as_full, abs=SLOTS_GRID[1] - SLOTS_GRID[0])

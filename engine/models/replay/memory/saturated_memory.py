@@ -11,12 +11,12 @@ from engine.cluster import Workload
 from engine.forecast import BoolArray
 from engine.models.replay.memory.cliffs_of_logs import saturated_caches
 from engine.models.replay.memory.memory_cliff import MemoryCliff
-from engine.models.replay.memory.spilling import SpillingStage, TaskMemory, settled_spills
+from engine.models.replay.memory.spilling import SpillingStage, TaskMemory, saturated_spills
 from engine.models.replay.priors import size_ratio
 from engine.profile import Run
 
 
-def settled_memory(
+def saturated_memory(
     cliffs: Sequence[MemoryCliff | None],
     spilling: Sequence[tuple[SpillingStage, ...]],
     runs: Sequence[Run],
@@ -35,13 +35,13 @@ def settled_memory(
         runs: (r,) the run of each log.
     """
     saturated = saturated_caches(cliffs, batch, workloads)
-    settled = np.ones(len(batch), dtype=bool) if saturated is None else saturated
-    rows = np.flatnonzero(settled & (batch.slots >= slots))
+    saturated = np.ones(len(batch), dtype=bool) if saturated is None else saturated
+    rows = np.flatnonzero(saturated & (batch.slots >= slots))
     enough = batch.take(rows)
     for run, stages in zip(runs, spilling, strict=True):
         if stages:
             memory = TaskMemory.of(run, enough)
             for wanted in workloads:
                 ratio, partitions = size_ratio(wanted, run), wanted.shuffle_partitions
-                settled[rows] &= settled_spills(stages, memory, ratio, partitions)
-    return settled
+                saturated[rows] &= saturated_spills(stages, memory, ratio, partitions)
+    return saturated
