@@ -114,13 +114,11 @@ def is_merged(run: Run, stage: StageRun, settings: PartitioningSettings) -> bool
     mean partitions fit the target together: coalescing left them as they were, and may join them at
     another input or on another cluster.
     """
-    partitions, read_merged = (
-        shuffle_partitions_of(run),
-        MERGED_READS.intersection(stage.operations),
-    )
+    partitions = shuffle_partitions_of(run)
+    read_merged = bool(MERGED_READS.intersection(stage.operations))
     if stage.sql_execution_id is None or stage.shuffle_read_bytes is None:
         return False
-    if not _coalesces(run, read_merged=bool(read_merged)):
+    if not _coalesces(run, read_merged=read_merged):
         return False
     if stage.tasks == partitions > 1:
         return 2.0 * settings.merged(stage.shuffle_read_bytes.total, None) >= partitions
