@@ -94,8 +94,7 @@ billing:
   master: Standard_D4ds_v5
   master_note: "one head node beside the workers; no managed service is priced"
   discount_fraction: 0
-memory_rule: {{kind: share, share: 0.7, note: "a published tool leaves 30 % of a Databricks node \
-on Azure to what is not an executor; assumed for any service"}}
+memory_rule: {{kind: databricks, note: "its published formula; assumed for any service"}}
 note: "virtual machines in {region} alone, no managed service: azure-databricks adds DBUs"
 """
 
@@ -124,8 +123,7 @@ billing:
   master: Standard_D4ds_v5
   master_note: "one driver node beside the workers"
   discount_fraction: 0
-memory_rule: {{kind: share, share: 0.7, note: "a published tool leaves 30 % of a Databricks node \
-on Azure to what is not an executor; assumed"}}
+memory_rule: {{kind: databricks, note: "its published formula"}}
 note: "virtual machines in {region} and the DBUs of Databricks jobs without Photon; DBUs of \
 {dbu_date}"
 """

@@ -14,11 +14,21 @@ from engine.exports.base import Handover
 from engine.machines.beside_heap import CODE
 from engine.machines.node_memory import yarn_memory_gib
 from engine.machines.platforms import diskless, nearest_supported, platform_of
-from engine.memory import beside_heap_gib
+from engine.memory import beside_heap_gib, default_overhead_gib
 from engine.notices import Notice
 from engine.profile import TASK_CPUS, Profile
-from engine.runs.carried_settings import FEWER_TASK_CPUS, carried_settings
+from engine.runs.carried_settings import (
+    DRIVER_MEMORY,
+    FEWER_TASK_CPUS,
+    carried_settings,
+    driver_gib,
+)
 from engine.runs.executor_resources import scaled_resources
+
+SHUFFLE_PARTITIONS = "spark.sql.shuffle.partitions"
+
+INITIAL_PARTITIONS = "spark.sql.adaptive.coalescePartitions.initialPartitionNum"
+"""Where it is set, adaptive execution takes it instead of `SHUFFLE_PARTITIONS`."""
 
 
 def handover_of(
@@ -79,7 +89,9 @@ def _settings(
     resources = scaled_resources(carried, profile, layout.executor_cores)
     settings = carried | cpus | {each.key: str(each.amount) for each in resources}
     if workload is not None and workload.shuffle_partitions is not None:
-        settings["spark.sql.shuffle.partitions"] = str(workload.shuffle_partitions)
+        asked = str(workload.shuffle_partitions)
+        settings |= {SHUFFLE_PARTITIONS: asked}
+        settings |= dict.fromkeys({INITIAL_PARTITIONS} & settings.keys(), asked)
     notes = [each.note for each in resources]
     return settings, [*_carried(settings), *_fewer_cpus(carried, cpus), *notes]
 
@@ -91,6 +103,7 @@ def _on_nodes_of(catalog: Catalog, handover: Handover, choice: Choice, layout: L
     offer = catalog.offers.get(name) if name else None
     return replace(
         handover,
+        statement=(*handover.statement, *_large_driver(handover.settings, catalog)),
         provider=catalog.provider,
         region=catalog.region,
         master=catalog.billing.master,
@@ -143,6 +156,22 @@ def _carried(settings: Mapping[str, str]) -> list[str]:
     """The line about the assumed settings."""
     settings_text = ", ".join(f"{key}={value}" for key, value in settings.items())
     return [f"assumes: {settings_text} (as in the logs or as asked for)"] if settings_text else []
+
+
+def _large_driver(settings: Mapping[str, str], catalog: Catalog) -> list[str]:
+    """The line that the driver's heap does not fit the master, where a driver runs on one."""
+    heap = driver_gib(settings)
+    master = catalog.offers.get(catalog.billing.master or "")
+    if heap is None or master is None:
+        return []
+    needed_gib, has_gib = heap + default_overhead_gib(heap), master.instance.memory_gib
+    if needed_gib <= has_gib:
+        return []
+    return [
+        f"note: with {DRIVER_MEMORY}={settings[DRIVER_MEMORY]} the driver takes {needed_gib:.3g} "
+        f"GiB, the master {master.instance.name} has {has_gib:.3g} GiB: take a larger one "
+        "[driver-does-not-fit]"
+    ]
 
 
 def _assumed_beside(layout: Layout, profile: Profile) -> list[str]:

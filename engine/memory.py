@@ -29,6 +29,13 @@ the same rule from this much."""
 _EMR_COUNTED_LESS = frozenset({"c5a", "d3", "r5b", "r5dn"})
 """Families of the fifth generation that are newer in this sense; all from the sixth on are."""
 
+DATABRICKS_SEEN_SHARE = 0.97
+DATABRICKS_SERVICES_GIB = 4800.0 / 1024.0
+DATABRICKS_HEAP_SHARE = 0.8
+"""The heap that Databricks gives the executor of a node, and refuses to exceed: 0.8 of what its
+kernel (3 %) and the services on it (4800 MB) leave, by its published formula. Executors of a
+Standard_E8s_v3 (64 GiB) had 47016m in a log, those of a Standard_D4ds_v5 (16 GiB) have 8874m."""
+
 DAEMONS_GIB = 1.0
 """What is left to the system and its daemons where nothing else is known: Spark's own default for a
 standalone worker is the machine's memory without it, and so is the advice for YARN."""
@@ -64,6 +71,7 @@ def usable_memory_gib(instance: InstanceType, rule: MemoryRule) -> float:
 
     - "emr-yarn": EMR's `yarn.nodemanager.resource.memory-mb` = max(0.75 m, m - 8192 MB), m being
       all of the memory or, on newer types, 61/64 of it: 106 and 75 of 201 published types exactly;
+    - "databricks": its published heap and Spark's default overhead of that;
     - "yarn", "standalone": without what the system's daemons need;
     - "kubernetes": allocatable by the published tiers, without the pods that every node runs;
     - "share": a provider's fixed share.
@@ -72,6 +80,10 @@ def usable_memory_gib(instance: InstanceType, rule: MemoryRule) -> float:
     if rule.kind == "emr-yarn":
         counted_gib = memory_gib * (EMR_COUNTED_SHARE if _counts_less_memory(instance) else 1.0)
         return max(EMR_YARN_SHARE * counted_gib, counted_gib - EMR_YARN_RESERVED_GIB)
+    if rule.kind == "databricks":
+        left_gib = max(0.0, DATABRICKS_SEEN_SHARE * memory_gib - DATABRICKS_SERVICES_GIB)
+        heaps_gib = DATABRICKS_HEAP_SHARE * left_gib
+        return heaps_gib + default_overhead_gib(heaps_gib)
     if rule.kind in ("yarn", "standalone"):
         return memory_gib - DAEMONS_GIB
     if rule.kind == "kubernetes":

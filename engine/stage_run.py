@@ -151,7 +151,7 @@ class StageRun:
             say.
         joined_shuffled_bytes: the size of each before compression, if it was shuffled first; None
             as `joined_records`.
-        joined_output_records: the most rows that one of its joins by broadcast or merge returns.
+        joined_output_records: the most rows that one of its joins returns.
         ungrouped_rows: rows that its tasks group, of which each groups its own first.
         grouped_rows: rows that they hand on then.
         groups: how many groups these are once all tasks are brought together.

@@ -77,8 +77,8 @@ def test_experiments(capsys: pytest.CaptureFixture[str]) -> None:
 def test_export(capsys: pytest.CaptureFixture[str]) -> None:
     found = answer(capsys, f"export {LOG} --deadline 2m --to emr")
     assert set(found) - {"export"} == keys("## recommend")
-    assert "`export`: `to` and `text`" in PAGE
-    assert set(found["export"]) == {"to", "text"}
+    assert "`export`: `to`, `text` and `file`." in PAGE
+    assert set(found["export"]) == {"to", "text", "file"}
 
 
 @pytest.mark.parametrize("command", ["catalog list", "models", "samples", "config show"])

@@ -236,7 +236,7 @@ class PlannerApp(
         # Without a plan, the first one was refused; with other inputs it may be possible.
         plan_was_refused = self.built is None and not self.busy
         if goal_changed:
-            self._panels.show_status([])  # it was about the previous inputs
+            self.set_notice(self.sticky_notice)  # the last one was about the previous inputs
         if plan_key(self.state) != plan_key(before) or (goal_changed and plan_was_refused):
             self._rebuild()
         elif goal_changed and not self._ask():

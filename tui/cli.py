@@ -14,6 +14,7 @@ import sys
 import textwrap
 from collections.abc import MutableMapping, Sequence
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 import engine
@@ -45,6 +46,7 @@ COMMANDS = {
     "tour": "two minutes through the planner, step by step",
     "models": "the models and what each is for",
     "samples": "the bundled samples and what each shows",
+    "completion": "a script that completes commands, options and names in a shell",
 }
 """Command -> what it does; each is the module of that name in `tui.headless`."""
 
@@ -109,16 +111,27 @@ def run(arguments: list[str]) -> int:
     if arguments[:1] == ["help"] and not os.path.exists("help"):
         arguments = [*_command_of(arguments[1:2]), "--help"]
     if arguments and arguments[0] in COMMANDS:
-        command = import_module(f"tui.headless.{arguments[0].replace('-', '_')}")
-        parser = OneLineParser(
-            prog=f"sparkplan {arguments[0]}",
-            description=COMMANDS[arguments[0]],
-            epilog=examples.help_examples(arguments[0]),
-            allow_abbrev=False,
-        )
-        command.configure(parser)
-        return int(command.run(parser.parse_args(arguments[1:])))
+        args = parser_of(arguments[0]).parse_args(arguments[1:])
+        return int(_module_of(arguments[0]).run(args))
     return open_planner(arguments)
+
+
+def parser_of(command: str) -> argparse.ArgumentParser:
+    """The parser of a command; that of the planner for ""."""
+    if not command:
+        return planner_parser()
+    parser = OneLineParser(
+        prog=f"sparkplan {command}",
+        description=COMMANDS[command],
+        epilog=examples.help_examples(command),
+        allow_abbrev=False,
+    )
+    _module_of(command).configure(parser)
+    return parser
+
+
+def _module_of(command: str) -> ModuleType:
+    return import_module(f"tui.headless.{command.replace('-', '_')}")
 
 
 def _command_of(arguments: list[str]) -> list[str]:
@@ -257,8 +270,16 @@ def check_there(sources: Sequence[str]) -> None:
     """Refuse sources that cannot be read before the planner opens. Existing files are not checked:
     asking the engine would import its readers, and delay the first paint."""
     unchecked = [name for name in sources if not os.path.exists(name)]
-    if unchecked:
+    if not unchecked:
+        return
+    try:
         engine.check_sources(*unchecked)
+    except engine.UnknownName as error:
+        if error.name != sources[0] or error.close:
+            raise
+        # The first word may have been meant for a command.
+        remedy = "`sparkplan --help` lists the commands, `sparkplan samples` the samples"
+        raise engine.UnknownName("command, file or sample", error.name, (), remedy=remedy) from None
 
 
 def mix_of(types: int | None) -> int | None:

@@ -15,7 +15,13 @@ from engine.batch import ClusterBatch, measured_layout, with_shape_and_layout
 from engine.catalog import Catalog, InstanceType, Offer
 from engine.choosing.limits import NO_LIMITS, Limits
 from engine.choosing.recommendation import Rejected
-from engine.cluster import BesideHeap, Cluster, Layout
+from engine.choosing.room import (
+    beside_heap_text,
+    no_types_error,
+    require_room,
+    types_without_room,
+)
+from engine.cluster import Cluster, Layout
 from engine.errors import BadInput, require_kind
 from engine.forecast import FloatArray
 from engine.machines.beside_heap import planned_beside, planned_beside_notices
@@ -26,7 +32,8 @@ from engine.memory import executor_cores_for, layout_of, no_executor_reason
 from engine.notices import Notice
 from engine.profile import Profile
 from engine.runs.barrier_stages import BarrierStage
-from engine.runs.carried_settings import held_cores, task_cpus
+from engine.runs.carried_settings import held_cores, task_cpus, wide_stage
+from engine.stage_run import StageRun
 
 MINIMUM_MEMORY_GIB = 8.0
 """Types with less are no candidates by default: the operating system leaves little for
@@ -51,6 +58,7 @@ class Candidates:
         layout_notices: notices about layouts: memory beside the heap, vCPUs left idle or filled.
         barrier_stages: barrier stages of the job, whose tasks start all at once or not at all.
         task_cpus: `spark.task.cpus`, cores that each task holds.
+        wide_stage: the stage for whose tasks the program asks for more; None for none.
     """
 
     catalog: Catalog
@@ -63,6 +71,7 @@ class Candidates:
     layout_notices: tuple[Notice, ...] = ()
     barrier_stages: tuple[BarrierStage, ...] = ()
     task_cpus: int = 1
+    wide_stage: StageRun | None = None
 
     @property
     def notices(self) -> tuple[Notice, ...]:
@@ -83,15 +92,21 @@ class Candidates:
         """Types that are compared but not rented; owning one counts as naming it."""
         return self.comparison_only - {name for name, _ in limits.owned}
 
+    @cached_property
+    def without_room(self) -> frozenset[str]:
+        """Types on which the job would wait forever (`types_without_room`)."""
+        return types_without_room(self.names, self.layouts, self.wide_stage)
+
     def binding_limits(self, limits: Limits) -> Limits:
         """The limits with those that the candidates add: the job's barrier stages, the fewest
-        workers that the service starts, and no nodes of types that are only compared."""
+        workers that the service starts, and no nodes of types that are only compared, or without
+        room for a task."""
         limits = replace(
             limits,
             barrier_stages=limits.barrier_stages or self.barrier_stages,
             min_nodes=max(limits.min_nodes, least_workers(self.catalog)),
         )
-        barred = sorted(self.not_rented(limits))
+        barred = sorted(self.not_rented(limits) | self.without_room)
         if not barred:
             return limits
         kept = [entry for entry in limits.most if entry[0] not in barred]
@@ -110,6 +125,7 @@ class Candidates:
                 where="--max-nodes",
                 remedy=f"allow {least}, or say with --platform what else runs the executors",
             )
+        require_room(self.layouts, self.wide_stage)
         self.binding_limits(limits).require_feasible(
             self.instances, self.layouts, max_nodes,
             needed_by=service if limits.min_nodes < least else "",
@@ -188,7 +204,9 @@ def select_candidates(
     names = _within_limits(limits, catalog, selection.kept)
     candidates = _with_layouts(catalog, sorted(names), profile, selection.hidden)
     if not candidates.offers:
-        raise _no_types_error(candidates, planned_beside(profile))
+        raise no_types_error(
+            catalog, no_executor=bool(candidates.rejected), beside=planned_beside(profile)
+        )
     candidates = replace(
         candidates,
         comparison_only=selection.comparison_only & set(candidates.names),
@@ -347,14 +365,14 @@ def _with_layouts(
                 offer.instance, catalog.memory_rule, executor_cores=cores, beside_per_core=beside
             )
         if layout is None:
-            reason = no_executor_reason(offer.instance, _beside_heap_text(beside))
+            reason = no_executor_reason(offer.instance, beside_heap_text(beside))
             rejected.append(Rejected(name, None, reason, "no-executor"))
         else:
             offers.append(offer)
             layouts.append(layout)
     return Candidates(
         catalog, tuple(offers), tuple(layouts), tuple(rejected), hidden,
-        task_cpus=task_cpus(profile),
+        task_cpus=task_cpus(profile), wide_stage=wide_stage(profile),
     )  # fmt: skip
 
 
@@ -363,25 +381,6 @@ def types_without_executor(
 ) -> tuple[Rejected, ...]:
     """Rejections of the types among `names` whose nodes hold no executor."""
     return _with_layouts(catalog, names, profile, {}).rejected
-
-
-def _no_types_error(candidates: Candidates, beside: BesideHeap | None) -> BadInput:
-    """The error that no candidate type is left."""
-    return BadInput(
-        f"none of the instance types can hold an executor{_beside_heap_text(beside)}"
-        if candidates.rejected
-        else "no instance type is left by the default filter",
-        where=f"catalog {candidates.catalog.name}",
-        remedy=f"name {'types with more memory' if beside else 'other types'}, or '*' for all of "
-        "them",
-    )
-
-
-def _beside_heap_text(beside: BesideHeap | None) -> str:
-    """Text about the memory beside the heap, which may be why no executor fits."""
-    if beside is None:
-        return ""
-    return f", {(beside.overhead_gib or 0.0) + beside.apart_gib:.3g} GiB per core beside the heap"
 
 
 def _measured_layout(offer: Offer, catalog: Catalog, profile: Profile) -> Layout | None:

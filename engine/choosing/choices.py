@@ -13,6 +13,7 @@ from engine.choosing.answer_notices import dbu_notices, price_notices
 from engine.choosing.difference_texts import in_runs, missed_by, more_usd, takes_longer
 from engine.choosing.interruptions import SpotNodes, interruption_notice
 from engine.choosing.recommendation import Choice, Compromise, Goal, Rejected
+from engine.choosing.room import no_room_reason
 from engine.choosing.surface import Surface
 from engine.choosing.sweeps import TIE
 from engine.cost import Cost, itemised, master_offer, price_of, total_cost, usd_at
@@ -246,6 +247,9 @@ class ChoiceBuilder:
         candidates = self.surface.candidates
         nodes = int(self.surface.constraints.most(self.goal.max_nodes)[row])
         name, layout = candidates.names[row], candidates.layouts[row]
+        if name in candidates.without_room and candidates.wide_stage is not None:
+            reason = no_room_reason(candidates.wide_stage, layout)
+            return Rejected(name, None, reason, "stage-needs-cores")
         least = least_workers(candidates.catalog)
         if 0 < nodes < least:
             reason = f"{service_of(candidates.catalog)} starts no fewer than {least} workers"

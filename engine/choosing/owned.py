@@ -19,6 +19,7 @@ from engine.choosing.answer_notices import time_alone_notice
 from engine.choosing.difference_texts import in_runs, missed_by
 from engine.choosing.exact_points import with_exact_points
 from engine.choosing.recommendation import Choice, Goal, Recommendation, Rejected
+from engine.choosing.room import require_startable
 from engine.choosing.sweeps import significant
 from engine.cluster import BesideHeap, Cluster, Layout, Workload
 from engine.errors import BadInput, UnknownName
@@ -91,7 +92,7 @@ def recommend_owned(
         objective,
         theta,
     )
-    problem.require_startable(max_executors)
+    require_startable(fitted, max_executors, executor_cores)
     if epsilon is not None:
         return problem.range_searched(max_executors, epsilon)
     return problem.evaluated(range(1, max_executors + 1)).refined().recommendation()
@@ -132,19 +133,6 @@ class _OwnedProblem:
         """(n,) whether each number of executors starts the job's barrier stages."""
         stages, cores = self.fitted.barrier_stages, self.executor_cores
         return np.asarray([not_started(stages, count, cores) is None for count in executors])
-
-    def require_startable(self, max_executors: int) -> None:
-        """Raises BadInput if even `max_executors` do not start the job's barrier stages."""
-        stage = not_started(self.fitted.barrier_stages, max_executors, self.executor_cores)
-        if stage is None:
-            return
-        tasks = stage.room(max_executors, self.executor_cores)
-        raise BadInput(
-            f"{stage.label} starts its {stage.tasks} tasks all at once (barrier mode), and there "
-            f"is room for {tasks:.0f} on {format_count(max_executors, 'executor')} of "
-            f"{format_count(self.executor_cores, 'core')}",
-            remedy="raise --max-executors or --executor-cores",
-        )
 
     def range_searched(self, max_executors: int, epsilon: int) -> Recommendation:
         """The answer of SimCost's range search (Algorithm 1) over the numbers of executors."""

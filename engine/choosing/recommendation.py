@@ -139,9 +139,9 @@ class Rejected:
     """A rejected instance type, at its nearest miss.
 
     `code` is one of "deadline", "budget", "deadline-and-budget", "no-executor", "no-spot-price",
-    "no-dbus", "no-prediction", "limits", "barrier", "not-supported". What does not apply is None;
-    `composition` is None where no number of nodes would help. `late_seconds` is by how much the
-    shortest deadline that is met at the goal's confidence exceeds the goal's; sorted by it.
+    "no-dbus", "no-prediction", "limits", "barrier", "stage-needs-cores", "not-supported". What does
+    not apply is None; `composition` is None where no number of nodes would help. `late_seconds` is
+    how much longer a deadline the type would meet at the goal's confidence; sorted by it.
     """
 
     instance: str

@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 from engine.errors import UnknownName
-from engine.exports.base import Export, Handover, with_platform_note, with_spark_note
+from engine.exports.base import (
+    Export,
+    Handover,
+    with_platform_note,
+    with_readable_settings,
+    with_spark_note,
+)
 from engine.exports.databricks import Databricks
 from engine.exports.dataproc import Dataproc
 from engine.exports.emr import Emr
@@ -38,5 +44,7 @@ def render(handover: Handover, *, to: str) -> str:
     if to not in by_name:
         raise UnknownName("export target", to, by_name, where="--to")
     target = by_name[to]
-    annotated = with_platform_note(handover, target.platform(handover))
-    return target.render(with_spark_note(annotated, target.spark))
+    platform = target.platform(handover)
+    annotated = with_platform_note(handover, platform)
+    readable = with_readable_settings(annotated, platform or handover.platform)
+    return target.render(with_spark_note(readable, target.spark))

@@ -213,6 +213,28 @@ def with_spark_note(handover: Handover, spark: str | None) -> Handover:
     return replace(handover, statement=(*handover.statement, note))
 
 
+DATABRICKS = "databricks"
+
+ONLY_DATABRICKS = "auto"
+"""A number of shuffle partitions that Databricks alone reads; elsewhere each query would end with
+an error."""
+
+
+def with_readable_settings(handover: Handover, platform: str | None) -> Handover:
+    """The handover without settings that the target's platform cannot read, with a note in its
+    statement for each."""
+    unread = [key for key, value in handover.settings.items() if value == ONLY_DATABRICKS]
+    if platform == DATABRICKS or not unread:
+        return handover
+    notes = [
+        f"note: only Databricks reads {key}={ONLY_DATABRICKS}: left out, so that Spark's default "
+        "holds [databricks-setting]"
+        for key in unread
+    ]
+    kept = {key: value for key, value in handover.settings.items() if key not in unread}
+    return replace(handover, settings=kept, statement=(*handover.statement, *notes))
+
+
 def comments(handover: Handover) -> str:
     """The statement, prefixed with the program's name, and the notices as comment lines. Line
     breaks and control characters are replaced, so that no text can end a comment."""

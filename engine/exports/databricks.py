@@ -16,6 +16,7 @@ from engine.exports.base import (
     rented_comments,
     spark_properties,
 )
+from engine.runs.carried_settings import DRIVER_MEMORY
 from engine.text.lists import printable
 
 RUNTIME = "15.4.x-scala2.12"
@@ -38,8 +39,9 @@ _VOLUMES = {
 }
 """Databricks refuses nodes on AWS that have neither a disk nor a volume; all nodes get the same."""
 
-_DECIDED = ("spark.executor.instances", "spark.dynamicAllocation.")
-"""Databricks decides these itself: the number of executors follows from the workers."""
+_DECIDED = ("spark.executor.instances", "spark.dynamicAllocation.", DRIVER_MEMORY)
+"""Databricks decides these itself: the number of executors follows from the workers, the driver's
+heap from its node."""
 
 
 class Databricks(Export):

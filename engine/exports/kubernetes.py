@@ -17,6 +17,7 @@ from engine.exports.base import (
     resource_name,
 )
 from engine.memory import requested_cores
+from engine.runs.carried_settings import DRIVER_MEMORY
 from engine.text.lists import printable
 from engine.units import format_count
 
@@ -28,6 +29,9 @@ _EXAMPLES = "# type, image, sparkVersion and mainApplicationFile are examples: p
 
 _OVERHEAD = "spark.executor.memoryOverhead"
 """The only setting of memory beside the heap with a field in the resource."""
+
+DEFAULT_DRIVER_MEMORY = "4g"
+"""Of the driver where the logs ask for none."""
 
 _YOURS = "local:///opt/spark/app/YOUR_APPLICATION.py"
 
@@ -109,6 +113,8 @@ def application_of(handover: Handover) -> dict[str, Any]:
         BadInput: for a mix: an application has executors of one shape, on nodes of one type.
     """
     executor, settings = _executor(handover)
+    settings |= handover.settings
+    driver_memory = settings.pop(DRIVER_MEMORY, DEFAULT_DRIVER_MEMORY)
     spec: dict[str, Any] = {
         "type": "Python",
         "mode": "cluster",
@@ -116,11 +122,10 @@ def application_of(handover: Handover) -> dict[str, Any]:
         "sparkVersion": SPARK_VERSION,
         "mainApplicationFile": _YOURS,
         "restartPolicy": {"type": "Never"},
-        "driver": {"cores": 1, "memory": "4g", "serviceAccount": "spark"},
+        "driver": {"cores": 1, "memory": driver_memory, "serviceAccount": "spark"},
         "executor": executor,
         "dynamicAllocation": _dynamic(handover),
     }
-    settings.update(handover.settings)
     if settings:
         spec["sparkConf"] = settings
     return {

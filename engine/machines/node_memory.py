@@ -23,7 +23,7 @@ from engine.notices import Notice
 CODE = "executors-do-not-fit"
 
 _LEAST_STEP_GIB = 1.0 / 1024.0
-"""YARN counts in whole MiB."""
+"""YARN and Databricks count in whole MiB."""
 
 
 def executors_memory_gib(layout: Layout, rule: MemoryRule) -> float | None:
@@ -69,12 +69,14 @@ def memory_overcommit_notice(
     where this is unknown.
 
     A memory rule by share of the node is approximate: there only more than the whole machine counts
-    as too much.
+    as too much. Databricks rounds heaps to whole MiB, some of them up.
     """
     rule = catalog.memory_rule
     available_gib = (
         instance.memory_gib if rule.kind == "share" else usable_memory_gib(instance, rule)
     )
+    if rule.kind == "databricks":
+        available_gib += 2.0 * _LEAST_STEP_GIB
     executors_gib = executors_memory_gib(layout, rule)
     if executors_gib is None or executors_gib <= available_gib * (1.0 + WHOLE):
         return None

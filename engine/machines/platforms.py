@@ -16,18 +16,13 @@ from engine.catalog import Billing, Catalog, InstanceType, MemoryRule
 from engine.errors import BadInput, UnknownName
 from engine.notices import Notice
 
-_SHARE_NOTE = "a published tool leaves {} % of a {} node to what is not an executor; assumed"
-
 _RULES = {
     "emr": MemoryRule("emr-yarn"),
     "dataproc": MemoryRule(
         "share", 0.8, yarn=True,
-        note=_SHARE_NOTE.format(20, "Dataproc"),
+        note="a published tool leaves 20 % of a Dataproc node to what is not an executor; assumed",
     ),
-    "databricks": MemoryRule(
-        "share", 0.65,
-        note=_SHARE_NOTE.format(35, "Databricks"),
-    ),
+    "databricks": MemoryRule("databricks", note="its published formula"),
     "yarn": MemoryRule(
         "yarn",
         note="1 GiB is left to the system and its daemons: usual, assumed; containers are of whole "

@@ -1,31 +1,48 @@
 """Spark settings of the logs that exports carry over, since the prediction assumes them.
 
-Partitions, joins and the memory left for caches depend on them: with the cluster alone, without
-these settings, another job would run. Settings made in the program's code override those of a
-command, so carrying them over changes nothing there.
+Partitions, joins, the memory left for caches and what the driver may fetch depend on them: with the
+cluster alone, without these settings, another job would run, or none. Settings made in the
+program's code override those of a command, so carrying them over changes nothing there.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
+from engine.errors import BadInput
 from engine.notices import Notice
 from engine.profile import TASK_CPUS, Profile, Run, configured_task_cpus
 from engine.runs.stage_labels import numbered_label
 from engine.stage_run import StageRun
+from engine.units import parse_memory_gib
 
 FEWER_TASK_CPUS = "fewer-task-cpus"
 """Code of the warning that executors have fewer cores than a task of the logs held."""
 
 DYNAMIC_ALLOCATION = "spark.dynamicAllocation.enabled"
 
+DRIVER_MEMORY = "spark.driver.memory"
+
+DRIVER_MEMORY_GIB = 1.0
+"""Spark's default of it. A log's own driver memory is carried over only above this: platforms have
+larger defaults."""
+
+SPECULATION = ("spark.speculation", "spark.speculation.multiplier", "spark.speculation.quantile")
+"""Whether slow tasks are launched a second time, and how slow ones; carried over where they are."""
+
 CARRIED = (
     "spark.default.parallelism",
+    "spark.driver.maxResultSize",
+    DRIVER_MEMORY,
+    "spark.io.compression.codec",
     "spark.memory.fraction",
     "spark.memory.storageFraction",
     "spark.memory.useLegacyMode",
     "spark.python.worker.reuse",
     "spark.serializer",
+    "spark.shuffle.compress",
+    *SPECULATION,
     "spark.sql.autoBroadcastJoinThreshold",
     "spark.sql.files.maxPartitionBytes",
     "spark.sql.files.maxPartitionNum",
@@ -54,7 +71,7 @@ def carried_settings(profile: Profile) -> dict[str, str]:
     profile."""
     logs = [run.config for run in profile.runs if run.stages]
     first = logs[0] if logs else {}
-    return {
+    settings = {
         key: value
         for key, value in sorted(first.items())
         if (key in CARRIED or key.startswith(CARRIED_PREFIX) or OTHER_RESOURCE.match(key))
@@ -62,6 +79,24 @@ def carried_settings(profile: Profile) -> dict[str, str]:
         and _VALUE.match(value)
         and all(config.get(key) == value for config in logs)
     }
+    if any(map(_runs_tasks_in_driver, logs)) or (driver_gib(settings) or 0.0) <= DRIVER_MEMORY_GIB:
+        settings.pop(DRIVER_MEMORY, None)
+    if settings.get(SPECULATION[0], "").lower() != "true":
+        settings = {key: value for key, value in settings.items() if key not in SPECULATION}
+    return settings
+
+
+def _runs_tasks_in_driver(config: Mapping[str, str]) -> bool:
+    """Whether the master is `local`: the driver's memory is then that of the tasks."""
+    return re.match(r"local(\[|\Z)", config.get("spark.master", "")) is not None
+
+
+def driver_gib(settings: Mapping[str, str]) -> float | None:
+    """Heap of the driver that settings ask for, in GiB; None if they do not, or not readably."""
+    try:
+        return parse_memory_gib(settings.get(DRIVER_MEMORY, ""))
+    except BadInput:
+        return None
 
 
 def task_cpus(profile: Profile) -> int:

@@ -185,7 +185,9 @@ async def test_a_file_is_replaced_only_when_asked_twice(planner, tmp_path):
 def test_the_command_writes_files(over, tmp_path, capsys):
     command = [*SAMPLE, "--over", *over]
     assert main([*command, "--output", str(tmp_path / "c.csv")]) == 0
-    assert capsys.readouterr().out == ""
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith(f"wrote {tmp_path / 'c.csv'}\n"), "as of other files"
     assert main([*command, "--json", "--output", str(tmp_path / "c.svg")]) == 0
     points = json.loads(capsys.readouterr().out)["points"]
     rows = list(csv.DictReader((tmp_path / "c.csv").open()))

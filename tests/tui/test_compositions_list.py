@@ -229,6 +229,7 @@ async def test_a_type_that_lost_says_by_what_where_there_is_no_room_for_its_note
         ("no-spot-price", {}, "no spot price"),
         ("no-dbus", {}, "DBUs unknown"),
         ("limits", {}, "not allowed"),
+        ("stage-needs-cores", {}, "too few cores"),
     ],
 )
 def test_a_miss_fits_its_column(code, miss, says):

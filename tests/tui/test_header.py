@@ -11,6 +11,7 @@ from screen import settled, text_of
 from tui.changes import SetSpot
 from tui.reducer import reduce
 from tui.session import EngineSession
+from tui.state import PlanState
 from tui.views import bars
 from tui.widgets.frame import Frame
 
@@ -88,6 +89,28 @@ async def test_a_long_name_is_cut_with_a_mark_before_where_it_ran(planner, glyph
     assert "ran on m5" in row
     assert "2xlarge" in row or "~" in row
     assert row.rstrip().endswith("2026-07-20")
+
+
+@pytest.mark.parametrize("width", [77, 78, 79, 80])
+async def test_no_blank_stands_behind_a_name_cut_in_a_wide_character(planner, width):
+    """ "夜間バッチ売上集計と在庫… , 1 run"."""
+    session = FakeSession(
+        evidence=replace(profile(), name="夜間バッチ売上集計と在庫照合、各店舗の特徴量")
+    )
+    async with planner(session, ran_on="m5.2xlarge").run_test(size=(80, 24)) as pilot:
+        left, _ = shown(await settled(pilot), width)
+    assert "…, 3 runs" in left
+
+
+@pytest.mark.parametrize("width", [80, 100, 120])
+@pytest.mark.parametrize("catalog", [None, "gcp"])
+def test_whose_prices_they_will_be_is_said_in_words_that_stand_alone(catalog, width):
+    """Beside the long path of a folder that was refused stood "of where it ran"."""
+    state = PlanState(sources=("/var/log/spark/apps/a-folder/that-is-deep/below/others",))
+    left, right = bars.header(replace(state, catalog=catalog), None, "", width=width)
+    said = "".join(item.text for item in right).removeprefix("model sparkplan · ")
+    assert said == ("gcp " if catalog else "prices of where it ran ")
+    assert left[1].text.startswith(" /var/log/spark")
 
 
 async def test_what_has_no_room_at_all_leaves_a_mark(planned):

@@ -190,6 +190,28 @@ def test_export_is_text_to_paste(target: str, capsys: pytest.CaptureFixture[str]
     assert re.search(r"^# expected cost .*, by catalog aws us-east-1 of [-0-9]{10}$", out, re.M)
 
 
+def test_an_export_is_written_to_a_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a whole, where there is an answer: else a file of that name stays as it is."""
+    monkeypatch.chdir(tmp_path)
+    line = f"export {LOG} --ran-on m5.xlarge --to emr --deadline"
+    printed, _ = run(capsys, f"{line} 4m")
+    assert run(capsys, f"{line} 4m -o -")[0] == printed
+    assert not list(tmp_path.iterdir())
+    out, err = run(capsys, f"{line} 4m -o create.sh")
+    assert out == ""
+    assert err.startswith("wrote create.sh\n")
+    (written,) = tmp_path.iterdir()
+    assert written.read_text(encoding="utf-8") == printed
+    assert answer(capsys, f"{line} 4m -o create.sh")["export"]["file"] == "create.sh"
+    _, err = run(capsys, f"{line} 1s -o create.sh", status=1)
+    assert "wrote" not in err
+    assert answer(capsys, f"{line} 1s -o create.sh", status=1)["export"]["file"] is None
+    assert written.read_text(encoding="utf-8") == printed
+    assert "no/such.sh: No such file or directory" in refused(capsys, f"{line} 4m -o no/such.sh")
+
+
 def test_a_report_says_whose_prices_it_counts_and_begins_with_the_cluster(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

@@ -249,6 +249,35 @@ def test_an_answer_that_hardly_holds_does_not_hold_until_once(times: float, said
     assert sensitivity_lines.lines(found, answer)[-1] == said
 
 
+def test_what_an_hour_brings_is_said_once() -> None:
+    """Twice it was, where a deadline within the hour brings the same."""
+
+    def change(nodes: int, saved_usd: float, deadline_seconds: float) -> engine.Change:
+        return engine.Change(
+            deadline_seconds, None, {"a": nodes}, 90.0, 110.0, 5.0 - saved_usd, saved_usd, -9.0, 0.0
+        )
+
+    def said(*looser: engine.Change) -> list[str]:
+        found = engine.Sensitivity(
+            one_more_hour=change(3, 1.0, 3660.0), one_more_dollar=None,
+            least_deadline_seconds=None, least_budget_usd=None, below=None, below_budget=None,
+            looser=looser, holds_until=2.0, holds_note="",
+        )  # fmt: skip
+        answer = engine.Recommendation(
+            engine.Goal(deadline_seconds=60.0), "sparkplan", None, (), (), (), None, optimal=True,
+            evaluated=0,
+        )  # fmt: skip
+        return sensitivity_lines.lines(found, answer)[:-1]
+
+    hour, dollar = "one more hour: 3 × a saves $1.00 ($4.00)", "one more dollar: saves no time"
+    step = "from a deadline of 1m 30s: 4 × a saves $0.50 ($4.50)"
+    assert said() == [hour, dollar]
+    assert said(change(4, 0.5, 89.5)) == [hour, dollar, step]
+    both = f"{hour}, from a deadline of 2m 00s on"
+    assert said(change(3, 1.0, 119.5)) == [both, dollar]
+    assert said(change(4, 0.5, 89.5), change(3, 1.0, 119.5)) == [both, dollar, step]
+
+
 @pytest.mark.parametrize(("answered", "hinging"), [(True, False), (False, True)])
 def test_what_no_search_has_proven_is_said(answered: bool, hinging: bool) -> None:
     """It ends by the clock: on a busy machine the lines were others, in silence."""

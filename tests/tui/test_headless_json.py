@@ -17,7 +17,9 @@ GOAL = f"{LOG} --ran-on m5.2xlarge --instances 'm5.*' --deadline"
 def test_export_adds_its_text_to_the_recommendation(capsys: pytest.CaptureFixture[str]) -> None:
     found = answer(capsys, f"export {GOAL} 45m --to spark-submit")
     assert main(shlex.split(f"export {GOAL} 45m --to spark-submit")) == 0
-    assert found["export"] == {"to": "spark-submit", "text": capsys.readouterr().out}
+    assert found["export"] == {
+        "to": "spark-submit", "text": capsys.readouterr().out, "file": None
+    }  # fmt: skip
     assert found["recommended"]["composition"]
 
 
@@ -25,7 +27,7 @@ def test_export_has_no_text_where_nothing_is_in_time(capsys: pytest.CaptureFixtu
     found = answer(capsys, f"export {GOAL} 1s --to emr", status=1)
     assert found["recommended"] is None
     assert found["nearest"]["composition"]
-    assert found["export"] == {"to": "emr", "text": None}
+    assert found["export"] == {"to": "emr", "text": None, "file": None}
 
 
 def test_profile_says_what_it_holds(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -54,6 +54,19 @@ def test_options_stand_under_what_they_are_about(command: str) -> None:
     assert len({group.title for group in groups}) == len(groups) > 5
 
 
+@pytest.mark.parametrize("command", ["predict", "curve", "workflow", "recommend", "export"])
+def test_types_are_looked_up_in_the_catalog_of_the_prices(command: str) -> None:
+    """Beside --instance it said of prices alone, and a type is refused that it does not hold."""
+    options = {each.dest: each.help for each in parser_of(command)._actions}
+    assert "of types and their prices (default: that of the machines" in str(options["catalog"])
+
+
+@pytest.mark.parametrize("command", ["profile", "curve", "export", "measure-host"])
+def test_every_command_that_writes_a_file_takes_o(command: str) -> None:
+    (output,) = [each for each in parser_of(command)._actions if each.dest == "output"]
+    assert output.option_strings == ["-o", "--output"]
+
+
 def test_the_first_line_names_what_must_be_given(capsys: pytest.CaptureFixture[str]) -> None:
     first = {
         "": "usage: sparkplan [OPTION ...] [SOURCE ...]",

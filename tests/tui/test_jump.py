@@ -4,6 +4,7 @@ import pytest
 from depth import values
 from fakes import FakeSession
 from screen import at_rest, settled, text_of
+from textual.events import Resize
 
 from tui.screens.jump import JumpScreen, Letter, targets_of
 from tui.widgets.slider import Slider
@@ -97,6 +98,22 @@ async def test_any_other_key_and_a_click_leave(planner):
         app = await settled(pilot)
         assert len(app.screen_stack) == 1
         await jumping(pilot)
+        await pilot.resize_terminal(120, 40)
+        app = await settled(pilot)
+        assert len(app.screen_stack) == 1
+
+
+async def test_letters_leave_with_the_places_that_they_stand_beside(planner, monkeypatch):
+    """Of a screen on which the mouse was looked up before its first layout Textual sends no
+    `Resize` at first: the letters stayed beside other places when the window was resized."""
+    async with planner().run_test(size=(80, 24)) as pilot:
+        with monkeypatch.context() as patched:
+            patched.setattr(
+                JumpScreen,
+                "check_message_enabled",
+                lambda _, message: not isinstance(message, Resize),
+            )
+            await jumping(pilot)
         await pilot.resize_terminal(120, 40)
         app = await settled(pilot)
         assert len(app.screen_stack) == 1

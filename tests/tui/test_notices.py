@@ -5,13 +5,14 @@ from threading import Event
 
 import pytest
 from fakes import FakeSession, profile
-from screen import advised, at_rest, compared, drag_to, settled, shows, text_of, waits
+from screen import advised, at_rest, compared, drag_to, settled, shows, text_of, waits, words_in
 
 import engine
 from tui.screens.notices import MAX_NOTICES
 from tui.session import EngineSession
 from tui.views import sentences
-from tui.views.pages import PAGES, key_of
+from tui.views.pages import PAGES, key_of, page
+from tui.widgets.chart import Chart
 
 
 @pytest.mark.parametrize(("size", "glyphs"), [((80, 24), "ascii"), ((120, 40), "unicode")])
@@ -61,6 +62,15 @@ class Gated(FakeSession):
         return super().build(state, say)
 
 
+def parts_say(app, waits_or_why, chart):
+    """Whether each chart, list and text that is seen says it, the charts in words of their own."""
+    blank = [app._panels.widget(name) for name in page(app.state.view).blank]
+    seen = [part for part in blank if part.size.height]
+    assert seen
+    said = [chart if isinstance(part, Chart) else waits_or_why for part in seen]
+    return all(words in words_in(part) for words, part in zip(said, seen, strict=True))
+
+
 async def test_every_view_says_what_it_waits_for_until_there_is_a_plan(planner):
     session, keys = Gated(), [key_of(page.name) for page in PAGES]
     async with planner(session, mix=2).run_test(size=(80, 24)) as pilot:
@@ -68,6 +78,7 @@ async def test_every_view_says_what_it_waits_for_until_there_is_a_plan(planner):
             await pilot.press(key)
             assert await shows(pilot, f"[{key} ")
             assert await shows(pilot, "Reading the evidence and the prices ..."), key
+            assert parts_say(pilot.app, "Reading the evidence and the prices", "reading ..."), key
         session.go_on.set()
         app = await settled(pilot)
         assert app.answer is not None
@@ -93,6 +104,7 @@ async def test_why_there_is_no_plan_is_said_in_every_view(planner, tmp_path):
             shown = " ".join(text_of(app).split())
             assert "input_size must be more than zero" in shown
             assert "No plan: see above why" in shown
+            assert parts_say(app, "No plan: see above why, and what to do", "no plan yet"), key
         table.write_text("nodes,input_size,seconds\n4,1e9,100\n8,1e9,60\n")
         await app.run_command_line("catalog aws")
         await app.run_command_line("ran-on m5.2xlarge")
@@ -166,6 +178,24 @@ async def test_a_chart_of_one_row_leaves_it_to_the_list(planner):
         await pilot.resize_terminal(60, 24)
         await pilot.pause()
         assert app.query_one("#frontier-chart-panel").display
+
+
+@pytest.mark.parametrize("loosen", ["typed", "slider"])
+async def test_what_was_said_of_a_goal_goes_with_it(planner, loosen):
+    """ "There is no recommendation to export; loosen the goal" stood beside one."""
+    async with at_rest(planner(), (80, 24)) as (app, pilot):
+        await app.run_command_line("deadline 1s")
+        await settled(pilot)
+        await pilot.press("e")
+        assert await shows(pilot, "there is no recommendation to export; loosen the goal")
+        if loosen == "typed":
+            await app.run_command_line("deadline 10h")
+        else:
+            await pilot.press("end")
+        assert await shows(pilot, "loosen the goal", gone=True)
+        await settled(pilot)
+        assert app.answer.best is not None
+        assert app.notice_log[0].words.startswith("there is no recommendation")
 
 
 async def test_no_row_moves_under_a_mouse_that_drags(planner):

@@ -216,6 +216,20 @@ def test_money_below_zero_and_what_follows_two_dashes(capsys: pytest.CaptureFixt
     assert "unknown file or sample '-5m'" in err
 
 
+def test_a_first_word_of_no_meaning_may_have_been_meant_for_a_command(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """`sparkplan evidence LOG` was told to check its path, and where samples are listed."""
+    said = (
+        "sparkplan: unknown command, file or sample 'evidence'; `sparkplan --help` lists the "
+        "commands, `sparkplan samples` the samples\n"
+    )
+    assert refused(capsys, "evidence nightly-features") == said
+    assert "check the path" in refused(capsys, "nightly-features nowhere")
+    assert "did you mean nightly-features" in refused(capsys, "nightly-featurs")
+    assert "evidence.zstd: no such file" in refused(capsys, "evidence.zstd")
+
+
 def test_help_of_no_command_names_the_commands(capsys: pytest.CaptureFixture[str]) -> None:
     """It was that of the planner, as if there were nothing wrong."""
     err = refused(capsys, "help predcit")

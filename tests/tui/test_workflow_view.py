@@ -11,6 +11,7 @@ import engine
 from tui.changes import OpenSources, SetModel, SetScale
 from tui.session import EngineSession
 from tui.state import PlanState
+from tui.views import bars
 from tui.views.workflow import about
 from tui.workers import Cancelled
 
@@ -131,6 +132,8 @@ async def test_a_log_shows_its_jobs_on_key_6(planner):
         pilot,
     ):
         assert " 6 Workflow " in text_of(app)
+        while_it_was_read = bars.tabs(app.state, None, width=120)
+        assert while_it_was_read == bars.tabs(app.state, app.built, width=120), "a tab has moved"
         await pilot.press("6")
         await settled(pilot)
         shown = text_of(app)

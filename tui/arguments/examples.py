@@ -43,7 +43,7 @@ EXAMPLES = {
     },
     "export": {
         "options for spark-submit": f"{JOB} --deadline 2m --to spark-submit",
-        "a cluster of EMR": f"{JOB} --deadline 2m --to emr > create.sh",
+        "a cluster of EMR": f"{JOB} --deadline 2m --to emr -o create.sh",
     },
     "experiments": {
         "which run of this job teaches most": f"{JOB} --deadline 2m",
@@ -62,6 +62,11 @@ EXAMPLES = {
     },
     "config": {
         "prices of Google Cloud from now on": "set catalog gcp",
+    },
+    "completion": {
+        "for bash": "bash > ~/.local/share/bash-completion/completions/sparkplan",
+        "for zsh, in a folder of the fpath": "zsh > ~/.zfunc/_sparkplan",
+        "for fish": "fish > ~/.config/fish/completions/sparkplan.fish",
     },
     "tour": {
         "a recording for asciinema": "--record tour.cast",

@@ -17,7 +17,9 @@ from tui.arguments import sections
 from tui.input_text.term_text import parse_dbu, parse_discount
 
 DEFAULT_CATALOG = "aws"
-CATALOG_HELP = "price catalog (default: that of the machines it ran on, else aws)"
+CATALOG_HELP = (
+    "catalog of types and their prices (default: that of the machines it ran on, else aws)"
+)
 DEFAULT_MAX_NODES = 64
 
 USE_RESOURCES = ("simcost",)

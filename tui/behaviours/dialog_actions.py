@@ -57,7 +57,8 @@ class DialogActions(PlannerMixin):
             elif target is not None:
                 await app.run_action(target.action)
 
-        app.push_screen(JumpScreen(targets_of(app.screen), glyphs=app.glyphs), go)
+        targets, seen = targets_of(app.screen), app.screen.outer_size
+        app.push_screen(JumpScreen(targets, seen=seen, glyphs=app.glyphs), go)
 
     def action_set_theme(self, name: str) -> None:
         self.planner.theme = name

@@ -143,6 +143,7 @@ def head(catalog: engine.Catalog) -> list[str]:
 
 MEMORY = {
     "emr-yarn": "EMR's YARN rule",
+    "databricks": "the heap that Databricks gives a node's executors, and its overhead",
     "yarn": "all but 1 GiB of a node's",
     "standalone": "all but 1 GiB of a node's",
     "kubernetes": "what is allocatable on a Kubernetes node",

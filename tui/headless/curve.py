@@ -64,7 +64,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         iterations=f"; over iterations a range of them (default {ITERATIONS})",
     )
     parser.add_argument(
-        "--output", metavar="FILE", help="write a picture (.svg) or the numbers (.csv) instead"
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="write a picture (.svg) or the numbers (.csv) instead",
     )
     options.add_json(parser)
 
@@ -248,7 +251,7 @@ def write(
         confidence=args.confidence,
     )
     engine.write_text(path, content)
-    streams.say(f"written: {text.escaped(str(path))}")
+    streams.say(f"wrote {text.escaped(str(path))}")
 
 
 def over_nodes(args: argparse.Namespace, profile: engine.Profile) -> list[Point]:

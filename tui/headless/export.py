@@ -6,6 +6,7 @@ import argparse
 import sys
 
 import engine
+from tui import format as text
 from tui import streams
 from tui.arguments import limits, options
 from tui.headless import output, recommend
@@ -16,6 +17,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     names = ", ".join(target.name for target in engine.EXPORTS)
     parser.add_argument(
         "--to", required=True, metavar="TARGET", help=f"what the text is for: {names}"
+    )
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", help="write the text here instead of to stdout (-)"
     )
     options.add_json(parser)
 
@@ -29,13 +33,17 @@ def run(args: argparse.Namespace) -> int:
     rendered = (
         None if recommendation.recommended is None else _rendered(args, question, recommendation)
     )
+    file = None if args.output == "-" or rendered is None else args.output
+    if file is not None and rendered is not None:
+        engine.write_text(file, rendered)
+        streams.say(f"wrote {text.escaped(file)}")
     if args.json:
         fields = recommend.as_dict(recommendation, question.catalog)
-        output.print_json({**fields, "export": {"to": args.to, "text": rendered}})
+        output.print_json({**fields, "export": {"to": args.to, "text": rendered, "file": file}})
     else:
         if rendered is None:
             streams.say(recommend.as_text(recommendation, question.catalog))
-        else:
+        elif file is None:
             sys.stdout.write(rendered)
         output.print_notices(recommend.notices(recommendation))
     return 1 if rendered is None else 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -26,6 +25,8 @@ HEAD: tuple[Row, ...] = (
 )
 RIGHT = (1, 3, 4)
 GAP = "  "
+LATER = "    "
+"""Indentation of a line that goes on with the one before."""
 
 
 def as_text(jobs: Sequence[JobPlan], total_usd: float | None, catalog: Catalog) -> str:
@@ -94,7 +95,7 @@ def _format_rows(rows: Sequence[Row | str]) -> list[str]:
     for row in rows:
         name = row if isinstance(row, str) else row[0]
         if isinstance(row, str) or text.cells_of(name) > first:
-            lines += textwrap.wrap(name, WIDTH, subsequent_indent="    ", drop_whitespace=True)
+            lines += _wrapped(name)
             name = ""
         if not isinstance(row, str):
             cells = [
@@ -102,6 +103,24 @@ def _format_rows(rows: Sequence[Row | str]) -> list[str]:
                 for index, (cell, width) in enumerate(zip(row[1:], widths, strict=True), start=1)
             ]
             lines.append(GAP.join([name + " " * (first - text.cells_of(name)), *cells]).rstrip())
+    return lines
+
+
+def _wrapped(line: str) -> list[str]:
+    """Lines of at most `WIDTH` cells, the later ones indented. A word that is longer is cut: names
+    in scripts without blanks are one word."""
+    if text.cells_of(line) <= WIDTH:
+        return [line]
+    from rich.cells import chop_cells
+
+    indent = " " * (len(line) - len(line.lstrip()))
+    units = [unit for word in line.split() for unit in chop_cells(word, WIDTH - len(LATER))]
+    lines = [f"{indent}{units[0]}"]
+    for unit in units[1:]:
+        if text.cells_of(f"{lines[-1]} {unit}") <= WIDTH:
+            lines[-1] += f" {unit}"
+        else:
+            lines.append(f"{LATER}{unit}")
     return lines
 
 

@@ -8,12 +8,20 @@ from tui import format as text
 
 def lines(sensitivity: engine.Sensitivity, recommendation: engine.Recommendation) -> list[str]:
     """One line per question; that something gains nothing is stated too."""
-    goal = recommendation.goal
+    goal, looser = recommendation.goal, _looser_goals(sensitivity, recommendation)
+    gains = {
+        _which_hour(goal): _hour(sensitivity.one_more_hour, goal),
+        "one more dollar": _dollar(sensitivity.one_more_dollar),
+    }
+    # Where an hour brings no more than a looser goal does, one line says both.
+    first_at = {gain: at for at, gain in looser.items() if gain in gains.values()}
     return [
-        f"{_which_hour(goal)}: {_hour(sensitivity.one_more_hour, goal)}",
-        f"one more dollar: {_dollar(sensitivity.one_more_dollar)}",
+        *(
+            f"{more}: {gain}, {first_at[gain]} on" if gain in first_at else f"{more}: {gain}"
+            for more, gain in gains.items()
+        ),
         *_hardly_slower(sensitivity, goal),
-        *_looser_goals(sensitivity, recommendation),
+        *(f"{at}: {gain}" for at, gain in looser.items() if gain not in first_at),
         *_tightest_goals(sensitivity, goal),
         f"input: {_input_margin(sensitivity)}",
         *([] if sensitivity.optimal else [UNPROVEN]),
@@ -63,9 +71,9 @@ def _hardly_slower(sensitivity: engine.Sensitivity, goal: engine.Goal) -> list[s
     return [f"at most {text.percent(engine.HARDLY_SLOWER)} slower: {saving}"]
 
 
-def _looser_goals(sensitivity: engine.Sensitivity, answer: engine.Recommendation) -> list[str]:
-    """The goals at which a better answer becomes feasible; of goals with the same text the last
-    one, which is the best."""
+def _looser_goals(sensitivity: engine.Sensitivity, answer: engine.Recommendation) -> dict[str, str]:
+    """The goals at which a better answer becomes feasible, and what it gains; of goals with the
+    same text the last one, which is the best."""
     shown: dict[str, str] = {}
     for change in sensitivity.looser or ():
         if answer.goal.by_time:
@@ -74,7 +82,7 @@ def _looser_goals(sensitivity: engine.Sensitivity, answer: engine.Recommendation
         else:
             at = text.reachable_deadline(change.deadline_seconds or 0.0)
             shown[f"from a deadline of {at}"] = _hour(change, answer.goal)
-    return [f"{at}: {what}" for at, what in shown.items()]
+    return shown
 
 
 def _tightest_goals(sensitivity: engine.Sensitivity, goal: engine.Goal) -> list[str]:

@@ -84,10 +84,11 @@ class JumpScreen(Dialog[Target]):
         Binding("escape", "leave", "Leave", show=False, priority=True)
     ]
 
-    def __init__(self, targets: Sequence[Target], *, glyphs: Glyphs) -> None:
+    def __init__(self, targets: Sequence[Target], *, seen: Size, glyphs: Glyphs) -> None:
+        """`seen` is the size of the screen on which the targets have their places."""
         super().__init__(glyphs)
         self._targets = dict(zip(LETTERS, targets, strict=False))
-        self._drawn_for: Size | None = None
+        self._seen = seen
 
     def compose(self) -> ComposeResult:
         """The letters, and what they are for."""
@@ -115,6 +116,5 @@ class JumpScreen(Dialog[Target]):
 
     def on_resize(self, event: events.Resize) -> None:
         """Close: the controls have moved away from their letters."""
-        if self._drawn_for not in (None, event.size):
+        if event.size != self._seen:
             self.close()
-        self._drawn_for = event.size

@@ -155,9 +155,11 @@ def _price_variants(state: PlanState, built: BuiltPlan | None) -> tuple[str, ...
     catalog, spot = built.catalog if built else None, " spot" if state.spot else ""
     prices = f"{inputs.prices(state, catalog)}{spot} "
     named = f"{catalog.name} " if catalog else "" if state.catalog else "prices "
-    least = f"{named}{catalog.date.isoformat()}{spot} " if catalog else prices
     model = f"model {inputs.model(state, built)} · "
-    return f"{model}{named}{prices}", f"{named}{prices}", prices, least
+    whole = f"{model}{named}{prices}", f"{named}{prices}"
+    if catalog is None:
+        return whole  # "of where it ran" alone would say nothing
+    return *whole, prices, f"{named}{catalog.date.isoformat()}{spot} "
 
 
 def _with_right_end(
@@ -182,7 +184,8 @@ def _shortened_name(named: Item, over: int) -> Item:
     name, comma, runs = plain(named.text).rpartition(", ")
     if over <= 0 or not comma or cell_len(name) <= MIN_NAME:
         return named
-    return named._replace(text=f"{fit(name, max(MIN_NAME, cell_len(name) - over))}{comma}{runs}")
+    shortened = fit(name, max(MIN_NAME, cell_len(name) - over)).rstrip(" ")
+    return named._replace(text=f"{shortened}{comma}{runs}")
 
 
 HELP = tuple((Item(form, "muted", "help"),) for form in ("? help ", "? help"))
@@ -212,8 +215,9 @@ def tabs(state: PlanState, built: BuiltPlan | None = None, *, width: int) -> lis
 
 
 def visible_pages(state: PlanState, built: BuiltPlan | None) -> list[Page]:
-    """The views that can be shown: that of states only where the evidence has stages."""
-    states = built is not None and built.has_states
+    """The views that can be shown: that of states not where the evidence has no stages. While it
+    is read they are taken to be there, so that the tabs of a log stay where they are."""
+    states = built is None or built.has_states
     return [page for page in PAGES if states or page.name == state.view or page.name != "workflow"]
 
 

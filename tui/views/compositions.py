@@ -335,6 +335,7 @@ _REASONS = {
     "no-prediction": "not predicted",
     "limits": "not allowed",
     "barrier": "too few slots",
+    "stage-needs-cores": "too few cores",
     "not-supported": "not supported",
 }
 """Rejection code -> why the type lost, in the width of an interval."""

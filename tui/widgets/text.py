@@ -120,8 +120,9 @@ def fit_ends(text: str, width: int, *, ellipsis: str = "…") -> str:
             break
         tail.append(character)
         used += size
-    head = fit(text, width - used, ellipsis=ellipsis)
-    return head + "".join(reversed(tail))
+    # A wide character that has no room leaves a blank, which belongs behind the whole.
+    head = fit(text, width - used, ellipsis=ellipsis).rstrip(" ")
+    return fit(head + "".join(reversed(tail)), width, ellipsis=ellipsis)
 
 
 def cut_alike(texts: Iterable[str], width: int) -> frozenset[str]:

@@ -1,9 +1,10 @@
 """Broadcast hash joins, and sort-merge joins that could become one, read from query plans.
 
-For each stage: which other stages produced the broadcast (build) side of its joins, and how large
-the shuffled sides of its sort-merge joins are. A stage event does not name its joins, which are
-inside generated code, and the stage that built a broadcast is not one of its parents. The plan
-contains both; a stage ran the plan nodes whose metrics (accumulators) it updated.
+For each stage: which other stages produced the broadcast (build) side of its joins, how large the
+shuffled sides of its sort-merge joins are, and how many rows its joins of any kind return. A stage
+event does not name its joins, which are inside generated code, and the stage that built a broadcast
+is not one of its parents. The plan contains both; a stage ran the plan nodes whose metrics
+(accumulators) it updated.
 """
 
 from __future__ import annotations
@@ -16,12 +17,16 @@ from engine.sources.logs.plan_events import CountedMetric, PlanNode, SqlPlan, St
 from engine.sources.logs.plan_trackers import PlanTracker, RanNodes, nodes_of
 
 JOIN = b'"BroadcastHashJoin"'
-MERGE = b'"SortMergeJoin"'
+OTHER_JOINS = (b'"SortMergeJoin', b'"ShuffledHashJoin', b'"BroadcastNestedLoopJoin"')
 """Text in the log line of a plan that contains a join of that kind."""
 
 _JOIN, _BROADCAST_EXCHANGE = "BroadcastHashJoin", "BroadcastExchange"
 _EXCHANGE, _DATA_SIZE = "Exchange", "data size"
 _MERGE = "SortMergeJoin"
+_JOINS = frozenset((_JOIN, _MERGE, "ShuffledHashJoin", "BroadcastNestedLoopJoin"))
+_SKEWED = "(skew=true)"
+"""What the name of a join ends in, of which adaptive execution split the largest partitions."""
+
 _KIND = re.compile(rb"\], ([A-Z][A-Za-z]{3,20})\b")
 """The join type in a node's `simpleString`, after the join keys."""
 
@@ -72,6 +77,7 @@ class BroadcastJoins(PlanTracker):
     def __init__(self) -> None:
         self._joins: dict[int, PlannedJoin] = {}
         self._merges: dict[int, tuple[int, ...]] = {}
+        self._rows_of_joins: set[int] = set()
         self._watched: set[int] = set()
         self._ran_joins = RanNodes()
         self._ran_merges = RanNodes()
@@ -84,8 +90,8 @@ class BroadcastJoins(PlanTracker):
 
     @property
     def any_planned(self) -> bool:
-        """Whether a plan has a broadcast join, or a shuffle that could be replaced by one."""
-        return bool(self._joins or self._size_accumulators)
+        """Whether a plan has a join, or a shuffle that could be replaced by a broadcast."""
+        return bool(self._rows_of_joins or self._size_accumulators)
 
     def add_plan(self, event: SqlPlan) -> None:
         """Records the joins and the shuffles of a plan."""
@@ -94,10 +100,13 @@ class BroadcastJoins(PlanTracker):
                 self._size_accumulators.update(
                     m.accumulator for m in node.metrics if m.name == _DATA_SIZE
                 )
-            rows = node.rows
-            if node.name == _MERGE and rows is not None:
+            rows, name = node.rows, node.name.removesuffix(_SKEWED)
+            if rows is None or name not in _JOINS:
+                continue
+            self._rows_of_joins.add(rows)
+            if name == _MERGE:
                 self._merges.setdefault(rows, _build_sizes(node))
-            if node.name != _JOIN or rows is None or rows in self._joins:
+            if name != _JOIN or rows in self._joins:
                 continue
             build_sides = [_build_side(child) for child in node.children]
             build_nodes = [node for side in build_sides for top in side for node in nodes_of(top)]
@@ -120,7 +129,7 @@ class BroadcastJoins(PlanTracker):
         values = {metric.accumulator: metric.number for metric in counted}
         output_rows = [
             self._stage_counts.added(rows, stage_id, values[rows] or 0.0)
-            for rows in values.keys() & (self._joins.keys() | self._merges.keys())
+            for rows in self._rows_of_joins & values.keys()
         ]
         if output_rows:
             self._max_rows_of_stage[stage_id] = max(output_rows)

@@ -19,7 +19,7 @@ from engine.errors import BadInput
 from engine.sources.access.lines import Lines
 from engine.sources.logs import events, plan_events
 from engine.sources.logs.application import Application, BadEvent, OtherApplication
-from engine.sources.logs.broadcast_joins import JOIN, MERGE
+from engine.sources.logs.broadcast_joins import JOIN, OTHER_JOINS
 from engine.sources.logs.clients import CLIENT_EVENTS, Clients
 from engine.sources.logs.file_scans import SIZE_METRIC
 from engine.sources.logs.partial_aggregates import GROUPING
@@ -50,7 +50,7 @@ BAD_EVENT = (
 )
 """Exceptions from decoding an event that is damaged or of the wrong shape."""
 
-_PLAN_SIGNS = (SIZE_METRIC, WRITTEN_METRIC, JOIN, MERGE, GROUPING, NAMED_NUMBER, DEALT_OUT)
+_PLAN_SIGNS = (SIZE_METRIC, WRITTEN_METRIC, JOIN, *OTHER_JOINS, GROUPING, NAMED_NUMBER, DEALT_OUT)
 """One of them is in each query plan that is decoded."""
 
 MOST_BAD_EVENTS = 100_000

@@ -1,6 +1,7 @@
 """Settings by what reads them: the Spark that the job ran with, and the master."""
 
 import pytest
+import yaml
 from handovers_made import handover
 
 from engine.cluster import BesideHeap, Layout
@@ -44,6 +45,39 @@ def test_dynamic_allocation_before_3_0_needs_the_shuffle_service(
     assert (found.get("spark.shuffle.service.enabled") == "true") is service
     assert found["spark.dynamicAllocation.shuffleTracking.enabled"] == "true"
     assert "spark.shuffle.service.enabled" not in settings(spark_version=version)
+
+
+AUTO = {"spark.sql.shuffle.partitions": "auto", "spark.sql.adaptive.enabled": "true"}
+
+
+@pytest.mark.parametrize(
+    ("to", "read"),
+    [("spark-submit", False), ("spark-defaults", False), ("emr", False), ("kubernetes", False),
+     ("databricks", True)],
+)  # fmt: skip
+def test_a_word_that_only_databricks_reads_goes_nowhere_else(to: str, read: bool) -> None:
+    """Spark takes no number of partitions but numbers: each query would end with an error."""
+    text = render(handover(settings=AUTO), to=to)
+    plain = "\n".join(line for line in text.splitlines() if not line.startswith("#"))
+    assert ("spark.sql.shuffle.partitions" in plain) is read
+    assert ("[databricks-setting]" in text) is not read
+    assert "spark.sql.adaptive.enabled" in plain
+
+
+def test_a_report_of_a_plan_for_databricks_has_its_words() -> None:
+    for platform in ("databricks", "emr"):
+        text = render(handover(settings=AUTO, platform=platform), to="markdown")
+        assert ("spark.sql.shuffle.partitions auto" in text) is (platform == "databricks")
+
+
+def test_the_drivers_memory_has_a_field_on_kubernetes_and_is_databricks_own_matter() -> None:
+    asked = {"spark.driver.memory": "6g"}
+    spec = yaml.safe_load(render(handover(settings=asked), to="kubernetes"))["spec"]
+    assert spec["driver"]["memory"] == "6g"
+    assert "sparkConf" not in spec
+    assert yaml.safe_load(render(handover(), to="kubernetes"))["spec"]["driver"]["memory"] == "4g"
+    assert "spark.driver.memory" not in render(handover(settings=asked), to="databricks")
+    assert settings(settings=asked)["spark.driver.memory"] == "6g"
 
 
 def test_a_standalone_master_is_told_the_cores_of_all_executors() -> None:

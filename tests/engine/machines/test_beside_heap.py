@@ -75,7 +75,7 @@ def test_nothing_more_is_sparks_default(container: float) -> None:
 @given(
     vcpus=st.integers(1, 200),
     gib=st.floats(0.5, 4000.0),
-    kind=st.sampled_from(["emr-yarn", "yarn", "kubernetes", "standalone", "share"]),
+    kind=st.sampled_from(["emr-yarn", "databricks", "yarn", "kubernetes", "standalone", "share"]),
     beside=besides,
 )
 def test_layouts_leave_each_core_what_it_needs_and_fit_the_node(

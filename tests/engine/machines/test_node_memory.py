@@ -63,7 +63,7 @@ def configured(text: str) -> tuple[dict[str, str], dict[str, str]]:
         ("yarn", 13.6, 13.7),
         ("kubernetes", 11.8, 12.0),
         ("standalone", 15.0, 15.1),
-        ("databricks", 14.5, 14.6),
+        ("databricks", 8.6, 8.7),
     ],
 )
 def test_measured_executors_that_a_node_does_not_hold_are_told(
@@ -74,6 +74,29 @@ def test_measured_executors_that_a_node_does_not_hold_are_told(
     assert "the executor that the log had on each m5.xlarge" in text
     with_off_heap = measured(fits - 2.0, BesideHeap(off_heap_gib=2.5))
     assert len(said(answered(with_off_heap, platform)[0])) == (platform != "standalone")
+
+
+@pytest.mark.parametrize(
+    ("gib", "heap_mib"),
+    # Standard_F4s, Standard_DS3_v2, i3.xlarge, Standard_D4ds_v5, Standard_E8s_v3
+    [(8.0, 2516), (14.0, 7284), (30.5, 20396), (16.0, 8873), (64.0, 47015)],
+)
+def test_databricks_starts_no_larger_heap_than_its_formula_gives(gib: float, heap_mib: int) -> None:
+    """0.7 of a node was planned, which is more than that of nodes of less than 27 GiB."""
+    catalog, node = on_platform(load_catalog("aws"), "databricks"), InstanceType("x", 4, gib)
+    layout = layout_of(node, catalog.memory_rule)
+    assert layout is not None
+    assert math.floor(layout.executor_memory_gib * 1024.0) == heap_mib
+    assert load_catalog("azure").memory_rule.kind == "databricks"
+
+
+def test_executors_of_a_log_of_databricks_fit_their_node() -> None:
+    """Those of Standard_E8s_v3 had 47016m, of the 47015.9 that the formula gives."""
+    catalog = load_catalog("azure-databricks")
+    node = catalog.offer("Standard_E8s_v3").instance
+    for heap_mib, fits in ((47016, True), (47020, False)):
+        notice = memory_overcommit_notice(node, Layout(1, 8, heap_mib / 1024.0), catalog)
+        assert (notice is None) is fits
 
 
 @pytest.mark.parametrize("heap_gib", [9.0, 10.5, 11.0, 12.0, 12.8])

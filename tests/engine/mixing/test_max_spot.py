@@ -65,6 +65,21 @@ def test_the_share_that_is_allowed_is_allowed_to_the_node() -> None:
         assert allowed.sum() == percent + 1
 
 
+@pytest.mark.parametrize("least", [0, 1, 2, 3])
+def test_beside_spot_nodes_are_as_many_on_demand_as_the_service_rents(least: int) -> None:
+    """No spot nodes need none beside them; nodes that one owns are none of the spot nodes."""
+    counts = np.asarray([[on, spot] for on in range(5) for spot in range(5)])
+    rows, spot = np.tile([0, 1], (len(counts), 1)), np.asarray([False, True])
+    types, owned = np.zeros(2, dtype=np.int64), np.asarray([3, 0])
+    allowed = SpotShare(types, spot, 1.0, least).allowed(rows, counts)
+    assert allowed.tolist() == [on >= least or spot == 0 for on, spot in counts.tolist()]
+    # Where spot nodes are wanted, more are not rented on demand: they are those that one owns.
+    rented = SpotShare(types, spot, 1.0, least, owned).allowed(rows, counts)
+    assert rented.tolist() == [
+        (on >= least or spot == 0) and on <= max(least, 3) for on, spot in counts.tolist()
+    ]
+
+
 @pytest.mark.parametrize(
     ("kind", "size"), crossed(["deadline", "budget", "both", "none"], [(3, 4, 2), (2, 5, 1)])
 )

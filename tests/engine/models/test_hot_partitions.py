@@ -189,6 +189,19 @@ def test_joins_split_what_is_several_times_the_others(config: dict[str, str], sp
     assert (times[-1] < 9.0 * 9.8) == split
 
 
+@pytest.mark.parametrize("threshold", ["0", "0b", "1b"])
+def test_without_a_threshold_joins_split_whatever_is_several_times_the_others(
+    threshold: str,
+) -> None:
+    """What the log has in one task was as small as Spark makes pieces; twice the data splits it."""
+    key = "spark.sql.adaptive.skewJoin.skewedPartitionThresholdInBytes"
+    run = replace(skewed(joins=True, hot_mib=120.0), config={key: threshold})
+    times = times_of(reader(with_outputs(run, 130.0, tasks=2)), 2.0, 64)
+    assert times[-1] < 1.1 * 120.0 * SECONDS_PER_MIB
+    unset = replace(run, config={})
+    assert times_of(reader(with_outputs(unset, 130.0, tasks=2)), 2.0, 64)[-1] > 50.0
+
+
 @pytest.mark.parametrize(
     ("hot_mib", "usual_mib", "tasks"), [(12.0, 10.0, SLOTS), (40.0, 10.0, 2), (0.9, 0.5, SLOTS)]
 )

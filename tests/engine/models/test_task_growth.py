@@ -35,6 +35,29 @@ def test_how_stages_grow_with_input() -> None:
     assert growth_of(Stage(np.full(3, 1.0)))[0] is Growth.NONE
 
 
+@pytest.mark.parametrize(
+    ("version", "reader"),
+    [("3.1.1 (Databricks 9.1.x-scala2.12)", "CustomShuffleReader"), (None, "AQEShuffleRead")],
+)
+def test_a_plan_that_reads_merged_partitions_tells_that_adaptive_execution_was_on(
+    version: str | None, reader: str
+) -> None:
+    """Services had it on before Spark 3.2 did, and a log without its beginning has no version."""
+
+    def growth(*operations: str, **config: str) -> Growth:
+        more = {"sql_execution_id": 1, "operations": operations}
+        source = Stage(np.full(20, 1.0), input_bytes=20 * BLOCK)
+        child = replace(SHUFFLED, more=more, parents=(0,))
+        settings = {key.replace("__", "."): value for key, value in config.items()}
+        run = observed([source, child], slots=4, config=settings)
+        return without_growth(replace(run, spark_version=version)).shapes[1].growth
+
+    assert growth(reader, "Exchange") is Growth.COALESCED
+    assert growth("Exchange") is Growth.WORK
+    for off in ("enabled", "coalescePartitions__enabled"):
+        assert growth(reader, **{f"spark__sql__adaptive__{off}": "false"}) is Growth.WORK
+
+
 def test_a_cache_with_as_many_partitions_as_the_input_follows_it() -> None:
     for partitions, more in ((20, 60), (7, 7)):
         read = measure(np.full(partitions, 5.0))

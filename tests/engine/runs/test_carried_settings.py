@@ -34,6 +34,36 @@ def test_what_partitions_joins_and_caches_follow_from_is_handed_over() -> None:
     assert carried_settings(profile_of({**said, **other})) == said
 
 
+@pytest.mark.parametrize(
+    ("master", "memory", "carried"),
+    [
+        ("yarn", "6g", True),
+        ("local-cluster[2,1,1024]", "6144", True),
+        ("yarn", "1g", False),  # Spark's default, and platforms have larger ones
+        ("yarn", "much", False),
+        ("local[4]", "6g", False),  # of the tasks, which run in the driver
+    ],
+)
+def test_a_driver_keeps_its_memory_and_what_it_may_fetch(
+    master: str, memory: str, carried: bool
+) -> None:
+    fetched = {"spark.driver.maxResultSize": "4g"}
+    driver = {"spark.driver.memory": memory}
+    profile = profile_of({**fetched, **driver, "spark.master": master})
+    assert carried_settings(profile) == (fetched | driver if carried else fetched)
+
+
+@pytest.mark.parametrize("on", ["true", "false"])
+def test_what_the_sizes_of_shuffles_and_the_longest_tasks_rest_on_is_handed_over(on: str) -> None:
+    """Databricks writes out how it would speculate, and that it does not."""
+    sizes = {"spark.io.compression.codec": "zstd", "spark.shuffle.compress": "false"}
+    how = {"spark.speculation.multiplier": "3", "spark.speculation.quantile": "0.9"}
+    speculation = {"spark.speculation": on, **how}
+    wanted = sizes | speculation if on == "true" else sizes
+    assert carried_settings(profile_of({**sizes, **speculation})) == wanted
+    assert carried_settings(profile_of({**sizes, **how})) == sizes
+
+
 def test_what_is_handed_over_is_kept_of_a_log() -> None:
     assert set(CARRIED) <= {
         *KEPT_CONFIG,
@@ -117,6 +147,39 @@ def test_exports_have_the_settings_of_the_log_or_those_asked_for(
     assert form.format(key=KEY, value=asked or 200) in plain
     assert form.format(key="spark.sql.files.maxPartitionBytes", value="1m") in plain
     assert f"{KEY}={asked or 200} (as in the logs" in plain
+
+
+def with_config(profile: Profile, **more: str) -> Profile:
+    runs = [replace(run, config={**run.config, **more}) for run in profile.runs]
+    return replace(profile, runs=tuple(runs))
+
+
+@pytest.mark.parametrize("asked", [None, 77])
+def test_shuffle_partitions_that_are_asked_for_are_those_that_adaptive_execution_begins_with(
+    asked: int | None,
+) -> None:
+    """It takes a setting of its own where one is set (`SQLConf.numShufflePartitions`)."""
+    request, found = recommended(asked)
+    initial = "spark.sql.adaptive.coalescePartitions.initialPartitionNum"
+    profile = with_config(request.profile, **{initial: "400"})
+    text = engine.export(
+        found, to="spark-defaults", profile=profile, catalog=request.catalog,
+        workload=request.workload,
+    )  # fmt: skip
+    lines = [line.split() for line in text.splitlines() if not line.startswith("#")]
+    settings = dict(lines)
+    assert (settings[KEY], settings[initial]) == (("77", "77") if asked else ("200", "400"))
+
+
+@pytest.mark.parametrize(("memory", "said"), [("4g", False), ("14g", False), ("15g", True)])
+def test_a_driver_that_the_master_has_no_memory_for_is_said(memory: str, said: bool) -> None:
+    request, found = recommended(None)
+    profile = with_config(request.profile, **{"spark.driver.memory": memory})
+    for to in ("emr", "spark-submit"):
+        text = engine.export(found, to=to, profile=profile, catalog=request.catalog)
+        assert ("[driver-does-not-fit]" in text) is said
+        assert ("16.5 GiB, the master m5.xlarge has 16 GiB" in text) is said
+        assert re.search(rf"spark\.driver\.memory\W{{1,6}}{memory}\b", text)
 
 
 @pytest.mark.parametrize(

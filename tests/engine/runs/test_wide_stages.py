@@ -47,6 +47,55 @@ def test_executors_have_room_for_it_by_default() -> None:
     )
 
 
+def wide_profile(*, task_cpus: int) -> Profile:
+    """ASKED with a last stage whose tasks ask for so many cores, on executors of as many."""
+    wide = replace(ASKED.stages[-1], task_cpus=task_cpus)
+    cluster = engine.Cluster.of_executors(
+        executors=2, executor_cores=task_cpus, executor_memory_gib=8.0
+    )
+    return Profile("wide", (replace(ASKED, stages=(*ASKED.stages[:-1], wide), cluster=cluster),))
+
+
+def test_types_on_which_it_would_wait_forever_are_none_to_recommend() -> None:
+    fitted = engine.fit(wide_profile(task_cpus=8))
+    found = engine.recommend(
+        fitted,
+        catalog=engine.load_catalog("aws"),
+        instances=["m5.xlarge", "c5.xlarge", "m5.2xlarge"],
+        deadline_seconds=3600.0,
+        max_nodes=8,
+    )
+    assert found.recommended.layout.executor_cores == 8
+    assert found.recommended.composition == {"m5.2xlarge": 1}
+    assert [(lost.instance, lost.code) for lost in found.rejected] == [
+        ("c5.xlarge", "stage-needs-cores"),
+        ("m5.xlarge", "stage-needs-cores"),
+    ]
+    assert "asks for 8 cores for each task, and its executors have 4" in found.rejected[0].reason
+
+
+def test_no_type_with_room_for_it_is_an_error_that_says_what_has() -> None:
+    fitted = engine.fit(wide_profile(task_cpus=8))
+    with pytest.raises(engine.BadInput, match=r"asks for 8 cores .* have 4 at most") as caught:
+        engine.recommend(
+            fitted,
+            catalog=engine.load_catalog("aws"),
+            instances=["m5.xlarge"],
+            deadline_seconds=3600.0,
+            max_nodes=8,
+        )
+    assert "8 vCPUs or more" in str(caught.value)
+
+
+def test_executors_of_your_own_have_room_for_it() -> None:
+    fitted = engine.fit(wide_profile(task_cpus=8))
+    with pytest.raises(engine.BadInput, match=r"asks for 8 cores .* have 4 at most") as caught:
+        engine.recommend_owned(fitted, executor_cores=4, max_executors=8)
+    assert "raise --executor-cores" in str(caught.value)
+    found = engine.recommend_owned(fitted, executor_cores=8, max_executors=8)
+    assert found.recommended.executors >= 1
+
+
 @pytest.mark.parametrize(
     "config",
     [

@@ -99,12 +99,31 @@ def test_rows_that_no_number_counts_are_not_known(value: object) -> None:
 
 def test_other_joins_are_none() -> None:
     joins = BroadcastJoins()
-    joins.add_plan(SqlPlan(0, node("SortMergeJoin", JOINED, node("Scan", FACTS))))
+    joins.add_plan(SqlPlan(0, node("CartesianProduct", JOINED, node("Scan", FACTS))))
     joins.add_plan(SqlPlan(0, PlanNode("BroadcastHashJoin")))
     joins.add_plan(SqlPlan(0))
     assert not joins.any_planned
 
 
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "SortMergeJoin",  # of tables in buckets: nothing is shuffled
+        "SortMergeJoin(skew=true)",  # adaptive execution split its largest partitions
+        "ShuffledHashJoin",
+        "ShuffledHashJoin(skew=true)",
+        "BroadcastNestedLoopJoin",
+    ],
+)
+def test_rows_of_joins_of_any_kind_are_counted(kind: str) -> None:
+    joins = BroadcastJoins()
+    joins.add_plan(SqlPlan(0, node(kind, JOINED, node("Scan", FACTS), node("Scan", TABLE))))
+    assert joins.any_planned
+    joins.stage_completed(8, counted(facts="700", table="70", joined="49000"))
+    assert joins.max_rows(8) == 49000.0
+
+
+@pytest.mark.parametrize("name", ["SortMergeJoin", "SortMergeJoin(skew=true)"])
 @pytest.mark.parametrize(
     ("kind", "smaller"),
     [
@@ -117,7 +136,7 @@ def test_other_joins_are_none() -> None:
     ],
 )
 def test_a_merge_tells_the_smaller_side_that_may_be_broadcast(
-    kind: str, smaller: float | None
+    kind: str, smaller: float | None, name: str
 ) -> None:
     """40 bytes on the left and 70 on the right, each sorted after its shuffle."""
     sizes = (5, 6)
@@ -125,8 +144,8 @@ def test_a_merge_tells_the_smaller_side_that_may_be_broadcast(
         PlanNode("Sort", (PlanNode("Exchange", metrics=(PlanMetric("data size", size),)),))
         for size in sizes
     )
-    text = Raw(f'"SortMergeJoin [a#1], [b#2L], {kind}"'.encode())
-    merge = PlanNode("SortMergeJoin", sides, metrics=(PlanMetric(ROWS, JOINED),), text=text)
+    text = Raw(f'"{name} [a#1], [b#2L], {kind}"'.encode())
+    merge = PlanNode(name, sides, metrics=(PlanMetric(ROWS, JOINED),), text=text)
     joins = BroadcastJoins()
     joins.add_plan(SqlPlan(0, merge))
     joins.stage_completed(1, [CountedMetric(5, value="40"), CountedMetric(6, value="70")])

@@ -93,6 +93,8 @@ def test_both_ends_of_a_cut_text_fill_exactly_the_width(said, width):
 def test_a_text_cut_in_the_middle_shows_how_it_ends():
     assert fit_ends("application_1700000000000_0042", 17) == "applicat…000_0042"
     assert fit_ends("short", 8) == "short   "
+    # The cell that is left of a wide character stands behind the text, not in its middle.
+    assert fit_ends("夜間バッチ売上集計", 10) == "夜間…集計 "
 
 
 def test_only_different_texts_that_are_cut_to_the_same_are_alike():

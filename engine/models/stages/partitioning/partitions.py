@@ -114,7 +114,7 @@ class PartitioningSettings:
         smallest = SMALLEST_COALESCED_BYTES if spark_version(run) >= SMALLEST_SINCE else 0.0
         skew = "spark.sql.adaptive.skewJoin."
         splits = configured_flag(config, skew + "enabled") is not False
-        skewed = configured_number(config, skew + "skewedPartitionThresholdInBytes") or SKEWED_BYTES
+        skewed = _skewed_bytes(config, skew + "skewedPartitionThresholdInBytes")
         size_first = configured_flag(config, coalescing + "parallelismFirst") is False
         return cls(
             round(slots * cores_per_slot),
@@ -315,6 +315,13 @@ def is_configured_zero(config: Mapping[str, str], key: str) -> bool:
     """Whether a setting is the number 0, with or without a unit."""
     match = _WHOLE.fullmatch(config.get(key, "").strip().lower())
     return match is not None and int(match[1]) == 0
+
+
+def _skewed_bytes(config: Mapping[str, str], key: str) -> float:
+    """The size from which a partition may be split; if set to 0 the factor alone decides."""
+    if is_configured_zero(config, key):
+        return 0.0
+    return configured_number(config, key) or SKEWED_BYTES
 
 
 def _factor(text: str) -> float:

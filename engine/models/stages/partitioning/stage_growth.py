@@ -119,19 +119,29 @@ def is_aqe_coalesced(run: Run, stage: StageRun, settings: PartitioningSettings) 
     another input or on another cluster.
     """
     partitions = shuffle_partitions_of(run)
-    if stage.sql_execution_id is None or stage.shuffle_read_bytes is None or not _coalesces(run):
+    reads_coalesced = bool(COALESCED_READS.intersection(stage.operations))
+    if stage.sql_execution_id is None or stage.shuffle_read_bytes is None:
+        return False
+    if not _coalesces(run, reads_coalesced=reads_coalesced):
         return False
     if stage.tasks == partitions > 1:
         return 2.0 * settings.coalesced_count(stage.shuffle_read_bytes.total, None) >= partitions
-    if stage.operations and not COALESCED_READS.intersection(stage.operations):
+    if stage.operations and not reads_coalesced:
         return False
     return stage.tasks < partitions and (stage.tasks > 1 or bool(stage.operations))
 
 
-def _coalesces(run: Run) -> bool:
-    """Whether adaptive execution coalesces the shuffle partitions of a run's queries."""
+def _coalesces(run: Run, *, reads_coalesced: bool = False) -> bool:
+    """Whether adaptive execution coalesces the shuffle partitions of a run's queries.
+
+    Args:
+        reads_coalesced: whether a plan reads coalesced partitions. It tells that adaptive execution
+            was on where neither the settings nor the version do: services had it on by default
+            before Spark, and some logs name no version of Spark.
+    """
     setting = configured_flag(run.config, "spark.sql.adaptive.enabled")
-    adaptive = spark_version(run) >= ADAPTIVE_SINCE if setting is None else setting
+    by_default = reads_coalesced or spark_version(run) >= ADAPTIVE_SINCE
+    adaptive = by_default if setting is None else setting
     return adaptive and configured_flag(run.config, COALESCING + "enabled") is not False
 
 
