@@ -50,7 +50,7 @@ def test_a_plan_that_reads_merged_partitions_tells_that_adaptive_execution_was_o
         child = replace(SHUFFLED, more=more, parents=(0,))
         settings = {key.replace("__", "."): value for key, value in config.items()}
         run = observed([source, child], slots=4, config=settings)
-        return without_growth(replace(run, spark_version=version)).shapes[1].growth
+        return without_growth(replace(run, spark_version=version)).models[1].growth
 
     assert growth(reader, "Exchange") is Growth.COALESCED
     assert growth("Exchange") is Growth.WORK
