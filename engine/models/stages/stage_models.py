@@ -122,17 +122,10 @@ def _with_references(run: Run, models: Sequence[StageModel]) -> list[StageModel]
             input_stages = _input_stages(run, model, by_id, explicit=explicit)
             model = replace(model, input_stages=input_stages)
         if stage.paired:
-            before = {stage_id: input_stage.stage for stage_id, input_stage in by_id.items()}
+            before = {stage_id: earlier.stage for stage_id, earlier in by_id.items()}
             model = replace(model, pairs_power=1.0) if keys_of_same_rows(stage, before) else model
-        sources = (model.follows, *model.input_stages)
-        length = max(
-            (
-                chain_length.get(input_stage.stage.stage_id, 0)
-                for input_stage in sources
-                if input_stage
-            ),
-            default=0,
-        )
+        sources = [source for source in (model.follows, *model.input_stages) if source]
+        length = max((chain_length.get(source.stage.stage_id, 0) for source in sources), default=0)
         if stage.files_by in by_id and chain_length[stage.files_by] < MOST_WRITERS:
             model = replace(model, written_by=by_id[stage.files_by])
             length = max(length, 1 + chain_length[stage.files_by])
