@@ -15,6 +15,7 @@ from engine.machines.beside_heap import CODE
 from engine.machines.node_memory import yarn_memory_gib
 from engine.machines.platforms import diskless, nearest_supported, platform_of
 from engine.memory import beside_heap_gib, default_overhead_gib
+from engine.notices import Notice
 from engine.profile import TASK_CPUS, Profile
 from engine.runs.carried_settings import (
     DRIVER_MEMORY,
@@ -51,27 +52,15 @@ def handover_of(
             remedy="use a catalog that gives vCPUs and memory",
         )
     settings, lines = _settings(profile, layout, workload)
+    asked = workload or profile.reference_workload
+    summary = statement(choice, recommendation, asked, profile.input_unit, catalog)
     handover = Handover(
         application=profile.name,
         composition=choice.composition,
         executors=choice.executors,
         layout=layout,
-        statement=(
-            *statement(
-                choice,
-                recommendation,
-                workload or profile.reference_workload,
-                profile.input_unit,
-                catalog,
-            ),
-            *_assumed_beside(layout, profile),
-            *lines,
-        ),
-        notices=tuple(
-            notice
-            for notice in notices_of(choice, recommendation)
-            if notice.code != FEWER_TASK_CPUS
-        ),  # what is set has room for a task, and the statement says so
+        statement=(*summary, *_assumed_beside(layout, profile), *lines),
+        notices=_handed_over_notices(choice, recommendation),
         settings=settings,
         spot=bool(choice.spot) if choice.composition else spot,
         part_spot=choice.spot,
@@ -82,6 +71,13 @@ def handover_of(
         spark_version=profile.largest_run.spark_version if profile.largest_run else None,
     )
     return handover if catalog is None else _on_nodes_of(catalog, handover, choice, layout)
+
+
+def _handed_over_notices(choice: Choice, recommendation: Recommendation) -> tuple[Notice, ...]:
+    """The notices of a choice without the one about fewer cores per task: what is set has room for
+    a task, and the statement says so."""
+    notices = notices_of(choice, recommendation)
+    return tuple(notice for notice in notices if notice.code != FEWER_TASK_CPUS)
 
 
 def _settings(

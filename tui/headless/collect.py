@@ -23,6 +23,18 @@ EXAMPLE = "'--master yarn job.py --sample {fraction} --seed {seed}'"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
+    _add_runs(parser)
+    _add_executors(parser)
+    parser.add_argument(
+        "--timeout", type=options.duration, metavar="T", help="the longest that one run may take"
+    )
+    parser.add_argument("--keep-going", action="store_true", help="go on after a failed run")
+    parser.add_argument("--dry-run", action="store_true", help="print the commands, run nothing")
+    options.add_json(parser)
+
+
+def _add_runs(parser: argparse.ArgumentParser) -> None:
+    """Options of what is run, how often, and where its logs go."""
     parser.add_argument(
         "--app",
         required=True,
@@ -46,6 +58,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="times that each run is made (default: 1)",
     )
+
+
+def _add_executors(parser: argparse.ArgumentParser) -> None:
+    """Options of the executors, the settings and the spark-submit of every run."""
     parser.add_argument(
         "--executors-per-node",
         type=options.whole(),
@@ -68,12 +84,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="a setting of every run; may be repeated",
     )
     parser.add_argument("--spark-submit", metavar="PATH", help="default: SPARK_HOME, then PATH")
-    parser.add_argument(
-        "--timeout", type=options.duration, metavar="T", help="the longest that one run may take"
-    )
-    parser.add_argument("--keep-going", action="store_true", help="go on after a failed run")
-    parser.add_argument("--dry-run", action="store_true", help="print the commands, run nothing")
-    options.add_json(parser)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -16,46 +16,54 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "sources", nargs="*", metavar="SOURCE", help="runs made so far (event logs, run tables)"
     )
-    runs = sections.section(parser, "the runs to choose from")
-    runs.add_argument(
-        "--nodes", metavar="A:B", help="node counts (default 1:16; for the next run 1:64)"
-    )
-    runs.add_argument(
-        "--fractions", metavar="F,...", help="samples of the input: 1%%:10%%, or 0.01,0.05,0.1"
-    )
-    runs.add_argument(
-        "--steps",
-        type=options.whole(2),
-        default=10,
-        metavar="N",
-        help="sizes in a range F1:F2 (default 10)",
-    )
-    runs.add_argument(
-        "--budget",
-        metavar="B",
-        help="for all runs together: $5, 2h, or a number of the smallest sample on one node",
-    )
+    _configure_runs(sections.section(parser, "the runs to choose from"))
     _configure_plans(sections.section(parser, "first runs, by a published design"))
-    real = sections.section(parser, "the real job")
-    real.add_argument(
-        "--deadline", type=options.duration, metavar="D", help="time that one run may take"
-    )
-    real.add_argument(
-        "--job-budget",
-        type=options.quantity(engine.parse_usd),
-        metavar="USD",
-        help="cost that one run may have (for the next run); alone: the fastest within it",
-    )
-    real.add_argument(
-        "--spot", action="store_true", help="the job rents spot nodes (for the next run)"
-    )
-    real.add_argument("--instances", metavar="TYPE,...", help="instance types")
+    _configure_job(sections.section(parser, "the real job"))
     options.add_catalog(parser)
     options.add_terms(parser)
     options.add_origin(parser)
     layouts.add_layout(parser)
     workloads.add_workload(parser)
     options.add_json(parser)
+
+
+def _configure_runs(parser: argparse._ActionsContainer) -> None:
+    """Options of the runs to choose from."""
+    parser.add_argument(
+        "--nodes", metavar="A:B", help="node counts (default 1:16; for the next run 1:64)"
+    )
+    parser.add_argument(
+        "--fractions", metavar="F,...", help="samples of the input: 1%%:10%%, or 0.01,0.05,0.1"
+    )
+    parser.add_argument(
+        "--steps",
+        type=options.whole(2),
+        default=10,
+        metavar="N",
+        help="sizes in a range F1:F2 (default 10)",
+    )
+    parser.add_argument(
+        "--budget",
+        metavar="B",
+        help="for all runs together: $5, 2h, or a number of the smallest sample on one node",
+    )
+
+
+def _configure_job(parser: argparse._ActionsContainer) -> None:
+    """Options of the job that the runs are made for."""
+    parser.add_argument(
+        "--deadline", type=options.duration, metavar="D", help="time that one run may take"
+    )
+    parser.add_argument(
+        "--job-budget",
+        type=options.quantity(engine.parse_usd),
+        metavar="USD",
+        help="cost that one run may have (for the next run); alone: the fastest within it",
+    )
+    parser.add_argument(
+        "--spot", action="store_true", help="the job rents spot nodes (for the next run)"
+    )
+    parser.add_argument("--instances", metavar="TYPE,...", help="instance types")
 
 
 def _configure_plans(parser: argparse._ActionsContainer) -> None:

@@ -150,45 +150,49 @@ def memory_notices(fit: RunTimeFit, rows: Rows, *, unit: str, in_gib: bool) -> l
     """A notice that data stops fitting into memory, by the runs, and from how many nodes it
     fits; or that the input per memory exceeds all that was run."""
     law, encoding = fit.candidates.law, fit.candidates.encoding
-    point = encoding.points(rows)
-    here = float(point.memory_per_input[0])
+    here = float(encoding.points(rows).memory_per_input[0])
     runs = encoding.points(fit.rows).memory_per_input
-    lowest, cliff = float(runs.min()), law.cliff_at(here, runs)
+    cliff, least = law.cliff_at(here, runs), float(runs.min())
     if _is_relevant(cliff):
         machines = float(rows.machines[0])
         nodes = _least_nodes(
             lambda count: not _is_relevant(law.cliff_at(here + math.log(count / machines), runs)),
             more_than=int(machines),
         )
-        memory_here = rows.memory[0] * rows.machines[0]
-        here_gib, needed_gib = (
-            format_number(float(gib), figures=4) for gib in (memory_here, rows.memory[0] * nodes)
-        )
-        amounts = f" ({here_gib} GiB here, about {needed_gib} GiB needed)"
-        return [
-            Notice(
-                "cache-does-not-fit",
-                f"runs with less memory per input took about "
-                f"{format_number(cliff.slowdown, figures=2)} times as long, and "
-                f"this cluster has as little{amounts if in_gib else ''}",
-                f"take {nodes:,} {unit} or more, or nodes with more memory",
-                subject="cached data",
-                severity=cliff.slowdown,
-            )
-        ]
-    if in_gib and here < lowest - UNPROVEN_LOG_RATIO and len(fit.rows) >= 2:
-        times = math.exp(lowest - here)
-        return [
-            Notice(
-                "memory-not-proven",
-                f"no run had so much input for its memory ({format_number(times, figures=2)} times "
-                "the most): whether cached data still fits is not known",
-                "add a run with as much input per memory, or take more nodes",
-                subject="cached data",
-                severity=times,
-            )
-        ]
+        return [_cliff_notice(cliff, rows, nodes, unit=unit, in_gib=in_gib)]
+    if in_gib and here < least - UNPROVEN_LOG_RATIO and len(fit.rows) >= 2:
+        return [_unproven_notice(math.exp(least - here))]
     return []
+
+
+def _cliff_notice(cliff: Cliff, rows: Rows, nodes: int, *, unit: str, in_gib: bool) -> Notice:
+    """That data does not fit on the one cluster of `rows`, and would on so many nodes."""
+    memory_here = rows.memory[0] * rows.machines[0]
+    here_gib, needed_gib = (
+        format_number(float(gib), figures=4) for gib in (memory_here, rows.memory[0] * nodes)
+    )
+    amounts = f" ({here_gib} GiB here, about {needed_gib} GiB needed)"
+    return Notice(
+        "cache-does-not-fit",
+        f"runs with less memory per input took about "
+        f"{format_number(cliff.slowdown, figures=2)} times as long, and "
+        f"this cluster has as little{amounts if in_gib else ''}",
+        f"take {nodes:,} {unit} or more, or nodes with more memory",
+        subject="cached data",
+        severity=cliff.slowdown,
+    )
+
+
+def _unproven_notice(ratio: float) -> Notice:
+    """That the input per memory is so many times the most of any run."""
+    return Notice(
+        "memory-not-proven",
+        f"no run had so much input for its memory ({format_number(ratio, figures=2)} times "
+        "the most): whether cached data still fits is not known",
+        "add a run with as much input per memory, or take more nodes",
+        subject="cached data",
+        severity=ratio,
+    )
 
 
 def _is_relevant(cliff: Cliff) -> bool:

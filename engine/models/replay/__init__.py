@@ -1,1 +1,1 @@
-"""A logged run once more, on another cluster or input: what sparkplan answers from event logs."""
+"""Replay of logged runs on another cluster or input: how sparkplan predicts from event logs."""

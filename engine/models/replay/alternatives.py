@@ -109,9 +109,11 @@ def multiplied_rows_share(replay: Replay, model: StageModel) -> float:
     stage, output = model.stage, model.stage.joined_output_records
     if output is None or model.law.task_power is not None:
         return 0.0
-    sent = set(stage.joined_broadcasts)
-    tables = (one for one in replay.run.stages if one.stage_id in sent)
-    streamed = max([records_of(stage), *(met or 0.0 for met in stage.joined_records)])
+    broadcast_ids = set(stage.joined_broadcasts)
+    tables = (one for one in replay.run.stages if one.stage_id in broadcast_ids)
+    streamed = max(
+        [records_of(stage), *(joined_rows or 0.0 for joined_rows in stage.joined_records)]
+    )
     read = streamed + sum(map(records_of, tables))
     return max(0.0, 1.0 - read / output) if streamed > 0.0 and output > 0.0 else 0.0
 

@@ -102,7 +102,7 @@ class OutgrownBroadcast:
         settings = model.partitioning
         distinct_slots, slot_index = distinct(slots)
         cores = (distinct_slots * settings.cores_per_slot).astype(int).tolist()
-        tasks = [min(settings.merged(shuffled, n), self.partitions) for n in cores]
+        tasks = [min(settings.coalesced_count(shuffled, n), self.partitions) for n in cores]
         return np.asarray(work / model.concurrent_tasks(slots, np.ceil(tasks)[slot_index]))
 
 
@@ -206,7 +206,7 @@ def sort_merge_effect(
     added = np.asarray([one.seconds(ratio, slots_or_one) for one in broadcasts]) / speed
     probable = np.asarray([one.probable for one in broadcasts])
     log_factor, possible = (
-        np.log1p(some.sum(axis=0) / times.seconds) for some in (added[probable], added)
+        np.log1p(seconds.sum(axis=0) / times.seconds) for seconds in (added[probable], added)
     )
     return SortMergeEffect(log_factor, np.maximum(log_factor, possible - log_factor))
 

@@ -22,7 +22,7 @@ from engine.models.stages.durations.task_times import StageModel
 from engine.models.stages.locality import Locality
 from engine.models.stages.partitioning.partitions import ScaledStage
 from engine.models.stages.slots_over_time import (
-    Slots,
+    SlotTimeline,
     end_of_tasks,
     has_transient_executors,
     idle_after_tasks,
@@ -124,7 +124,7 @@ def _stage_calibration(
 
 
 def _closest_rotation(
-    model: StageModel, slots: Slots, duration: float, cold_tasks: int
+    model: StageModel, slots: SlotTimeline, duration: float, cold_tasks: int
 ) -> tuple[float, float, FloatArray]:
     """The rotation with which the tasks of a stage take closest to `duration` on its slots, their
     makespan with it, and their (n,) times in launch order."""

@@ -1,4 +1,8 @@
-"""Fits a `ReplayModel` to logs: chooses them, measures the bias of each replay, pairs the logs."""
+"""Fits a `ReplayModel` to logs: chooses them, measures the bias of each replay, pairs the logs.
+
+In: a profile. Out: the fitted model. Explained in docs/models/sparkplan_rules_logs.md#several-logs
+and #interval-of-logs.
+"""
 
 from __future__ import annotations
 
@@ -78,6 +82,6 @@ def fit_replays(profile: Profile) -> ReplayModel:
 def _log_error(replay: Replay) -> float:
     """Log of observed over replayed time of a run, the replay with only those tasks that the log
     saw end."""
-    seen = without_censored_tasks(replay.run)
-    replay_of_seen = replay if seen is replay.run else Replay.of(seen)
-    return math.log(replay.run.seconds / replay_of_seen.observed().seconds)
+    ended_run = without_censored_tasks(replay.run)
+    replay_of_ended = replay if ended_run is replay.run else Replay.of(ended_run)
+    return math.log(replay.run.seconds / replay_of_ended.observed().seconds)

@@ -1,4 +1,8 @@
-"""Other iterations than those of a log: the time of its repeated stages, in proportion."""
+"""Other iterations than those of a log: the time of its repeated stages, in proportion.
+
+In: a run and the wanted iterations. Out: a log factor on its time, and a warning. Explained in
+docs/models/sparkplan_rules_logs.md#iterations.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Forecasts of several logs for one workload, each by its own replay, and their weighted means."""
+"""Forecasts of several logs for one workload, each by its own replay, and their weighted means.
+
+In: a `LogForecast` for each log. Out: weighted means over the logs. Explained in
+docs/models/sparkplan_rules_logs.md#several-logs.
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,9 @@
 
 A prediction for one input depends on a path of inputs (`monotone_times.py`), most of which the last
 step had as well: their times on half a million clusters need not be computed once more.
+
+In: a batch of clusters, a workload and a function that computes its times. Out: these times,
+computed once.
 """
 
 from __future__ import annotations

@@ -5,6 +5,9 @@ Each log predicts by its replay, corrected by its bias where the log was observe
 by what the other logs show (`stage_laws.py`). Several logs are averaged in log time, with larger
 weights for nearer ones. The interval of a single log is the prior variance of the error per
 doubling of slots and of input; that of several is its posterior.
+
+In: clusters and a workload. Out: forecasts, explanations and warnings. Explained in
+docs/models/sparkplan_rules_logs.md#several-logs and #interval-of-logs.
 """
 
 from __future__ import annotations

@@ -4,6 +4,9 @@ The method is a running maximum (below the smallest log a running minimum) over 
 with linear interpolation in between. Each replay is monotone by itself (`times.py`), but their mean
 need not be: nearer logs weigh more, so that the mean of growing times may fall where the weight
 passes from one log to another, and what memory adds or saves may fall while the replay grows.
+
+In: mean times by input. Out: the time at one input. Explained in
+docs/models/sparkplan_rules_replay.md#more-input-is-never-less-time.
 """
 
 from __future__ import annotations

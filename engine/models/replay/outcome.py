@@ -1,4 +1,5 @@
-"""The outcome of a replay: start and end times of a run's stages on another cluster or input."""
+"""The outcome of a replay: start and end times of a run's stages on another cluster or input, as
+arrays over the stages."""
 
 from __future__ import annotations
 

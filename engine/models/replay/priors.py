@@ -1,4 +1,8 @@
-"""Prior scales of the error of one log's prediction, and the input ratio of a workload to a log."""
+"""Prior scales of the error of one log's prediction, and the input ratio of a workload to a log.
+
+In: nothing, or a workload and a run. Out: scales of log time per doubling, and ratios. Explained in
+docs/models/sparkplan_rules_logs.md#interval-of-logs.
+"""
 
 from __future__ import annotations
 

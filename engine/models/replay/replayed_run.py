@@ -5,6 +5,9 @@ dependencies that they had in the log (`stages/application_graph`); task times c
 quantiles (`stages/task_times`). Three parameters are calibrated on the log itself: the dispatch
 delay of a slot between two tasks, the position of the long tasks in the launch order
 (`calibration.py`), and the extra time of first tasks on a cold slot.
+
+In: a run; then slots, an input, a speed and shuffle partitions. Out: the outcome of its replay.
+Explained in docs/models/sparkplan_rules_replay.md.
 """
 
 from __future__ import annotations
@@ -36,7 +39,7 @@ from engine.models.stages.partition_counts import CountedStages, PartitionCounts
 from engine.models.stages.replay_cache import ReplayCache
 from engine.models.stages.scaled_stages import ScaledStages
 from engine.models.stages.slots_over_time import (
-    Slots,
+    SlotTimeline,
     arrivals,
     first_arrivals,
     has_transient_executors,
@@ -146,7 +149,7 @@ class Replay:
         slots = None if has_transient_executors(self.run) else self.slots
         nodes, tasks = self._scheduled_nodes(slots, 1.0, 1.0, None)
         nodes = [replace(node, order=None) for node in nodes]
-        log_slots = Slots.of(self.run.slot_steps, self.slots)
+        log_slots = SlotTimeline.of(self.run.slot_steps, self.slots)
         scheduled = schedule(
             nodes,
             len(log_slots.added_seconds),

@@ -1,4 +1,8 @@
-"""Selection of the runs of a profile that are replayed."""
+"""Selection of the runs of a profile that are replayed.
+
+In: the runs of a profile. Out: the representative ones. Explained in
+docs/models/sparkplan_rules_logs.md#several-logs.
+"""
 
 from __future__ import annotations
 

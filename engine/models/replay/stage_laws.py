@@ -145,14 +145,14 @@ def _data_power(model: StageModel, other: StageRun, slots: int, ratio: float) ->
     Args:
         other: the counterpart, in a run on `slots` slots with `ratio` times the input.
     """
-    own, log_ratio = model.stage.read_bytes, math.log(ratio)
-    if min(own, other.read_bytes) <= 0.0:
+    log_bytes, log_ratio = model.stage.read_bytes, math.log(ratio)
+    if min(log_bytes, other.read_bytes) <= 0.0:
         return math.nan
     prior = (SIZE_NOISE / POWER_SPREAD) ** 2
-    here = model.read_growth(ratio)
-    there = model.read_growth(ratio, slots * model.partitioning.cores_per_slot)
-    expected = math.log(here) / log_ratio
-    grown = math.log(other.read_bytes / own * here / there)
+    own_growth = model.read_growth(ratio)
+    other_growth = model.read_growth(ratio, slots * model.partitioning.cores_per_slot)
+    expected = math.log(own_growth) / log_ratio
+    grown = math.log(other.read_bytes / log_bytes * own_growth / other_growth)
     return (log_ratio * grown + prior * expected) / (log_ratio**2 + prior)
 
 

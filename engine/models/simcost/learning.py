@@ -217,33 +217,28 @@ class _Learner:
         data = sum(data_of(stage) for stage in stages)
         busy = sum((s.task_seconds.mean or 0.0) * s.tasks * s.task_cpus for s in stages)
         waves = int(np.ceil(tasks / self.slots))
-        mean = busy / tasks
-        longest = max((stage.task_seconds.maximum or 0.0) for stage in stages)
-        task = min(mean, seconds / waves)
-        overhead = _task_overhead(stages, tasks, task)
+        task_seconds = min(busy / tasks, seconds / waves)
+        task_overhead = _task_overhead(stages, tasks, task_seconds)
         moved = moved_bytes(stages)
-        per_byte = seconds_per_byte(self.rates)
-        moving = self._sharing(tasks) * float(moved @ per_byte) / tasks
-        fits = 1.0 if moving <= task - overhead else (task - overhead) / moving
-        rest = max(0.0, seconds - waves * task)
-        above = max(0.0, longest - task)
-        stragglers = min(rest, above)
-        above = min(above, stragglers + (waves - 1) * task)
+        moving = self._sharing(tasks) * float(moved @ seconds_per_byte(self.rates)) / tasks
+        room = task_seconds - task_overhead
+        fits = 1.0 if moving <= room else room / moving
         ratios = (fits * moved / data)[:, None]
         compute = costs.compute_seconds_per_byte(
-            task_seconds=task,
-            overhead_seconds=overhead,
+            task_seconds=task_seconds,
+            overhead_seconds=task_overhead,
             moving_seconds=moving * fits,
             data_bytes=data / tasks,
         )
+        overhead, stragglers, longest = _straggling(stages, seconds, waves, task_seconds)
         learnt = Stages(
             partitions=np.asarray([float(tasks)]),
             data_bytes=np.asarray([data]),
             observed_waves=np.asarray([float(waves)]),
-            overhead_seconds=np.asarray([rest - stragglers]),
+            overhead_seconds=np.asarray([overhead]),
             straggler_seconds=np.asarray([stragglers]),
-            longest_seconds=np.asarray([above]),
-            task_overhead_seconds=np.asarray([overhead]),
+            longest_seconds=np.asarray([longest]),
+            task_overhead_seconds=np.asarray([task_overhead]),
             compute_seconds_per_byte=np.asarray([float(compute)]),
             input_ratio=ratios[0],
             output_ratio=ratios[1],
@@ -261,6 +256,18 @@ class _Learner:
             partitions=tasks, vcores=self.slots, vcores_per_node=self.slots_per_node
         )
         return float(at_once)
+
+
+def _straggling(
+    stages: Sequence[StageRun], seconds: float, waves: int, task_seconds: float
+) -> tuple[float, float, float]:
+    """Of the seconds of a pool beyond its waves of mean tasks: the overhead, the stragglers, and by
+    how much its longest task may exceed a mean one."""
+    rest = max(0.0, seconds - waves * task_seconds)
+    longest = max((stage.task_seconds.maximum or 0.0) for stage in stages)
+    above = max(0.0, longest - task_seconds)
+    stragglers = min(rest, above)
+    return rest - stragglers, stragglers, min(above, stragglers + (waves - 1) * task_seconds)
 
 
 def _task_overhead(stages: Sequence[StageRun], tasks: float, task_seconds: float) -> float:

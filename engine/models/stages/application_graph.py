@@ -8,6 +8,9 @@ driver. A log does not say for what the driver waited, so it is inferred:
   end of a job, or the submission of one.
 
 The time from there to the submission is driver time and stays the same on any cluster.
+
+In: a run. Out: its graph, without tasks. Explained in
+docs/models/sparkplan_rules_replay.md#what-waits-for-what.
 """
 
 from __future__ import annotations

@@ -2,6 +2,10 @@
 
 The same equations as `Tasks.expected_makespan`, `slowdown_of` and `Tasks.slowed` for one stage:
 logs of hundreds of stages are evaluated at a hundred numbers of slots.
+
+In: a table of stages and their partitions at an input. Out: `ClosedForm`s on any number of slots.
+Explained in docs/models/sparkplan_rules_replay.md#waves-and-order-statistics and
+#many-stages-at-once.
 """
 
 from __future__ import annotations
@@ -67,32 +71,32 @@ class StageBatch:
 
     @classmethod
     def of(
-        cls, table: StageTable, stages: IntArray, cuts: ScaledBatch, outlines: Outlines
+        cls, table: StageTable, stages: IntArray, batch: ScaledBatch, outlines: Outlines
     ) -> StageBatch:
         """The closed form of the stages at `stages` of a log, at one input."""
         times, counts = outlines.ordered, outlines.counts
-        typical = table.mean_seconds[stages] * cuts.work
+        typical = table.mean_seconds[stages] * batch.work
         work = counts * times
         outlined, square = work.sum(axis=1), np.einsum("ij,ij->i", work, times)
-        whole = np.where(outlined > 0.0, outlined, 1.0)
-        points, beyond = _residuals(times, counts, work, whole)
+        divisor = np.where(outlined > 0.0, outlined, 1.0)
+        points, beyond = _residuals(times, counts, work, divisor)
         return cls(
             stages=stages,
-            count=cuts.tasks,
+            count=batch.tasks,
             ran_on=table.ran_on[stages],
             observed=np.minimum(
                 _lanes(table.ran_on[stages], table.cpus[stages]), table.observed[stages]
             ),
             cpus=table.cpus[stages],
-            task_work=cuts.work,
-            partitions=cuts.partitions,
+            task_work=batch.work,
+            partitions=batch.partitions,
             contention_growth=table.contention_growth[stages],
             law=table.law_slots[stages],
             typical=typical,
-            fixed=table.fixed_seconds[:, stages] * np.maximum(0.0, cuts.work - 1.0),
+            fixed=table.fixed_seconds[:, stages] * np.maximum(0.0, batch.work - 1.0),
             total=outlines.total,
             longest=times[:, -1],
-            square=square * (outlines.total / whole),
+            square=square * (outlines.total / divisor),
             capped=_capped(times, counts, typical),
             longest_first=table.longest_first[stages],
             points=points,
@@ -163,8 +167,8 @@ class StageBatch:
         ratio = np.divide(total, self.total, out=np.ones_like(total), where=self.total > 0.0)
         left = self._exceeded_by(np.minimum(1.0, ratio * EXPECTED_MAXIMUM / lanes))
         left = left + grown * np.minimum(left, self.typical)
-        whole = np.where(mean > 0.0, mean, 1.0)
-        above = np.maximum(0.0, left - square / (2.0 * whole))
+        divisor = np.where(mean > 0.0, mean, 1.0)
+        above = np.maximum(0.0, left - square / (2.0 * divisor))
         spaced = total / lanes + np.where(self.longest_first, 0.0, above)
         together = spread * np.sqrt(rounds) < IN_STEP * mean
         span = np.maximum(longest, np.where(together, in_step, spaced))
@@ -198,12 +202,12 @@ def _capped(times: FloatArray, counts: FloatArray, typical: FloatArray) -> Float
 
 
 def _residuals(
-    times: FloatArray, counts: FloatArray, work: FloatArray, whole: FloatArray
+    times: FloatArray, counts: FloatArray, work: FloatArray, divisor: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """(s, p) `Residuals.points` and `Residuals.beyond`; after its last point a stage's residual
     falls to 0 at a share of 1."""
     end = np.zeros((len(times), 1))
     points = np.concatenate((times[:, ::-1], end), axis=1)
     share, above = np.cumsum(work[:, ::-1], axis=1), np.cumsum(counts[:, ::-1], axis=1)
-    beyond = (share - above * points[:, :-1]) / whole[:, None]
+    beyond = (share - above * points[:, :-1]) / divisor[:, None]
     return points, np.concatenate((beyond, end + 1.0), axis=1)

@@ -10,6 +10,8 @@ that are constant, or move between known bounds, if only the amount of data chan
   lies between; the pairs of a join grow with the square), and in proportion if it reads no shuffle
   and its tasks read as much each as before;
 - the share of the data of its largest task beyond an even split is constant.
+
+In: runs with their stages. Out: warnings. Explained in docs/models/ernest.md#data-of-another-shape.
 """
 
 from __future__ import annotations
@@ -91,7 +93,9 @@ def application_family(run: Run) -> str:
 def _notice(runs: Sequence[Run]) -> Notice | None:
     latest = max(runs, key=lambda run: run.started_epoch_seconds or 0.0)
     others = [run for run in runs if run is not latest]
-    different = [(run, found) for run in others if (found := difference(latest, run)) is not None]
+    different = [
+        (run, worst_ratio) for run in others if (worst_ratio := difference(latest, run)) is not None
+    ]
     if not different:
         return None
     run, worst = max(different, key=lambda entry: entry[1].excess)
@@ -111,14 +115,14 @@ def difference(now: Run, then: Run) -> Difference | None:
     within the tolerances."""
     least, least_then = (_least_seconds(run) for run in (now, then))
     counted = not any(map(_inferred, (now, then)))
-    found: list[Difference] = []
+    ratios: list[Difference] = []
     for stage, index in zip(now.stages, stage_counterparts(now, then), strict=True):
         if index is None or stage.recomputed:
             continue
         other = then.stages[index]
         if stage.task_seconds.total >= least or other.task_seconds.total >= least_then:
-            found += differences(stage, other, counted=counted)
-    return max(found, key=lambda entry: entry.excess, default=None)
+            ratios += differences(stage, other, counted=counted)
+    return max(ratios, key=lambda entry: entry.excess, default=None)
 
 
 def _least_seconds(run: Run) -> float:
@@ -152,9 +156,9 @@ def _bytes_per_record(now: StageRun, then: StageRun) -> tuple[float, str]:
     pair = [(_outside_bytes(stage), stage.input_records or 0.0) for stage in (now, then)]
     if not all(size >= LEAST_BYTES and records >= FEWEST_RECORDS for size, records in pair):
         return NO_DIFFERENCE
-    here, there = (size / records for size, records in pair)
-    text = f"reads {format_bytes(here)} per record, there {format_bytes(there)}"
-    return abs(math.log(here / there)) / TOLERANCE, text
+    width, other_width = (size / records for size, records in pair)
+    text = f"reads {format_bytes(width)} per record, there {format_bytes(other_width)}"
+    return abs(math.log(width / other_width)) / TOLERANCE, text
 
 
 def _outside_bytes(stage: StageRun) -> float:

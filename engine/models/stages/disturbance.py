@@ -6,6 +6,9 @@ So the waiting of even the calmest stages is attributed to the machine, and may 
 the next run. Jobs that compute in Python are judged by Spark's own part of their work, loading the
 tasks' code; and if all tasks wait for a server, that loading shows that the machine was calm.
 Waiting for blocks of a shuffle is attributed to the network and its other users.
+
+In: runs with their stages. Out: factors on the time, standard deviations of log time, and warnings.
+Explained in docs/models/sparkplan_rules_logs.md#interval-of-logs.
 """
 
 from __future__ import annotations
@@ -215,5 +218,5 @@ def computes_in_python(stage: StageRun) -> bool:
     return of_python or _performs(stage, PYTHON_OPERATIONS)
 
 
-def _performs(stage: StageRun, kinds: Sequence[str]) -> bool:
-    return any(kind in operation for operation in stage.operations for kind in kinds)
+def _performs(stage: StageRun, patterns: Sequence[str]) -> bool:
+    return any(pattern in operation for operation in stage.operations for pattern in patterns)

@@ -4,6 +4,9 @@ input.
 Between two jobs the driver plans, commits files, waits, and processes the rows that it fetched. A
 log does not say which, but it says how many bytes of rows the tasks sent: after 25 MB of them, ten
 seconds without a job are hardly a commit.
+
+In: a run, its graph and the models of its stages. Out: the growing share of each gap between jobs.
+Explained in docs/models/sparkplan_rules_replay.md#driver-time-and-speed.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 Sidhanta, Golab, Mukhopadhyay, "OptEx", CCGrid 2016, II and III-C. The paper measured the phases of
 a representative job with a JVM profiler; here they follow from an event log by the rules below
 (docs/models/optex.md). They add up to the run's time.
+
+In: runs with their stages. Out: seconds per phase, and mean times of operations.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Renews the references between the stages of a run after some stages were replaced."""
+"""Renews the references between the stages of a run after some stages were replaced.
+
+In: stage models in the order of a run. Out: the same models, with references to each other.
+"""
 
 from __future__ import annotations
 

@@ -6,6 +6,9 @@ partitions on either side): those of stages of few tasks. Tasks of a join in Spa
 hosts that all of its inputs name, or else to those that any does (`ZippedPartitionsBaseRDD`). So a
 chain of small stages stays on a few executors of a large cluster, and does not meet a new one with
 every stage.
+
+In: a run; then the number of tasks of each stage. Out: whether each stage has local input.
+Explained in docs/models/sparkplan_rules_replay.md#first-tasks-on-a-slot.
 """
 
 from __future__ import annotations

@@ -14,6 +14,9 @@ widened by the possible error (`shared_cores_scale`).
 A log does not say either what its tasks waited for: compilers and the start of the driver, which
 take a fixed time, or disks and other programs, which more data meets in proportion. Half of the
 waiting is taken to be of either kind.
+
+In: runs and clusters. Out: increases of log time with their standard deviation, and a warning.
+Explained in docs/models/sparkplan_rules_replay.md#one-machine.
 """
 
 from __future__ import annotations

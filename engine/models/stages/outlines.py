@@ -2,7 +2,8 @@
 
 As `StageModel.tasks`, but for all stages of a log at once: for each its outline, which is some of
 its task times in ascending order and the number of tasks that each stands for, and the sum of all
-times. Stages with similar numbers of tasks are computed together.
+times. Stages with similar numbers of tasks are computed together. In: the table of stages and their
+partitions. Out: `Outlines`. Explained in docs/models/sparkplan_rules_replay.md#many-stages-at-once.
 """
 
 from __future__ import annotations
@@ -43,31 +44,33 @@ class Outlines:
     total: FloatArray
 
 
-def groups(stages: IntArray, cuts: ScaledBatch) -> list[tuple[IntArray, IntArray]]:
+def groups_by_size(stages: IntArray, batch: ScaledBatch) -> list[tuple[IntArray, IntArray]]:
     """Groups of stages of similar size that are computed together.
 
     Returns:
-        For each group, its rows of `cuts` and the indices of its stages in the log.
+        For each group, its rows of `batch` and the indices of its stages in the log.
     """
-    size = np.searchsorted((FEW_TASKS, EVERY_TASK, PLACED_TASKS), cuts.tasks)
-    by_size = (np.flatnonzero(size == kind) for kind in range(4))
+    size = np.searchsorted((FEW_TASKS, EVERY_TASK, PLACED_TASKS), batch.tasks)
+    by_size = (np.flatnonzero(size == group) for group in range(4))
     return [(rows, stages[rows]) for rows in by_size if rows.size]
 
 
-def outlines(table: StageTable, stages: IntArray, cuts: ScaledBatch) -> Outlines:
+def outlines(table: StageTable, stages: IntArray, batch: ScaledBatch) -> Outlines:
     """The outlines of the stages of one group."""
-    tasks = cuts.tasks[0]
+    tasks = batch.tasks[0]
     if tasks > PLACED_TASKS:
-        result = _outlined(table, stages, cuts)
+        result = _outlines_of_many(table, stages, batch)
     else:
-        result = (_ranked if tasks <= EVERY_TASK else _summed)(table, stages, cuts)
-    return _with_drawn(table, result, stages, cuts, np.flatnonzero(table.hot[stages]))
+        result = (_outlines_by_rank if tasks <= EVERY_TASK else _outlines_by_sums)(
+            table, stages, batch
+        )
+    return _with_computed(table, result, stages, batch, np.flatnonzero(table.hot[stages]))
 
 
-def _outlined(table: StageTable, stages: IntArray, cuts: ScaledBatch) -> Outlines:
+def _outlines_of_many(table: StageTable, stages: IntArray, batch: ScaledBatch) -> Outlines:
     """Outlines of stages of more than `PLACED_TASKS` tasks, as `drawn_outline` and
     `StageModel.tasks`."""
-    n, (at, counts, end) = cuts.tasks[:, None], _grid(cuts.tasks)
+    n, (at, counts, end) = batch.tasks[:, None], _grid(batch.tasks)
     column = np.arange(at.shape[1])
     depth = table.base_depth[stages, : len(column)]
     gap, (longest, before) = table.last_gap[stages][:, None], table.ends_at(stages, n)
@@ -76,25 +79,27 @@ def _outlined(table: StageTable, stages: IntArray, cuts: ScaledBatch) -> Outline
     above = before + (longest - before) * (depth / np.log(gap * 2.0 * n))
     times = np.where(tail, above, table.base_times[stages, : len(column)])
     times = np.where(column < end, times, longest)
-    rest = np.einsum("ij,ij->i", times, np.where(column < end, counts, 0.0))[:, None]
-    own = np.take_along_axis(counts, end, axis=1)
-    times *= np.where(column < end, table.factor(stages, n, longest * own, rest), 1.0)
-    ordered = table.scaled_seconds(stages, times, cuts.work[:, None])
+    others_total = np.einsum("ij,ij->i", times, np.where(column < end, counts, 0.0))[:, None]
+    tasks_of_longest = np.take_along_axis(counts, end, axis=1)
+    times *= np.where(
+        column < end, table.factor(stages, n, longest * tasks_of_longest, others_total), 1.0
+    )
+    ordered = table.scaled_seconds(stages, times, batch.work[:, None])
     return Outlines(ordered, counts, np.einsum("ij,ij->i", ordered, counts))
 
 
-def _ranked(table: StageTable, stages: IntArray, cuts: ScaledBatch) -> Outlines:
-    """Outlines of stages of up to `EVERY_TASK` tasks, with every task, as `drawn` and
-    `StageModel.tasks`."""
-    n, points = cuts.tasks[:, None], table.points[stages][:, None]
-    rank = np.arange(int(cuts.tasks.max()))
-    exists, alike = rank < n, n == points
+def _outlines_by_rank(table: StageTable, stages: IntArray, batch: ScaledBatch) -> Outlines:
+    """Outlines of stages of up to `EVERY_TASK` tasks, with every task, as `times_from_quantiles`
+    and `StageModel.tasks`."""
+    n, points = batch.tasks[:, None], table.points[stages][:, None]
+    rank = np.arange(int(batch.tasks.max()))
+    exists, same_count = rank < n, n == points
     middle = np.minimum((rank + 0.5) / n, 1.0 - 0.5 / n)
-    at = np.where(alike, np.minimum(rank, n - 1.0), middle * (points - 1.0))
+    at = np.where(same_count, np.minimum(rank, n - 1.0), middle * (points - 1.0))
     times = table.between(stages, at)
     gap, (longest, before) = table.last_gap[stages][:, None], table.ends_at(stages, n)
     tail = (middle > 1.0 - gap) & exists
-    tail &= (tail.sum(axis=1, keepdims=True) > 1) & ~alike
+    tail &= (tail.sum(axis=1, keepdims=True) > 1) & ~same_count
     if tail.any():
         depth, reach = np.log(gap) - np.log(1.0 - middle), np.log(gap * 2.0 * n)
         part = np.divide(depth, reach, out=np.zeros_like(depth), where=tail)
@@ -103,13 +108,13 @@ def _ranked(table: StageTable, stages: IntArray, cuts: ScaledBatch) -> Outlines:
     kept = np.where(keeps, longest, 0.0)
     free = exists & (rank < n - keeps)
     times = np.where(exists & ~free, longest, times)
-    rest = np.where(free, times, 0.0).sum(axis=1, keepdims=True)
-    factor = table.factor(stages, n, kept, rest)
-    times *= np.where(free & ~alike & (points > 1), factor, 1.0)
-    if (fewer := (n < points)[:, 0] | (alike[:, 0] & table.sampled[stages])).any():
-        some = table.means_of_shares(stages[fewer], n[fewer])
-        times[fewer, : some.shape[1]] = some
-    ordered = table.scaled_seconds(stages, times, _work_by_rank(table, stages, cuts, len(rank)))
+    others_total = np.where(free, times, 0.0).sum(axis=1, keepdims=True)
+    factor = table.factor(stages, n, kept, others_total)
+    times *= np.where(free & ~same_count & (points > 1), factor, 1.0)
+    if (fewer := (n < points)[:, 0] | (same_count[:, 0] & table.sampled[stages])).any():
+        shares = table.means_of_shares(stages[fewer], n[fewer])
+        times[fewer, : shares.shape[1]] = shares
+    ordered = table.scaled_seconds(stages, times, _work_by_rank(table, stages, batch, len(rank)))
     ordered = _ascending(np.where(exists, ordered, np.inf))
     total = np.where(exists, ordered, 0.0).sum(axis=1)
     return Outlines(
@@ -119,36 +124,38 @@ def _ranked(table: StageTable, stages: IntArray, cuts: ScaledBatch) -> Outlines:
     )
 
 
-def _summed(table: StageTable, stages: IntArray, cuts: ScaledBatch) -> Outlines:
-    """Outlines of stages between the two sizes, as `drawn`, `StageModel.tasks` and `outline`: some
-    task times are computed, and the sum of all in closed form. Stages in which two tasks are out of
-    order are computed one by one."""
-    drawn = _SomeDrawn.of(table, stages, cuts)
-    n, longest = cuts.tasks, drawn.longest
-    last, shorter = _last_tasks(table, stages, cuts, drawn.times)
-    as_others = table.scaled_seconds(stages, drawn.times(last), cuts.work[:, None])
-    total = _total(table, stages, cuts, drawn) + (shorter - as_others)[:, 0]
+def _outlines_by_sums(table: StageTable, stages: IntArray, batch: ScaledBatch) -> Outlines:
+    """Outlines of stages between the two sizes, as `times_from_quantiles`, `StageModel.tasks` and
+    `outline`: some task times are computed, and the sum of all in closed form. Stages in which two
+    tasks are out of order are computed one by one."""
+    rescaled = _RescaledTimes.of(table, stages, batch)
+    n, longest = batch.tasks, rescaled.longest
+    last, shorter = _last_tasks(table, stages, batch, rescaled.times)
+    whole_seconds = table.scaled_seconds(stages, rescaled.times(last), batch.work[:, None])
+    total = _total(table, stages, batch, rescaled) + (shorter - whole_seconds)[:, 0]
     at, counts, _ = _grid(n)
     rank = np.minimum(np.floor(at * n[:, None]), n[:, None] - 1.0)
-    partial = cuts.last < 1.0
-    passed = drawn.times(n[:, None] - 2.0)[:, 0] > longest * (1.0 + ROUNDING)
+    partial = batch.last < 1.0
+    passed = rescaled.times(n[:, None] - 2.0)[:, 0] > longest * (1.0 + ROUNDING)
     # One task may be out of order: the last one launched, or the longest if others, scaled to the
     # mean, exceed it.
-    one = np.where(partial, table.unscaled_seconds(stages, shorter[:, 0], cuts.work), longest)
-    seconds = table.scaled_seconds(stages, longest[:, None], cuts.work[:, None])
+    last_observed = table.unscaled_seconds(stages, shorter[:, 0], batch.work)
+    moved_seconds = np.where(partial, last_observed, longest)
+    seconds = table.scaled_seconds(stages, longest[:, None], batch.work[:, None])
     seconds = np.where(partial[:, None], shorter, seconds)
     last = np.where(partial[:, None], last, n[:, None] - 1.0)
-    to, moved = drawn.sums.below(one / drawn.factor)[:, None], (partial | passed)[:, None]
-    shifted = moved & (rank > to) & (rank <= last)
-    ordered = table.scaled_seconds(stages, drawn.times(rank - shifted), cuts.work[:, None])
-    ordered = np.where(moved & (rank == to), seconds, ordered)
-    result, both = Outlines(ordered, counts, total), partial & passed
+    insertion_rank = rescaled.sums.below(moved_seconds / rescaled.factor)[:, None]
+    is_moved = (partial | passed)[:, None]
+    shifted = is_moved & (rank > insertion_rank) & (rank <= last)
+    ordered = table.scaled_seconds(stages, rescaled.times(rank - shifted), batch.work[:, None])
+    ordered = np.where(is_moved & (rank == insertion_rank), seconds, ordered)
+    result, both_moved = Outlines(ordered, counts, total), partial & passed
     points = np.maximum(table.points[stages], 2)
-    return _with_drawn(table, result, stages, cuts, np.flatnonzero(both | (n <= points)))
+    return _with_computed(table, result, stages, batch, np.flatnonzero(both_moved | (n <= points)))
 
 
 @dataclass(frozen=True, eq=False)
-class _SomeDrawn:
+class _RescaledTimes:
     """Task times of m stages at the observed size: the longest of each is kept, the others are
     scaled to the mean.
 
@@ -167,16 +174,16 @@ class _SomeDrawn:
     factor: FloatArray
 
     @classmethod
-    def of(cls, table: StageTable, stages: IntArray, cuts: ScaledBatch) -> _SomeDrawn:
+    def of(cls, table: StageTable, stages: IntArray, batch: ScaledBatch) -> _RescaledTimes:
         """The task times of the stages of a group."""
-        n, points = cuts.tasks, np.maximum(table.points[stages], 2)
+        n, points = batch.tasks, np.maximum(table.points[stages], 2)
         tail = n - np.floor(n - n / (points - 1.0) - 0.5) > 2.0
         longest = table.ends_at(stages, n[:, None])[0]
         sums = QuantileSums.of(table.values_of(stages, longest), points, n, tail)
-        longest, rest = longest[:, 0], sums.sum_to(n - 1.0)
-        factor = table.factor(stages, n[:, None], longest[:, None], rest[:, None])[:, 0]
+        longest, others_total = longest[:, 0], sums.sum_to(n - 1.0)
+        factor = table.factor(stages, n[:, None], longest[:, None], others_total[:, None])[:, 0]
         factor = np.where(table.points[stages] > 1, factor, 1.0)
-        return cls(sums, n, longest, rest, factor)
+        return cls(sums, n, longest, others_total, factor)
 
     def times(self, rank: FloatArray) -> FloatArray:
         """(m, p) times at (m, p) ranks."""
@@ -185,30 +192,32 @@ class _SomeDrawn:
 
     def sum_up_to(self, limit: FloatArray) -> FloatArray:
         """(m,) sum of all times, each counted up to (m,) limits."""
-        some = self.sums.below(limit / self.factor)
-        beyond = limit * (self.n - 1.0 - some) + np.minimum(self.longest, limit)
-        return self.factor * self.sums.sum_to(some) + beyond
+        count = self.sums.below(limit / self.factor)
+        beyond = limit * (self.n - 1.0 - count) + np.minimum(self.longest, limit)
+        return self.factor * self.sums.sum_to(count) + beyond
 
 
-def _total(table: StageTable, stages: IntArray, cuts: ScaledBatch, drawn: _SomeDrawn) -> FloatArray:
+def _total(
+    table: StageTable, stages: IntArray, batch: ScaledBatch, rescaled: _RescaledTimes
+) -> FloatArray:
     """(m,) sum of the times of all tasks if each had a whole partition."""
     overhead, share = table.overhead[stages], table.set_up_share[stages]
-    half = drawn.sum_up_to(overhead), drawn.sum_up_to(overhead + SET_UP_SECONDS / share)
-    fixed = (1.0 - share) * half[0] + share * half[1]
-    total = fixed + (drawn.factor * drawn.rest + drawn.longest - fixed) * cuts.work
-    return total + cuts.tasks * table.dispatch_seconds[stages]
+    up_to = rescaled.sum_up_to(overhead), rescaled.sum_up_to(overhead + SET_UP_SECONDS / share)
+    fixed = (1.0 - share) * up_to[0] + share * up_to[1]
+    total = fixed + (rescaled.factor * rescaled.rest + rescaled.longest - fixed) * batch.work
+    return total + batch.tasks * table.dispatch_seconds[stages]
 
 
-def _with_drawn(
-    table: StageTable, result: Outlines, stages: IntArray, cuts: ScaledBatch, rows: IntArray
+def _with_computed(
+    table: StageTable, result: Outlines, stages: IntArray, batch: ScaledBatch, rows: IntArray
 ) -> Outlines:
     """The outlines with some rows replaced by those of tasks computed one by one."""
-    each = cuts.take(rows).each()
+    each = batch.take(rows).each()
     for row, index, scaled in zip(rows.tolist(), stages[rows].tolist(), each, strict=True):
-        tasks = table.drawn(index, scaled)
-        times, number = tasks.outlined
+        tasks = table.tasks_of(index, scaled)
+        times, counts = tasks.outlined
         result.ordered[row, : len(times)], result.ordered[row, len(times) :] = times, times[-1]
-        result.counts[row, : len(times)], result.counts[row, len(times) :] = number, 0.0
+        result.counts[row, : len(times)], result.counts[row, len(times) :] = counts, 0.0
         result.total[row] = tasks.total
     return result
 
@@ -216,28 +225,30 @@ def _with_drawn(
 def _last_tasks(
     table: StageTable,
     stages: IntArray,
-    cuts: ScaledBatch,
+    batch: ScaledBatch,
     times: Callable[[FloatArray], FloatArray],
 ) -> tuple[FloatArray, FloatArray]:
     """(m, 1) rank and (m, 1) time of the task that is launched last and has a partial partition;
     rank 0 for stages without one."""
     rank = np.zeros((len(stages), 1))
-    for row in np.flatnonzero(cuts.last < 1.0).tolist():
-        index, n = int(stages[row]), int(cuts.tasks[row])
+    for row in np.flatnonzero(batch.last < 1.0).tolist():
+        index, n = int(stages[row]), int(batch.tasks[row])
         rank[row] = last_launched(table.models[index].order_seed, n, table.turns[index])
-    return rank, table.scaled_seconds(stages, times(rank), (cuts.work * cuts.last)[:, None])
+    return rank, table.scaled_seconds(stages, times(rank), (batch.work * batch.last)[:, None])
 
 
-def _work_by_rank(table: StageTable, stages: IntArray, cuts: ScaledBatch, ranks: int) -> FloatArray:
+def _work_by_rank(
+    table: StageTable, stages: IntArray, batch: ScaledBatch, ranks: int
+) -> FloatArray:
     """(m, 1) or (m, ranks) relative work of each task; less for a last one that is partial."""
-    partial = np.flatnonzero(cuts.last < 1.0)
+    partial = np.flatnonzero(batch.last < 1.0)
     if not partial.size:
-        return cuts.work[:, None]
-    work = np.repeat(cuts.work[:, None], ranks, axis=1)
+        return batch.work[:, None]
+    work = np.repeat(batch.work[:, None], ranks, axis=1)
     for row in partial.tolist():
-        index, n = int(stages[row]), int(cuts.tasks[row])
+        index, n = int(stages[row]), int(batch.tasks[row])
         rank = last_launched(table.models[index].order_seed, n, table.turns[index])
-        work[row, rank] *= cuts.last[row]
+        work[row, rank] *= batch.last[row]
     return work
 
 

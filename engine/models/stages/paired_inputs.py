@@ -1,5 +1,9 @@
 """The work of a Cartesian product of two inputs: evaluating pairs of rows, and reading both
-inputs."""
+inputs.
+
+In: a stage. Out: growth of its work, the share of pairs in it, and their power. Explained in
+docs/models/sparkplan_rules_replay.md#pairs-and-unions-of-inputs.
+"""
 
 from __future__ import annotations
 

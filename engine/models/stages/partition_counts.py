@@ -2,6 +2,9 @@
 
 The planner evaluates the same stages on hundreds of clusters. Stages whose partitions follow the
 same kind of rule are computed together, as arrays.
+
+In: stage models; then an input; then slots. Out: numbers of partitions. Explained in
+docs/models/sparkplan_rules_replay.md#partitions.
 """
 
 from __future__ import annotations

@@ -4,6 +4,9 @@ something outside.
 A log does not say what the driver did while no job was in flight. A minute of it may be work (a
 commit of many files) or a notebook that waits for its reader: only the application knows. So such
 gaps stay driver time, and a warning reports them.
+
+In: runs. Out: lengths of pauses, and a warning. Explained in
+docs/models/sparkplan_rules_replay.md#driver-time-and-speed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""The stages of a log at one input: their tasks, and the closed forms of all at once."""
+"""The stages of a log at one input: their tasks, and the closed forms of all at once.
+
+In: a table of stages, an input and partitions. Out: their tasks and closed forms. Explained in
+docs/models/sparkplan_rules_replay.md#many-stages-at-once.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +15,7 @@ import numpy as np
 from engine.forecast import FloatArray, IntArray
 from engine.models.stages.closed_forms import FEWEST_STAGES, StageBatch
 from engine.models.stages.durations.warm_up import ScaledTasks, Slowdown
-from engine.models.stages.outlines import groups, outlines
+from engine.models.stages.outlines import groups_by_size, outlines
 from engine.models.stages.partitioning.partitions import ScaledStage
 from engine.models.stages.stage_table import StageTable
 from engine.scheduling.waves import ClosedForm, Tasks
@@ -48,18 +52,17 @@ class ScaledStages:
             cores: cores of the cluster; None for the log's.
         """
         stages = np.arange(len(table.models)) if stages is None else stages
-        cuts = table.in_partitions(stages, ratio, wanted, cores)
-        scaled = cuts.each()
+        batch = table.in_partitions(stages, ratio, wanted, cores)
+        scaled = batch.each()
+        pairs = list(zip(stages.tolist(), scaled, strict=True))
         if len(stages) < FEWEST_STAGES:
-            drawn = [table.drawn(*one) for one in zip(stages.tolist(), scaled, strict=True)]
-            return cls(tuple(scaled), tuple(drawn))
-        tasks = [table.deferred(*one) for one in zip(stages.tolist(), scaled, strict=True)]
+            return cls(tuple(scaled), tuple(table.tasks_of(*pair) for pair in pairs))
+        tasks = tuple(table.deferred_tasks_of(*pair) for pair in pairs)
         batches = []
-        for rows, members in groups(stages, cuts):
-            some = cuts.take(rows)
-            found = outlines(table, members, some)
-            batches.append(StageBatch.of(table, members, some, found))
-        return cls(tuple(scaled), tuple(tasks), tuple(batches))
+        for rows, members in groups_by_size(stages, batch):
+            group = batch.take(rows)
+            batches.append(StageBatch.of(table, members, group, outlines(table, members, group)))
+        return cls(tuple(scaled), tasks, tuple(batches))
 
     def replaced(self, stages: Sequence[int], others: ScaledStages) -> ScaledStages:
         """A copy with the stages at some indices replaced; the closed forms stay those of

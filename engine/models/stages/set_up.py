@@ -3,6 +3,9 @@
 Readers, writers and connections take time however little there is to read. A log does not report
 this part. It is inferred from how much a task read: of 50 ms in which it read 10 kB hardly anything
 can have been work on these.
+
+In: a stage, or seconds and the work of tasks. Out: the share of set-up, and scaled times. Explained
+in docs/models/sparkplan_rules_replay.md#set-up.
 """
 
 from __future__ import annotations

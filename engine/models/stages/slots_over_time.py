@@ -4,6 +4,9 @@ will come.
 Executors that arrive one after the other (a resource manager that grants them slowly, hosts that
 join late) cost a run the time in which slots were missing. That time is the same for any input and
 for any number of executors requested at once. So it is a fixed delay, not a factor on the work.
+
+In: a run. Out: slots as arrays of moments, and seconds in which they were missing. Explained in
+docs/models/sparkplan_rules_replay.md#executors-that-come-late.
 """
 
 from __future__ import annotations
@@ -32,7 +35,7 @@ Steps = Sequence[tuple[float, int]]
 
 
 @dataclass(frozen=True, eq=False)
-class Slots:
+class SlotTimeline:
     """All slots that a run ever had.
 
     Args:
@@ -44,7 +47,7 @@ class Slots:
     removed: tuple[tuple[float, int], ...] = ()
 
     @classmethod
-    def of(cls, cores: Steps, slots: int) -> Slots:
+    def of(cls, cores: Steps, slots: int) -> SlotTimeline:
         """From a step function of slots; `slots` from the start on if it is empty."""
         added: list[float] = []
         removed: list[tuple[float, int]] = []
@@ -58,12 +61,12 @@ class Slots:
         return cls(np.asarray(added), tuple(removed)) if added else cls(np.zeros(slots))
 
     @property
-    def stay(self) -> bool:
+    def is_constant(self) -> bool:
         """Whether all slots come at once and none goes."""
         return not self.removed and bool(np.ptp(self.added_seconds) == 0.0)
 
 
-def stage_slots(cores: Steps, start: float, end: float, slots: int) -> Slots:
+def stage_slots(cores: Steps, start: float, end: float, slots: int) -> SlotTimeline:
     """The slots that were there while a stage ran, in seconds since its start; `slots` of them if
     the step function `cores` is empty."""
     initial, steps = 0, []
@@ -72,10 +75,10 @@ def stage_slots(cores: Steps, start: float, end: float, slots: int) -> Slots:
             initial = now
         elif at < end:
             steps.append((at - start, now))
-    return Slots.of([(0.0, initial), *steps], slots)
+    return SlotTimeline.of([(0.0, initial), *steps], slots)
 
 
-def end_of_tasks(seconds: FloatArray, slots: Slots, task_cpus: int) -> float:
+def end_of_tasks(seconds: FloatArray, slots: SlotTimeline, task_cpus: int) -> float:
     """When the last of (n,) tasks ends that hold `task_cpus` slots each, by list scheduling."""
     lanes = slots.added_seconds
     if slots.removed:
@@ -85,13 +88,15 @@ def end_of_tasks(seconds: FloatArray, slots: Slots, task_cpus: int) -> float:
     return list_schedule_fast(seconds, together, 0.0)[2]
 
 
-def idle_after_tasks(seconds: FloatArray, slots: Slots, task_cpus: int, missing: float) -> float:
+def idle_after_tasks(
+    seconds: FloatArray, slots: SlotTimeline, task_cpus: int, missing: float
+) -> float:
     """Idle time after each of (n,) tasks that makes the last one end `missing` seconds later.
 
     On slots that stay it is `missing` divided by the number of waves. On slots that come and go the
     tasks are placed, and the time is found by bisection.
     """
-    if slots.stay or not missing:
+    if slots.is_constant or not missing:
         return missing / waves(len(seconds), max(1, len(slots.added_seconds) // task_cpus))
     ended = end_of_tasks(seconds, slots, task_cpus) + missing
     low, high = 0.0, missing
@@ -118,8 +123,8 @@ def first_arrivals(run: Run, slots: int) -> FloatArray | None:
         added += [at] * (min(now, slots) - len(added))
     if not added:
         return None
-    found = np.asarray(added + [added[-1]] * (slots - len(added)))
-    return found if missing_seconds(found, run) > NEGLIGIBLE * run.seconds else None
+    added_seconds = np.asarray(added + [added[-1]] * (slots - len(added)))
+    return added_seconds if missing_seconds(added_seconds, run) > NEGLIGIBLE * run.seconds else None
 
 
 def has_transient_executors(run: Run) -> bool:

@@ -1,4 +1,8 @@
-"""The fitted growth law of a stage: corrections to the prior rules, learnt from several logs."""
+"""The fitted growth law of a stage: corrections to the prior rules, learnt from several logs.
+
+In: an input and a number of tasks, both relative to the log. Out: growth of the work. Explained in
+docs/models/sparkplan_rules_logs.md#what-several-logs-show-of-each-stage.
+"""
 
 from __future__ import annotations
 

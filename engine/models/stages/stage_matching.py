@@ -6,6 +6,9 @@ lineage counts, then its parents, and among equals the order. What adaptive exec
 run to run (numbers of generated code, coalesced reads) does not count, unless both runs have the
 same numbers: if threads submit scans of one table side by side in any order, only these numbers
 tell the scans apart.
+
+In: two runs. Out: the index of the counterpart of each stage. Explained in
+docs/models/sparkplan_rules_logs.md#what-several-logs-show-of-each-stage.
 """
 
 from __future__ import annotations
@@ -76,32 +79,32 @@ def _same_naming(run: Run, other: Run) -> bool:
 
 def _last_repetitions(runs: tuple[Run, Run], keys: Keys) -> list[int | None]:
     """For each stage of the first run the index of the last one in the other with its key."""
-    ours, theirs = _with_codegen_numbers(runs, keys)
-    last = {key: index for index, key in enumerate(theirs)}
-    return [last.get(key) for key in ours]
+    own_keys, other_keys = _with_codegen_numbers(runs, keys)
+    last = {key: index for index, key in enumerate(other_keys)}
+    return [last.get(key) for key in own_keys]
 
 
 def _with_input_share(runs: tuple[Run, Run], keys: Keys) -> Keys:
     """Keys of scans with the class of their share of the input (`_input_share_classes`); None for
     others."""
-    ours, theirs = (
+    own_keys, other_keys = (
         [None if amount is None else (key, amount) for key, amount in zip(*one, strict=True)]
         for one in zip(keys, _input_share_classes(runs, keys), strict=True)
     )
-    return ours, theirs
+    return own_keys, other_keys
 
 
 def _match_in_order(runs: tuple[Run, Run], keys: Keys, matches: list[int | None]) -> None:
     """Matches, in place, stages without a counterpart in `matches` to unmatched stages of the same
     key, in their order. Stages whose key is None stay unmatched."""
     matched_indices = set(matches)
-    ours, theirs = _with_codegen_numbers(runs, keys)
+    own_keys, other_keys = _with_codegen_numbers(runs, keys)
     unmatched: dict[Key, list[int]] = {}
-    for index, key in enumerate(theirs):
+    for index, key in enumerate(other_keys):
         if index not in matched_indices and keys[1][index] is not None:
             unmatched.setdefault(key, []).append(index)
     matched: dict[Key, int] = {}
-    for index, key in enumerate(ours):
+    for index, key in enumerate(own_keys):
         if matches[index] is not None or key not in unmatched:
             continue
         rank = matched.get(key, 0)
@@ -119,10 +122,10 @@ def _input_share_classes(runs: tuple[Run, Run], keys: Keys) -> Keys:
     if not all(inputs):
         inputs = [sum(stage.outside_bytes for stage in run.stages) for run in runs]
     scans: dict[Key, list[tuple[float, int, int]]] = {}
-    for side, (run, whole) in enumerate(zip(runs, inputs, strict=True)):
+    for side, (run, input_bytes) in enumerate(zip(runs, inputs, strict=True)):
         for index, stage in enumerate(run.stages):
-            if whole and stage.outside_bytes > 0.0 and stage.files_by is None:
-                share = stage.outside_bytes / whole
+            if input_bytes and stage.outside_bytes > 0.0 and stage.files_by is None:
+                share = stage.outside_bytes / input_bytes
                 scans.setdefault(keys[side][index], []).append((share, side, index))
     classes = list[Key]([None] * len(keys[0])), list[Key]([None] * len(keys[1]))
     for same_key in scans.values():
@@ -154,10 +157,12 @@ def _with_codegen_numbers(runs: tuple[Run, Run], keys: Keys) -> Keys:
     """Keys extended by the numbers of generated code, for keys whose stages have the same numbers
     in both runs."""
     pairs = list(zip(runs, keys, strict=True))
-    here, there = (_codegen_numbers_by_key(run, own) for run, own in pairs)
-    stable = {key: numbers for key, numbers in here.items() if there.get(key) == numbers}
-    ours, theirs = (_extended(run, own, stable) for run, own in pairs)
-    return ours, theirs
+    own_numbers, other_numbers = (_codegen_numbers_by_key(run, run_keys) for run, run_keys in pairs)
+    stable = {
+        key: numbers for key, numbers in own_numbers.items() if other_numbers.get(key) == numbers
+    }
+    own_keys, other_keys = (_extended(run, run_keys, stable) for run, run_keys in pairs)
+    return own_keys, other_keys
 
 
 def _extended(run: Run, keys: Sequence[Key], stable: Mapping[Key, object]) -> list[Key]:

@@ -29,7 +29,7 @@ from engine.models.stages.partitioning.partitions import Growth, PartitioningSet
 from engine.models.stages.partitioning.small_tables import small_tables
 from engine.models.stages.partitioning.stage_growth import (
     growth_of,
-    is_merged,
+    is_aqe_coalesced,
     shuffle_partitions_of,
 )
 from engine.models.stages.slots_over_time import planned_on, slots_of_stages
@@ -227,7 +227,7 @@ def _shuffled_input(run: Run, model: StageModel, place: int) -> PartitionedStage
         inputs=(),
         shuffle_read_bytes=Measure(tasks, read, (read / tasks,)),
     )
-    growth = Growth.MERGED if is_merged(run, alone, model.partitioning) else Growth.WORK
+    growth = Growth.COALESCED if is_aqe_coalesced(run, alone, model.partitioning) else Growth.WORK
     return PartitionedStage(
         stage=alone,
         growth=growth,
@@ -242,7 +242,7 @@ def _with_map_outputs(models: Sequence[StageModel]) -> list[StageModel]:
     largest = {
         model.stage.stage_id: written.maximum
         for model in models
-        if model.growth in (Growth.TASKS, Growth.MERGED)
+        if model.growth in (Growth.TASKS, Growth.COALESCED)
         and (written := model.stage.shuffle_write_bytes) is not None
         and written.maximum is not None
     }

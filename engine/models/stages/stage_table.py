@@ -1,4 +1,8 @@
-"""The properties of a log's stages that do not depend on the input, as arrays over the stages."""
+"""The properties of a log's stages that do not depend on the input, as arrays over the stages.
+
+In: stage models. Out: (s,) arrays. Explained in
+docs/models/sparkplan_rules_replay.md#many-stages-at-once.
+"""
 
 from __future__ import annotations
 
@@ -217,7 +221,7 @@ class StageTable:
         growth = np.where(law_work >= 0.0, superlinear, -law_work + (1.0 + law_work) * prior)
         return ScaledBatch(tasks, growth * self.observed[stages] / partitions, last)
 
-    def drawn(self, index: int, scaled: ScaledStage) -> Tasks:
+    def tasks_of(self, index: int, scaled: ScaledStage) -> Tasks:
         """The tasks of the stage at index `index`."""
         return self.models[index].tasks(
             scaled,
@@ -225,14 +229,14 @@ class StageTable:
             rotation=self.turns[index],
         )
 
-    def deferred(self, index: int, scaled: ScaledStage) -> Tasks:
-        """As `drawn`, computed when first used."""
+    def deferred_tasks_of(self, index: int, scaled: ScaledStage) -> Tasks:
+        """`tasks_of`, computed when first used."""
         model, excess = self.models[index], None
         if (scaled.tasks > PLACED_TASKS and model.hot is None) or not len(model.cold):
             excess = model.cold_excess
         return DeferredTasks(
             scaled.tasks,
-            partial(self.drawn, index, scaled),
+            partial(self.tasks_of, index, scaled),
             longest_first=self.turns[index] == LONGEST_FIRST,
             cold_excess_seconds=excess,
         )
@@ -254,9 +258,9 @@ class StageTable:
         """(m, 1) expected longest time of (m, 1) tasks, taken to be at least as many as quantiles,
         and the quantile before the longest."""
         longest, before = (end[stages][:, None] for end in self.ends)
-        seen, gap = self.observed[stages][:, None], self.last_gap[stages][:, None]
-        share = longest_share(np.maximum(n, self.points[stages][:, None]), seen, gap)
-        return np.where(seen > n, before + (longest - before) * share, longest), before
+        observed, gap = self.observed[stages][:, None], self.last_gap[stages][:, None]
+        share = longest_share(np.maximum(n, self.points[stages][:, None]), observed, gap)
+        return np.where(observed > n, before + (longest - before) * share, longest), before
 
     def values_of(self, stages: IntArray, longest: FloatArray) -> FloatArray:
         """(m, q) the quantiles, the longest replaced by (m, 1) others."""
@@ -273,8 +277,8 @@ class StageTable:
         )
 
     def means_of_shares(self, stages: IntArray, n: FloatArray) -> FloatArray:
-        """(m, p) times by rank of (m, 1) tasks, no more than there are quantiles, as `drawn`; rows
-        are filled up with their longest."""
+        """(m, p) times by rank of (m, 1) tasks, no more than there are quantiles, as
+        `times_from_quantiles`; rows are filled up with their longest."""
         rank, each = np.arange(int(n.max()) + 1), self.points[stages][:, None] / n
         ends = np.minimum(rank, n) * each
         whole = np.minimum(ends.astype(np.int64), self.points[stages][:, None] - 1)
@@ -282,19 +286,21 @@ class StageTable:
         sums += (ends - whole) * np.take_along_axis(self.values[stages], whole, axis=1)
         times, last = np.diff(sums, axis=1) / each, n.astype(np.int64) - 1
         exists, wanted = rank[:-1] <= last, self.mean_seconds[stages][:, None] * n
-        rest = np.where(rank[:-1] < last, times, 0.0)
-        longest = np.minimum(np.take_along_axis(times, last, axis=1), wanted - _total(rest))
-        longest = np.maximum(longest, rest.max(axis=1, keepdims=True))
+        others = np.where(rank[:-1] < last, times, 0.0)
+        longest = np.minimum(np.take_along_axis(times, last, axis=1), wanted - _total(others))
+        longest = np.maximum(longest, others.max(axis=1, keepdims=True))
         times = np.where(rank[:-1] < last, times, longest)
         total = _total(np.where(exists, times, 0.0))
         return times * np.divide(wanted, total, out=np.ones_like(total), where=total > 0.0)
 
     def factor(
-        self, stages: IntArray, n: FloatArray, kept: FloatArray, rest: FloatArray
+        self, stages: IntArray, n: FloatArray, longest: FloatArray, others_total: FloatArray
     ) -> FloatArray:
-        """(m, 1) factor on all times but the longest (`kept`) that gives the stage's mean."""
-        wanted = self.mean_seconds[stages][:, None] * n - kept
-        factor = np.divide(wanted, rest, out=np.ones_like(rest), where=rest > 0.0)
+        """(m, 1) factor on all times but the longest that gives the stage's mean."""
+        wanted = self.mean_seconds[stages][:, None] * n - longest
+        factor = np.divide(
+            wanted, others_total, out=np.ones_like(others_total), where=others_total > 0.0
+        )
         return np.where((factor > 0.5) & (factor < 2.0), factor, 1.0)
 
     def unscaled_seconds(

@@ -4,6 +4,10 @@
 straight to the driver. Those of more partitions are first combined by a stage of their own, after
 a shuffle. So each step of an iteration has one stage more with a larger input, or one less with a
 smaller one.
+
+In: the stages of a run; then their partitions. Out: the combining stages that run, and the seconds
+that new ones add. Explained in
+docs/models/sparkplan_rules_replay.md#numbers-that-stay-or-follow-others.
 """
 
 from __future__ import annotations

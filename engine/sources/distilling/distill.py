@@ -41,6 +41,12 @@ from engine.sources.distilling.other_resources import cores_of_task, other_resou
 from engine.sources.distilling.rdd_groups import with_rdd_groups
 from engine.sources.distilling.services import service_notices
 from engine.sources.distilling.settings import old_version_notice, spark_version, type_notice
+from engine.sources.distilling.stage_fields import (
+    cache_fields,
+    group_fields,
+    join_fields,
+    task_fields,
+)
 from engine.sources.distilling.streaming import (
     Window,
     batch_windows,
@@ -335,59 +341,41 @@ class _Context:
         return total or None
 
     def _stage(self, stage_id: int, run_stages: set[int], clock: Clock) -> StageRun:
-        entry = self._executed[stage_id]
-        stage, summary = entry.stage, entry.summary
-        tasks, measures = stage.tasks, summary.measures
+        entry, application = self._executed[stage_id], self._application
+        stage, tasks = entry.stage, entry.stage.tasks
+        number = max(tasks.tasks or 0, tasks.finished)
         failed, killed, wasted = tasks.waste
-        cache_stage = self._graph.stored_by(stage_id)
-        joined = self._application.joins.of(stage_id, run_stages)
-        grouped = self._application.groups.of(stage_id, self._graph.in_part)
-        own_cores = self._observed.cluster.executor_cores
-        assert measures["task_seconds"] is not None
+        stored_by = self._graph.stored_by(stage_id)
+        grouped = application.groups.of(stage_id, self._graph.in_part)
+        assert entry.summary.measures["task_seconds"] is not None
         return StageRun(
             stage_id=stage_id,
             name=stage_name(stage.name),
-            tasks=(number := max(tasks.tasks or 0, tasks.finished)),
+            tasks=number,
             submitted_seconds=clock.seconds(entry.start_ms),
             completed_seconds=clock.seconds(entry.end_ms),
             parents=tuple(sorted(self._graph.parents(stage_id) & run_stages)),
-            job_ids=tuple(self._application.jobs_of_stage.get(stage_id, ())),
-            sql_execution_id=sql_execution_of(self._application, stage_id),
+            job_ids=tuple(application.jobs_of_stage.get(stage_id, ())),
+            sql_execution_id=sql_execution_of(application, stage_id),
             cached_input_bytes=self._cached_input_bytes(entry),
-            cached_disk_bytes=stage.cached_disk_bytes,
-            memory_spilled_bytes=summary.memory_spilled_bytes,
-            disk_spilled_bytes=summary.disk_spilled_bytes,
-            deserialize_seconds=summary.deserialize_seconds,
-            deserialize_cpu_seconds=summary.deserialize_cpu_seconds,
             python_start_seconds=stage.python_start_seconds,
-            fetched_bytes=summary.fetched_bytes,
-            task_cpus=cores_of_task(self._application, stage, own_cores),
+            task_cpus=cores_of_task(application, stage, self._observed.cluster.executor_cores),
             operations=stage.operations,
             operation_counts=stage.operation_counts,
-            coalesced=stage.coalesced or self._application.requested.has(stage_id, number),
+            coalesced=stage.coalesced or application.requested.has(stage_id, number),
             generated=bool(stage.generated),
-            **self._graph.combined(stage_id, run_stages),  # type: ignore[arg-type]
-            row_shares=self._application.widths.shares(stage_id),
-            joined_broadcasts=tuple(join.build_stage for join in joined),
-            joined_records=tuple(join.streamed_rows for join in joined),
-            joined_shuffled_bytes=tuple(join.shuffled_bytes for join in joined),
-            joined_output_records=self._application.joins.max_rows(stage_id),
-            merged_bytes=self._application.joins.merged_bytes(stage_id),
-            ungrouped_rows=grouped.ungrouped if grouped else None,
-            grouped_rows=grouped.rows if grouped else None,
-            groups=grouped.groups if grouped else None,
+            row_shares=application.widths.shares(stage_id),
             barrier=stage.barrier,
             in_part=self._graph.in_part(stage_id),
-            stored_by=cache_stage if cache_stage in run_stages else None,
-            cached_rdds=stage.on_heap(stage.cached_rdds),
-            disk_backed_rdds=stage.on_heap(stage.disk_backed_rdds),
-            needed_rdds=stage.on_heap(rdd_id for rdd_id, _ in stage.needed_rdds),
-            warm_up=summary.warm_up,
+            stored_by=stored_by if stored_by in run_stages else None,
             running_seconds=self._running.get(stage_id),
             recomputed=self._graph.recomputed(stage_id),
             waste=Waste(failed, killed, max(0, len(stage.attempts) - 1), wasted),
-            **summary.records,  # type: ignore[arg-type]
-            **measures,  # type: ignore[arg-type]
+            **self._graph.combined(stage_id, run_stages),  # type: ignore[arg-type]
+            **join_fields(application.joins, stage_id, run_stages),
+            **group_fields(grouped),
+            **cache_fields(stage),
+            **task_fields(entry.summary),
         )
 
     def _cached_input_bytes(self, entry: ExecutedStage) -> float | None:

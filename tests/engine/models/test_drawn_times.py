@@ -56,8 +56,8 @@ def test_of_fewer_tasks_the_longest_is_no_longer_that_of_all(draw: Draw, spread:
     all for ten; as many have it whole."""
     every = np.sort(np.random.default_rng(1).lognormal(0.0, spread, 2000))
     quantiles, mean = np.quantile(every, np.linspace(0.0, 1.0, 201)), float(every.mean())
-    fewer = times_from_quantiles(quantiles, 201, mean, seen=2000)
-    longest = [draw(quantiles, tasks, mean, seen=2000)[-1] for tasks in (202, 1000, 2000, 4000)]
+    fewer = times_from_quantiles(quantiles, 201, mean, observed=2000)
+    longest = [draw(quantiles, tasks, mean, observed=2000)[-1] for tasks in (202, 1000, 2000, 4000)]
     assert longest[0] == pytest.approx(fewer[-1], rel=0.35)
     assert longest[0] == pytest.approx(every[-10:].mean(), rel=0.35)
     assert longest[0] < longest[1] < longest[2] == longest[3] == every[-1]

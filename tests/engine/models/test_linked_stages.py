@@ -100,4 +100,4 @@ def test_a_law_of_partitions_counts_for_those_who_follow() -> None:
     for model in told.models:
         if model.part_of is not None:
             assert model.part_of.law == stage(told, model.part_of.stage.stage_id).law
-            assert model.part_of.growth is Growth.MERGED
+            assert model.part_of.growth is Growth.COALESCED

@@ -9,7 +9,7 @@ from test_partitions import models, plan
 
 from engine.models.stages.durations.task_times import StageModel
 from engine.models.stages.partition_counts import CountedStages
-from engine.models.stages.partitioning.merged_partitions import MergedPartitions
+from engine.models.stages.partitioning.coalesced_partitions import CoalescedPartitions
 from engine.models.stages.partitioning.packed_files import PackedFiles
 from engine.models.stages.partitioning.partitions import Growth, PartitionsPerCore
 from engine.models.stages.partitioning.written_files import WrittenSplits
@@ -79,7 +79,7 @@ def test_together_as_each_by_itself(ratio: float, shuffle_partitions: int | None
 def test_each_kind_is_there() -> None:
     counts = CountedStages(of_every_kind(), OWN, None).at(1.3)
     assert {type(rule) for _, rule in counts.ruled} == {
-        PackedFiles, MergedPartitions, PartitionsPerCore, WrittenSplits,
+        PackedFiles, CoalescedPartitions, PartitionsPerCore, WrittenSplits,
     }  # fmt: skip
     assert counts.at(500).tolist() != counts.own.tolist()
 

@@ -55,7 +55,7 @@ def models(run: Run) -> tuple[StageModel, ...]:
 )
 def test_merged_partitions(total_mib: float, slots: int, partitions: float) -> None:
     """Spark 3.5, ShufflePartitionsUtil.coalescePartitions with its defaults."""
-    found = PartitioningSettings(4).merged(total_mib * MIB, slots)
+    found = PartitioningSettings(4).coalesced_count(total_mib * MIB, slots)
     assert found == pytest.approx(partitions)
 
 
@@ -164,9 +164,9 @@ def test_without_merging_the_configured_partitions_stay(
 def test_spaces_around_a_setting_that_is_on_or_off_count_nothing() -> None:
     """Spark 3.1 merges where it is told to (`ConfigHelpers.toBoolean`)."""
     on = replace(plan(spark_sql_adaptive_enabled=" true "), spark_version="3.1.3")
-    assert models(on)[1].growth is Growth.MERGED
+    assert models(on)[1].growth is Growth.COALESCED
     by_size = plan(spark_sql_adaptive_coalescePartitions_parallelismFirst=" False ")
-    assert PartitioningSettings.of(by_size, 4).min_merged_partitions == 1
+    assert PartitioningSettings.of(by_size, 4).min_coalesced_partitions == 1
     whole = plan(spark_sql_adaptive_skewJoin_enabled=" true ")
     assert PartitioningSettings.of(whole, 4).skewed_bytes == SKEWED_BYTES
 
@@ -363,7 +363,9 @@ def test_a_smallest_merged_partition_is_known_since_3_2(
     version: str | None, partitions: float
 ) -> None:
     run = replace(plan(), spark_version=version)
-    assert PartitioningSettings.of(run, 4).merged(10.0 * MIB, 40) == pytest.approx(partitions)
+    assert PartitioningSettings.of(run, 4).coalesced_count(10.0 * MIB, 40) == pytest.approx(
+        partitions
+    )
 
 
 def test_settings_of_the_log_decide() -> None:

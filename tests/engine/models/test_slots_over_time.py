@@ -10,7 +10,7 @@ from engine.cluster import Cluster, Workload
 from engine.models.replay.fitting import fit_replays
 from engine.models.replay.replayed_run import Replay
 from engine.models.stages.slots_over_time import (
-    Slots,
+    SlotTimeline,
     arrivals,
     end_of_tasks,
     executor_wait_seconds,
@@ -38,7 +38,7 @@ def made(
     slots = max(count for _, count in cores)
     seconds = np.full(tasks, SECONDS) if isinstance(tasks, int) else tasks
     stage = Stage(seconds, input_bytes=len(seconds) * 0.125 * GIB)
-    had = Slots.of(cores, slots)
+    had = SlotTimeline.of(cores, slots)
     nodes = [ScheduledNode((), cores[0][0], 0, Tasks(stage.seconds + idle_seconds))]
     ended = schedule(
         nodes, len(had.added_seconds), added_seconds=had.added_seconds, removed=had.removed,
@@ -143,9 +143,9 @@ def test_slots_of_a_stage_are_those_that_were_there_came_and_went() -> None:
 
 
 def test_tasks_of_two_cpus_wait_for_both() -> None:
-    slots = Slots.of(((0.0, 1), (9.0, 4)), 4)
+    slots = SlotTimeline.of(((0.0, 1), (9.0, 4)), 4)
     assert end_of_tasks(np.full(4, 2.0), slots, 2) == 13.0
-    gone = Slots.of(((0.0, 4), (2.0, 2)), 4)
+    gone = SlotTimeline.of(((0.0, 4), (2.0, 2)), 4)
     assert end_of_tasks(np.full(4, 2.0), gone, 2) == 6.0
 
 

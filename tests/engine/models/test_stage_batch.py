@@ -70,7 +70,7 @@ def test_a_stage_without_a_tail_raises_no_warning() -> None:
     with np.errstate(all="raise"):
         cuts = table.in_partitions(places, 1.0, np.asarray([2.0, 30.0]))
         found = outlines(table, places, cuts)
-    single = [table.drawn(place, one).total for place, one in enumerate(cuts.each())]
+    single = [table.tasks_of(place, one).total for place, one in enumerate(cuts.each())]
     assert found.total == pytest.approx(single)
 
 
@@ -82,7 +82,7 @@ def test_tasks_about_as_many_as_quantiles_are_the_same_together(tasks: int) -> N
     replay = Replay.of(observed([Stage(s, input_bytes=len(s) * BLOCK) for s in times], slots=SLOTS))
     cuts = replay._table.in_partitions(np.arange(3), 1.0, np.full(3, float(tasks)))
     found = outlines(replay._table, np.arange(3), cuts)
-    single = [replay._table.drawn(place, one) for place, one in enumerate(cuts.each())]
+    single = [replay._table.tasks_of(place, one) for place, one in enumerate(cuts.each())]
     assert found.total == pytest.approx([one.total for one in single])
     assert found.ordered[:, -1] == pytest.approx([one.longest for one in single])
 
@@ -104,7 +104,7 @@ def test_closed_forms_agree_with_single_stages(ratio: float, slots: int) -> None
     assert sorted(forms) == list(range(40))
     for place, model in enumerate(replay.models):
         scaled, (contention, form) = model.scaled(ratio, None), forms[place]
-        tasks = replay._table.drawn(place, scaled)
+        tasks = replay._table.tasks_of(place, scaled)
         assert stages.scaled[place].tasks == scaled.tasks
         assert stages.scaled[place].work == pytest.approx(scaled.work, rel=1e-12)
         assert stages.scaled[place].last == pytest.approx(scaled.last, rel=1e-9)
@@ -130,7 +130,7 @@ def test_nothing_is_drawn_before_it_is_placed_and_then_the_same(ratio: float) ->
     stages = replay._stages_on_log_slots(ratio, None)
     for place, (scaled, tasks) in enumerate(zip(stages.scaled, stages.tasks, strict=True)):
         assert "_made" not in tasks.__dict__
-        alone = replay._table.drawn(place, scaled)
+        alone = replay._table.tasks_of(place, scaled)
         assert len(tasks) == len(alone) == scaled.tasks
         assert tasks.longest_first == alone.longest_first
         assert tasks.cold_excess_seconds == pytest.approx(alone.cold_excess_seconds, abs=1e-12)
@@ -196,10 +196,10 @@ def test_what_is_kept_of_inputs_is_bounded() -> None:
     replay = Replay.of(many_stages())
     for step in range(3 * CACHED_INPUTS):
         replay.replayed(40, ratio=1.0 + 0.01 * step)
-    kept = replay._cache
-    for store in (kept.stages, kept.counts, kept.useful):
-        assert len(store._cache) <= CACHED_INPUTS
-    assert len(kept.stages._cache) == CACHED_INPUTS
+    cache = replay._cache
+    for store in (cache.stages, cache.counts, cache.useful):
+        assert len(store._kept) <= CACHED_INPUTS
+    assert len(cache.stages._kept) == CACHED_INPUTS
 
 
 @pytest.mark.parametrize("slots", [2, 9, 50, 400])

@@ -25,11 +25,11 @@ def growth_of(stage: Stage, **config: str) -> tuple[Growth, Replay]:
 def test_how_stages_grow_with_input() -> None:
     sql = {"sql_execution_id": 1}
     assert growth_of(SHUFFLED)[0] is Growth.WORK
-    assert growth_of(replace(SHUFFLED, more=sql))[0] is Growth.MERGED
+    assert growth_of(replace(SHUFFLED, more=sql))[0] is Growth.COALESCED
     off = {"spark__sql__adaptive__enabled": "false"}
     assert growth_of(replace(SHUFFLED, more=sql), **off)[0] is Growth.WORK
     ten = {"spark__sql__shuffle__partitions": "10"}
-    assert growth_of(replace(SHUFFLED, more=sql), **ten)[0] is Growth.MERGED
+    assert growth_of(replace(SHUFFLED, more=sql), **ten)[0] is Growth.COALESCED
     small = replace(SHUFFLED, more=sql, shuffle_bytes=1e7)
     assert growth_of(small, **ten)[0] is Growth.WORK  # they could have been merged, and were not
     assert growth_of(Stage(np.full(3, 1.0)))[0] is Growth.NONE
@@ -50,9 +50,9 @@ def test_a_plan_that_reads_merged_partitions_tells_that_adaptive_execution_was_o
         child = replace(SHUFFLED, more=more, parents=(0,))
         settings = {key.replace("__", "."): value for key, value in config.items()}
         run = observed([source, child], slots=4, config=settings)
-        return without_growth(replace(run, spark_version=version)).shapes[1].growth
+        return without_growth(replace(run, spark_version=version)).models[1].growth
 
-    assert growth(reader, "Exchange") is Growth.MERGED
+    assert growth(reader, "Exchange") is Growth.COALESCED
     assert growth("Exchange") is Growth.WORK
     for off in ("enabled", "coalescePartitions__enabled"):
         assert growth(reader, **{f"spark__sql__adaptive__{off}": "false"}) is Growth.WORK

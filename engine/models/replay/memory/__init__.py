@@ -1,1 +1,1 @@
-"""What a replayed run keeps in memory, what does not fit elsewhere, and what that costs."""
+"""Memory of a replayed run: cached data and execution memory, and the cost of misses and spills."""

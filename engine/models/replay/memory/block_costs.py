@@ -1,4 +1,8 @@
-"""Cost of cache misses: task time to recompute cached blocks, or to read them from disk."""
+"""Cost of cache misses: task time to recompute cached blocks, or to read them from disk.
+
+In: the replay of a log, and which RDDs its stages need. Out: task seconds per RDD and per stage.
+Explained in docs/models/sparkplan_rules_memory.md#the-cache.
+"""
 
 from __future__ import annotations
 
@@ -58,13 +62,13 @@ def disk_rate_of(stages: Sequence[StageRun]) -> float:
     """Rate in bytes per second at which a task reads cached blocks from disk: the largest of the
     prior and the lower bounds that the stages show, bytes read from disk over all their task time.
     Stages that took only the first rows do not tell which blocks they came to."""
-    shown = [
+    observed_rates = [
         min(stage.cached_disk_bytes, stage.cached_input_bytes) / stage.task_seconds.total
         for stage in stages
         if stage.cached_disk_bytes and stage.cached_input_bytes and not stage.in_part
         if stage.task_seconds.total > 0.0
     ]
-    return max([CACHED_BYTES_PER_SECOND, *shown])
+    return max([CACHED_BYTES_PER_SECOND, *observed_rates])
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,17 +97,17 @@ class CacheReader:
     def crowded_out_seconds(self, share: FloatArray, share_by_rule: float) -> FloatArray:
         """(n,) what remains of `crowded_out_in_log` where (n,) shares of the cache fit beside the
         tasks that read it; `share_by_rule` fitted on the log's cluster."""
-        there = float(np.interp(share_by_rule, SHARES, self.miss_seconds))
-        if self.crowded_out_in_log <= 0.0 or there <= 0.0:
+        log_miss_seconds = float(np.interp(share_by_rule, SHARES, self.miss_seconds))
+        if self.crowded_out_in_log <= 0.0 or log_miss_seconds <= 0.0:
             return np.full(len(share), self.crowded_out_in_log)
-        part = np.interp(share, SHARES, self.miss_seconds) / there
+        part = np.interp(share, SHARES, self.miss_seconds) / log_miss_seconds
         return np.asarray(self.crowded_out_in_log * np.minimum(1.0, part))
 
     def eviction_cost(self, share: FloatArray | float, surviving: FloatArray | float) -> FloatArray:
         """(n,) task time of misses of evicted blocks, beyond that of blocks that do not fit, where
         (n,) shares of the cache fit and the shares `surviving` survive evictions."""
-        here = miss_seconds_at((self.miss_seconds, self.evicted_seconds), share, surviving)
-        return here - np.interp(share, SHARES, self.miss_seconds)
+        miss_seconds = miss_seconds_at((self.miss_seconds, self.evicted_seconds), share, surviving)
+        return miss_seconds - np.interp(share, SHARES, self.miss_seconds)
 
 
 def miss_seconds_at(

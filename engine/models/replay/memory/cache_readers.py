@@ -1,4 +1,8 @@
-"""Which stages of a run read its persisted RDDs, which computed them, and how much each missed."""
+"""Which stages of a run read its persisted RDDs, which computed them, and how much each missed.
+
+In: the stages of a run. Out: indices of the stages that read cached data, and shares of it that
+they missed. Explained in docs/models/sparkplan_rules_memory.md#the-cache.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +32,9 @@ def sources_of(stages: Sequence[StageRun]) -> dict[int, int]:
     """The `_readers` with at least one cache hit."""
     readers = _readers(stages).items()
     return {
-        index: own for index, own in readers if not _missed_all_blocks(stages[index], stages[own])
+        index: origin
+        for index, origin in readers
+        if not _missed_all_blocks(stages[index], stages[origin])
     }
 
 

@@ -8,6 +8,10 @@ thrashes: the evicted block is the one that is needed next, and a little too lit
 nearly all.
 Missing blocks are recomputed from the nearest RDDs of their lineage, which may be missing as well:
 generations that each come from the one before are recomputed from further and further back.
+
+In: the persisted RDDs of a run, and what each costs to obtain again. Out: task seconds of cache
+misses per stage, at shares of the storage memory that is needed. Explained in
+docs/models/sparkplan_rules_memory.md#the-cache.
 """
 
 from __future__ import annotations
@@ -303,8 +307,8 @@ class _Simulation:
             and depth < MAX_LINEAGE_DEPTH
             and self.misses < 2 * MOST_MISSES
         ):
-            behind = self.cache.needed[self.cache.origins[rdd_id]]
-            for other in behind[behind.index(rdd_id) + 1 :]:
+            lineage = self.cache.needed[self.cache.origins[rdd_id]]
+            for other in lineage[lineage.index(rdd_id) + 1 :]:
                 self._get(other, block, depth + 1)
         self._put(rdd_id, block)
 

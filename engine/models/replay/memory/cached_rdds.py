@@ -1,5 +1,9 @@
 """The persisted RDDs of a run: which of them each stage needs, which stage computed them first, and
-their sizes."""
+their sizes.
+
+In: a run. Out: RDD ids by stage, stages by RDD id, and bytes. Explained in
+docs/models/sparkplan_rules_memory.md#the-cache.
+"""
 
 from __future__ import annotations
 
@@ -62,18 +66,18 @@ def needed_of(run: Run) -> tuple[tuple[int, ...], ...]:
     without any are wrappers (the vertices and edges of GraphX) and are replaced by the RDDs behind
     them in the lineage."""
     stored = {rdd.rdd_id for rdd in run.persisted_rdds if rdd.stored_bytes}
-    behind: dict[int, tuple[int, ...]] = {}
+    stored_behind: dict[int, tuple[int, ...]] = {}
     needed: list[tuple[int, ...]] = []
     for stage in run.stages:
-        own: dict[int, None] = {}
+        needed_here: dict[int, None] = {}
         for position, rdd_id in enumerate(stage.needed_rdds):
             if stored and rdd_id not in stored:
-                rest = stage.needed_rdds[position + 1 :]
-                own |= dict.fromkeys(behind.get(rdd_id, ()))
-                behind.setdefault(rdd_id, tuple(rdd for rdd in rest if rdd in stored))
+                further = stage.needed_rdds[position + 1 :]
+                needed_here |= dict.fromkeys(stored_behind.get(rdd_id, ()))
+                stored_behind.setdefault(rdd_id, tuple(rdd for rdd in further if rdd in stored))
             else:
-                own[rdd_id] = None
-        needed.append(tuple(own))
+                needed_here[rdd_id] = None
+        needed.append(tuple(needed_here))
     return tuple(needed)
 
 

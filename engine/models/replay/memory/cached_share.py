@@ -1,4 +1,8 @@
-"""The share of its cached data that a logged run held in memory, inferred from bytes read."""
+"""The share of its cached data that a logged run held in memory, inferred from bytes read.
+
+In: a run whose stages read cached data, and its storage memory. Out: a share. Explained in
+docs/models/sparkplan_rules_memory.md#the-cache.
+"""
 
 from __future__ import annotations
 

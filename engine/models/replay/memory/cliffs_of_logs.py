@@ -1,5 +1,9 @@
 """The memory cliffs of several logs of one application: how their cached bytes grow with the input,
-and which logs had different shares of the cache in memory."""
+and which logs had different shares of the cache in memory.
+
+In: the replays of several logs. Out: their memory cliffs with a common power of growth. Explained
+in docs/models/sparkplan_rules_memory.md#the-cache.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,9 @@
 """Memory that executors offer to cached blocks and to running tasks, as a log's settings divide
-it."""
+it.
+
+In: a run, and clusters. Out: bytes of storage and execution memory. Explained in
+docs/models/sparkplan_rules_memory.md#memory-of-an-executor.
+"""
 
 from __future__ import annotations
 

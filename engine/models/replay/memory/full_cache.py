@@ -5,6 +5,9 @@ a cluster where everything fits there are only hits. The mean cost of a miss doe
 a stage takes without misses: where each slot runs only a task or two, the stage lasts as long as
 its slowest task, and that is one that missed. So the task times of the hits are separated from
 those of the misses.
+
+In: a replay, and the cache misses of its stages in the log. Out: a replay with other task times.
+Explained in docs/models/sparkplan_rules_memory.md#the-cache.
 """
 
 from __future__ import annotations

@@ -5,6 +5,9 @@ Cached bytes grow with the input, storage memory with the executors. Of the bloc
 those stored nowhere else are recomputed by every stage that reads them (Spark does not evict blocks
 of an RDD for others of the same RDD, so that the part that fits stays); blocks backed by disk are
 read from there. Spills of task memory are in `spilling.py`.
+
+In: the replay of a log. Out: shares of its cache that fit or survive evictions on n clusters, and
+the seconds that misses add. Explained in docs/models/sparkplan_rules_memory.md#the-cache.
 """
 
 from __future__ import annotations
@@ -130,8 +133,8 @@ class MemoryCliff:
     def surviving_by_rule(self) -> float:
         """Share of the cache that survives the evicting stages on the log's own cluster."""
         batch = own_batch(self.replay.run)
-        own = math.nan if batch is None else float(self._surviving(batch, 1.0, None)[0])
-        return 1.0 if math.isnan(own) else own
+        surviving = math.nan if batch is None else float(self._surviving(batch, 1.0, None)[0])
+        return 1.0 if math.isnan(surviving) else surviving
 
     @cached_property
     def origin_unknown(self) -> bool:
@@ -233,7 +236,7 @@ class MemoryCliff:
         fit, and the shares `surviving` survive evictions."""
         if (share <= self.share_by_rule).all() and np.all(surviving <= self.surviving_by_rule):
             return np.zeros(len(share))
-        in_log, here = 0.0, np.zeros(len(share))
+        in_log, remaining = 0.0, np.zeros(len(share))
         for reader in self.cache_readers:
             in_log_seconds = (
                 float(np.interp(self.log_share, SHARES, reader.miss_seconds))
@@ -243,10 +246,10 @@ class MemoryCliff:
             if reader.evicted_in_log:
                 miss_seconds = miss_seconds + reader.eviction_cost(share, surviving)
             in_log += in_log_seconds + reader.crowded_out_in_log
-            here += np.minimum(in_log_seconds, miss_seconds) + reader.crowded_out_seconds(
+            remaining += np.minimum(in_log_seconds, miss_seconds) + reader.crowded_out_seconds(
                 share, self.share_by_rule
             )
-        return np.clip(1.0 - here / in_log, 0.0, 1.0) if in_log > 0.0 else here * 0.0
+        return np.clip(1.0 - remaining / in_log, 0.0, 1.0) if in_log > 0.0 else remaining * 0.0
 
     def needed_bytes(self, ratio: float, executors: FloatArray | float = math.inf) -> FloatArray:
         """Bytes to be cached at `ratio` times the input on (n,) executors, or a number of them."""
@@ -263,8 +266,8 @@ class MemoryCliff:
         if self.reader_memory is None:
             return self.memory.storage_bytes(batch, 0.0)
         slots = np.where(batch.slots >= 1.0, batch.slots, 1.0)
-        taken = self.reader_memory.bytes_per_core(ratio, shuffle_partitions, slots)
-        return self.memory.storage_bytes(batch, taken)
+        task_bytes = self.reader_memory.bytes_per_core(ratio, shuffle_partitions, slots)
+        return self.memory.storage_bytes(batch, task_bytes)
 
     @cached_property
     def reader_memory(self) -> ReaderMemory | None:
@@ -318,9 +321,11 @@ class MemoryCliff:
     ) -> BoolArray:
         """(n,) whether more nodes would hold no more of the cached data: all of it fits, or the
         cluster's memory is unknown."""
-        room = self.storage_bytes(batch, ratio, shuffle_partitions)
-        short = room < self.needed_bytes(ratio, batch.executors)
-        return np.asarray(~short & ~(self._surviving(batch, ratio, shuffle_partitions) < 1.0))
+        storage = self.storage_bytes(batch, ratio, shuffle_partitions)
+        does_not_fit = storage < self.needed_bytes(ratio, batch.executors)
+        return np.asarray(
+            ~does_not_fit & ~(self._surviving(batch, ratio, shuffle_partitions) < 1.0)
+        )
 
     def added_seconds(
         self,
@@ -374,8 +379,10 @@ class MemoryCliff:
         Args:
             miss_seconds: (2, `len(SHARES)`) as `CacheReader` has them.
         """
-        here = miss_seconds_at(miss_seconds, share, surviving)
-        return here - miss_seconds_at(miss_seconds, self.share_by_rule, self.surviving_by_rule)
+        cluster_seconds = miss_seconds_at(miss_seconds, share, surviving)
+        return cluster_seconds - miss_seconds_at(
+            miss_seconds, self.share_by_rule, self.surviving_by_rule
+        )
 
 
 def _storage_by_rule(replay: Replay, memory: ExecutorMemory, sources: Mapping[int, int]) -> float:
@@ -386,5 +393,7 @@ def _storage_by_rule(replay: Replay, memory: ExecutorMemory, sources: Mapping[in
     if batch is None or math.isinf(reported):
         return reported
     reader_memory = ReaderMemory.of(replay, sources)
-    own = float(memory.storage_bytes(batch, reader_memory.peak_bytes if reader_memory else 0.0)[0])
-    return own if own > 0.0 else reported
+    by_rule = float(
+        memory.storage_bytes(batch, reader_memory.peak_bytes if reader_memory else 0.0)[0]
+    )
+    return by_rule if by_rule > 0.0 else reported

@@ -1,4 +1,8 @@
-"""What a model says of memory that does not suffice."""
+"""Warnings about memory: cached data that does not fit or is evicted, and tasks that spill.
+
+In: the memory cliff and the spilling stages of a log, and one cluster. Out: notices, whose codes
+are listed in docs/models/sparkplan.md. Explained in docs/models/sparkplan_rules_memory.md.
+"""
 
 from __future__ import annotations
 
@@ -127,8 +131,10 @@ def not_fitting_share(
     speed = float(cliff.replay.node_load.speeds(batch)[0][0])
     share = cliff.fitting_share(batch, ratio, shuffle_partitions)
     surviving = cliff.surviving_share(batch, ratio, shuffle_partitions)
-    lost = float(cliff.added_seconds(batch.slots, share, ratio, shuffle_partitions, surviving)[0])
-    added = max(0.0, lost) / speed
+    miss_seconds = float(
+        cliff.added_seconds(batch.slots, share, ratio, shuffle_partitions, surviving)[0]
+    )
+    added = max(0.0, miss_seconds) / speed
     return added / (replayed_seconds + added)
 
 

@@ -1,4 +1,8 @@
-"""Execution memory of the tasks that read cached blocks: the blocks cannot use it meanwhile."""
+"""Execution memory of the tasks that read cached blocks: the blocks cannot use it meanwhile.
+
+In: the replay of a log, and the stages that read its cache. Out: bytes per core. Explained in
+docs/models/sparkplan_rules_memory.md#the-cache.
+"""
 
 from __future__ import annotations
 

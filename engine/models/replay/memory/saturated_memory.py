@@ -1,4 +1,9 @@
-"""Which clusters have so much memory that that of more nodes changes no forecast."""
+"""Clusters on which the memory of more nodes changes no forecast: all is cached and none spilled,
+or as much as on any number of nodes.
+
+In: the memory cliffs and spilling stages of the logs, clusters and workloads. Out: a mask of the
+clusters. Explained in docs/models/sparkplan_rules_memory.md.
+"""
 
 from __future__ import annotations
 

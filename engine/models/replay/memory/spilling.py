@@ -5,6 +5,9 @@ A task's share of its executor's execution memory is that memory over the number
 (Spark gives each at least half of that, and all of it where others need less): as many as the
 executor's cores hold, fewer where a stage has fewer tasks than the cluster has slots. What a task
 needs beyond its share is spilled: written to disk and read again.
+
+In: the replay of a log, and the execution memory of n clusters. Out: spilled bytes, and the seconds
+that they add. Explained in docs/models/sparkplan_rules_memory.md#spills.
 """
 
 from __future__ import annotations

@@ -4,6 +4,9 @@ Adaptive execution coalesces neighbouring partitions up to a target size that de
 So a task that read more than the target read a single partition as it was shuffled. With more tasks
 it keeps its share of the data while the others get smaller. With fewer it is coalesced with others
 once the target is larger than it.
+
+In: a stage and its partitioning settings. Out: the shares of its hot partitions, and the task times
+with them. Explained in docs/models/sparkplan_rules_replay.md#coalesced-shuffles.
 """
 
 from __future__ import annotations
@@ -47,12 +50,12 @@ class HotPartitions:
         Args:
             ordered: (n,) times of the observed tasks, ascending.
         """
-        work, apart = float(ordered.sum()), 0
+        work, count = float(ordered.sum()), 0
         longest = ordered[::-1][: len(self.shares)].tolist()
         for share, limit, seconds in zip(self.shares, self.split_growth, longest, strict=True):
             large = max(share * work, seconds) * tasks > HOT_FACTOR * work
-            apart += large and growth <= limit
-        return apart if tasks > apart else 0
+            count += large and growth <= limit
+        return count if tasks > count else 0
 
     def divided(
         self, ordered: FloatArray, tasks: int, growth: float

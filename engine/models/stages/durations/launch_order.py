@@ -1,5 +1,9 @@
 """The launch order of a stage's tasks: a random permutation with a fixed seed, a cyclic shift of
-it, or from the longest to the shortest."""
+it, or from the longest to the shortest.
+
+In: a seed, a number of tasks and a rotation. Out: ranks in launch order. Explained in
+docs/models/sparkplan_rules_replay.md#task-times.
+"""
 
 from __future__ import annotations
 
@@ -61,6 +65,6 @@ def rotated(values: Value, rotation: float) -> Value:
 @lru_cache(maxsize=CACHED_STAGES)
 def _launch_numbers(seed: int, n: int) -> FloatArray:
     """(n,) the random numbers, fixed for each stage, by which its tasks are ordered."""
-    found = np.random.default_rng(seed).random(n)
-    found.flags.writeable = False
-    return found
+    numbers = np.random.default_rng(seed).random(n)
+    numbers.flags.writeable = False
+    return numbers

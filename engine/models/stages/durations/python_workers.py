@@ -3,6 +3,9 @@
 With `spark.python.worker.reuse`, the default, a worker serves one task after another, and its start
 belongs to the warm-up of its slot (`warm_up.py`). Without it each task waits for a new worker,
 which imports the modules of the functions again, however much data the task has.
+
+In: a stage and its run. Out: the share of worker starts in the time of its tasks. Explained in
+docs/models/sparkplan_rules_replay.md#task-times.
 """
 
 from __future__ import annotations

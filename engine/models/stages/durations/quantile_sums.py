@@ -3,6 +3,9 @@
 Task times are the quantile function at evenly spaced probabilities. That is linear between stored
 quantiles, with an exponential tail in the last gap (`quantile_times`). Sums over such points are
 arithmetic series and, in the tail, sums of logarithms: log ratios of Gamma functions.
+
+In: quantiles of m stages, and ranks or limits. Out: sums and counts. Explained in
+docs/models/sparkplan_rules_replay.md#many-stages-at-once.
 """
 
 from __future__ import annotations
@@ -73,9 +76,9 @@ class QuantileSums:
         at = (gap + part) / (self.points - 1.0)
         deep = 1.0 - np.exp(-part * self._depth) / (self.points - 1.0)
         at = np.where(self._in_tail(gap), deep, at)
-        found = np.clip(np.ceil(at * self.tasks - 0.5), 0.0, self.tasks - 1.0)
+        count = np.clip(np.ceil(at * self.tasks - 0.5), 0.0, self.tasks - 1.0)
         every = limit > self.values[:, -1]
-        return np.where(number == 0, 0.0, np.where(every, self.tasks - 1.0, found))
+        return np.where(number == 0, 0.0, np.where(every, self.tasks - 1.0, count))
 
     def sum_to(self, number: FloatArray) -> FloatArray:
         """(m,) sum of the (m,) shortest task times, at most all but the longest."""
@@ -111,4 +114,6 @@ def _log_product(tasks: FloatArray, begin: FloatArray, end: FloatArray) -> Float
     """(m,) sum of log(n - i - 1/2) over the tasks i from `begin` to before `end`."""
     gamma = math.lgamma
     pairs = zip((tasks - begin + 0.5).tolist(), (tasks - end + 0.5).tolist(), strict=True)
-    return np.asarray([gamma(many) - gamma(few) if many > few else 0.0 for many, few in pairs])
+    return np.asarray(
+        [gamma(upper) - gamma(lower) if upper > lower else 0.0 for upper, lower in pairs]
+    )

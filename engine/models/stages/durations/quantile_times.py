@@ -1,4 +1,8 @@
-"""The times of any number of tasks, interpolated from the stored quantiles of a stage."""
+"""The times of any number of tasks, interpolated from the stored quantiles of a stage.
+
+In: sorted quantiles, a number of tasks and a mean. Out: ascending times. Explained in
+docs/models/sparkplan_rules_replay.md#task-times.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +21,7 @@ ROUNDING = 1e-4
 
 
 def times_from_quantiles(
-    values: FloatArray, n: int, mean: float, *, seen: int | None = None
+    values: FloatArray, n: int, mean: float, *, observed: int | None = None
 ) -> FloatArray:
     """(n,) ascending task times with the given mean, from sorted quantiles.
 
@@ -26,7 +30,7 @@ def times_from_quantiles(
     tasks, each time is the mean of an equal share of the quantiles.
 
     Args:
-        seen: number of tasks of which these are quantiles; None for n.
+        observed: number of tasks of which these are quantiles; None for n.
     """
     if len(values) == n and not are_subsampled(values, mean):
         return values
@@ -34,11 +38,11 @@ def times_from_quantiles(
         return np.full(n, values[0])
     if n <= len(values):
         return _mean_of_shares(values, n, mean)
-    values = _with_longest_of(values, n, seen)
+    values = _with_longest_of(values, n, observed)
     times = quantiles_at(values, _middles(n))
     times[-1] = values[-1]
-    rest = float(times[:-1].sum())
-    factor = (mean * n - times[-1]) / rest if rest > 0.0 else 1.0
+    others_total = float(times[:-1].sum())
+    factor = (mean * n - times[-1]) / others_total if others_total > 0.0 else 1.0
     times[:-1] *= factor if 0.5 < factor < 2.0 else 1.0
     return np.asarray(times)
 
@@ -63,31 +67,31 @@ def _mean_of_shares(values: FloatArray, n: int, mean: float) -> FloatArray:
     return np.asarray(np.maximum.accumulate(times))
 
 
-def _with_longest_of(values: FloatArray, n: int, seen: int | None) -> FloatArray:
+def _with_longest_of(values: FloatArray, n: int, observed: int | None) -> FloatArray:
     """The quantiles with the expected longest of n tasks in place of the longest of those seen."""
-    if seen is None or seen <= n or len(values) < 2:
+    if observed is None or observed <= n or len(values) < 2:
         return values
-    tail = longest_share(np.asarray(float(n)), np.asarray(float(seen)), 1.0 / (len(values) - 1))
+    tail = longest_share(np.asarray(float(n)), np.asarray(float(observed)), 1.0 / (len(values) - 1))
     return np.append(values[:-1], values[-2] + (values[-1] - values[-2]) * tail)
 
 
-def longest_share(n: FloatArray, seen: FloatArray, last_gap: FloatArray | float) -> FloatArray:
+def longest_share(n: FloatArray, observed: FloatArray, last_gap: FloatArray | float) -> FloatArray:
     """(n,) position of the longest of n tasks in the exponential tail, where 1 is the longest of
     all tasks seen: a few tasks seldom include the longest of thousands."""
-    return np.asarray(np.log(2.0 * n * last_gap) / np.log(2.0 * np.maximum(n, seen) * last_gap))
+    return np.asarray(np.log(2.0 * n * last_gap) / np.log(2.0 * np.maximum(n, observed) * last_gap))
 
 
 def drawn_outline(
-    values: FloatArray, n: int, mean: float, *, seen: int | None = None
+    values: FloatArray, n: int, mean: float, *, observed: int | None = None
 ) -> tuple[FloatArray, FloatArray]:
     """(p,) representative times of the n that `times_from_quantiles` would give, and the number of
     tasks that each stands for."""
     at, counts = outline_of(n)
-    values = _with_longest_of(values, n, seen)
+    values = _with_longest_of(values, n, observed)
     times = quantiles_at(values, at)
     times[-1] = values[-1]
-    rest = float(times[:-1] @ counts[:-1])
-    factor = (mean * n - times[-1] * counts[-1]) / rest if rest > 0.0 else 1.0
+    others_total = float(times[:-1] @ counts[:-1])
+    factor = (mean * n - times[-1] * counts[-1]) / others_total if others_total > 0.0 else 1.0
     times[:-1] *= factor if 0.5 < factor < 2.0 else 1.0
     return times, counts
 
@@ -100,26 +104,26 @@ def quantiles_at(values: FloatArray, at: FloatArray) -> FloatArray:
     """
     if len(values) == 1:
         return np.full(len(at), values[0])
-    found = np.interp(at, _evenly(len(values)), values)
+    quantiles = np.interp(at, _evenly(len(values)), values)
     last = 1.0 - 1.0 / (len(values) - 1)
     tail = at > last
     if tail.sum() > 1:
         depth = np.log((1.0 - last) / (1.0 - at[tail]))
-        found[tail] = values[-2] + (values[-1] - values[-2]) * depth / depth[-1]
-    return np.asarray(found)
+        quantiles[tail] = values[-2] + (values[-1] - values[-2]) * depth / depth[-1]
+    return np.asarray(quantiles)
 
 
 @lru_cache(maxsize=CACHED_GRIDS)
 def _evenly(points: int) -> FloatArray:
     """(p,) evenly spaced probabilities of `points` stored quantiles, from 0 to 1."""
-    found = np.linspace(0.0, 1.0, points)
-    found.flags.writeable = False
-    return found
+    probabilities = np.linspace(0.0, 1.0, points)
+    probabilities.flags.writeable = False
+    return probabilities
 
 
 @lru_cache(maxsize=CACHED_GRIDS)
 def _middles(n: int) -> FloatArray:
     """(n,) probabilities of n tasks: the midpoints of n equal parts of [0, 1]."""
-    found = (np.arange(n) + 0.5) / n
-    found.flags.writeable = False
-    return found
+    probabilities = (np.arange(n) + 0.5) / n
+    probabilities.flags.writeable = False
+    return probabilities

@@ -3,6 +3,9 @@ are only computed on demand.
 
 The closed form of a stage needs its times but not their order. On a surface of clusters where
 partitions depend on the cores, each stage has new tasks for every cluster.
+
+In: functions that compute times and orders. Out: `Tasks`. Explained in
+docs/models/sparkplan_rules_replay.md#task-times.
 """
 
 from __future__ import annotations

@@ -3,6 +3,9 @@
 A profile stores no task arrays. So times are taken from the stage's quantile function at evenly
 spaced probabilities, in a random order with a fixed seed: the same profile always gives the same
 tasks. With as many tasks as stored values these are the observed times themselves.
+
+In: a stage as observed; then its number and size of partitions. Out: `Tasks`. Explained in
+docs/models/sparkplan_rules_replay.md#task-times.
 """
 
 from __future__ import annotations
@@ -78,7 +81,7 @@ class StageModel(PartitionedStage):
                 lambda: launched(self.order_seed, n, rotation),
                 longest_first=longest_first,
             )
-        points, counts = drawn_outline(self.warm, n, self.mean_seconds, seen=self.stage.tasks)
+        points, counts = drawn_outline(self.warm, n, self.mean_seconds, observed=self.stage.tasks)
         return DrawnTasks(
             self._scaled_seconds(points, scaled.work) + dispatch_seconds,
             counts,
@@ -109,7 +112,7 @@ class StageModel(PartitionedStage):
             return cut
         seen = self.stage.tasks
         times = (
-            times_from_quantiles(self.warm, n, self.mean_seconds, seen=seen)
+            times_from_quantiles(self.warm, n, self.mean_seconds, observed=seen)
             if n != seen
             else self._observed
         )
@@ -126,11 +129,11 @@ class StageModel(PartitionedStage):
     @cached_property
     def hot(self) -> HotPartitions | None:
         """Partitions that stay as large however many partitions the others are divided into."""
-        merged = self.growth is Growth.MERGED and self._follows_merge_rule
-        if not merged:
+        coalesced = self.growth is Growth.COALESCED and self._follows_coalescing
+        if not coalesced:
             return None
         return hot_partitions(
-            self.stage, self._merge_settings, self.shuffle_partitions,
+            self.stage, self._aqe_settings, self.shuffle_partitions,
             map_output_bytes=self.map_output_bytes,
         )  # fmt: skip
 
@@ -144,7 +147,7 @@ class StageModel(PartitionedStage):
         cold = (
             times + self.cold_excess
             if self.hot
-            else times_from_quantiles(self.cold, n, mean, seen=self.stage.tasks)
+            else times_from_quantiles(self.cold, n, mean, observed=self.stage.tasks)
         )
         excess = np.minimum(self.cold_excess, (1.0 - LEAST_WARM) * cold)
         return np.asarray(self._scaled_seconds(cold - excess, work) + excess + dispatch_seconds)

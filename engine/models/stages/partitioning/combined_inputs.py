@@ -5,6 +5,9 @@ task gets one partition of either input (Spark's `CartesianRDD`). Each input is 
 own rule. Files are split as if each scan read them alone, rows that the program makes are divided
 for the cores, each shuffle is coalesced by itself, and stored data has the partitions of the stage
 that stored it.
+
+In: a stage, and the partitions of its inputs as far as known. Out: its number of partitions.
+Explained in docs/models/sparkplan_rules_replay.md#pairs-and-unions-of-inputs.
 """
 
 from __future__ import annotations

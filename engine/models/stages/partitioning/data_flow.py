@@ -7,6 +7,9 @@ against that of all tasks gives the power. It is 0 if all tasks have the same gr
 per day or shop, and 1 if each has its own, as for sums per order. Each task first groups its own
 rows (partial aggregation). So more tasks of the same rows write more of them, as when a larger
 cluster splits a small input finer (`group_law.py`).
+
+In: the stages of a run. Out: growth of what each reads, by input and cores. Explained in
+docs/models/sparkplan_rules_replay.md#rows-that-are-grouped.
 """
 
 from __future__ import annotations

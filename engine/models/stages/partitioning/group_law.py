@@ -9,6 +9,9 @@ distribution (Fisher, Corbet and Williams 1943); for σ to minus infinity they a
 it is Fisher's logarithmic series. For σ > 0 it is the mean of the process of Pitman and Yor (1997)
 and, for θ to 0, Heaps' law (1978). A log gives two points of the curve: the groups of a task and
 the groups of all tasks together.
+
+In: counts of rows and groups of a stage. Out: the number of groups by rows. Explained in
+docs/models/sparkplan_rules_replay.md#rows-that-are-grouped.
 """
 
 from __future__ import annotations
@@ -153,12 +156,12 @@ def _root(function: Callable[[float], float], low: float, high: float) -> float:
     middle = low
     for _ in range(MAX_ITERATIONS):
         middle = (low * at_high - high * at_low) / (at_high - at_low)
-        found = function(middle)
-        if abs(found) < TOLERANCE:
+        value = function(middle)
+        if abs(value) < TOLERANCE:
             break
-        if found * at_high < 0.0:
+        if value * at_high < 0.0:
             low, at_low = high, at_high
         else:
             at_low /= 2.0
-        high, at_high = middle, found
+        high, at_high = middle, value
     return middle

@@ -6,6 +6,9 @@ than the whole files, so the bytes read say little of how a scan is split elsewh
 of the run may have scanned the same files, and surely did if it read as many records. Otherwise the
 files are no smaller than what was read, and no larger than what the splits may hold. Of text, CSV
 and JSON all is read: there only the number of files is missing, which such a query tells.
+
+In: a stage, and the scans that plans describe. Out: bounds of the size of its files. Explained in
+docs/models/sparkplan_rules_replay.md#scans-of-files.
 """
 
 from __future__ import annotations

@@ -3,6 +3,9 @@
 Spark splits a scan by the size of its files (`FilePartition.maxSplitBytes`), whatever its tasks
 then read of them. Bytes of columns that are not selected are not counted as read, so the bytes read
 are often a fraction of the bytes that were split.
+
+In: a stage and its partitioning settings. Out: its number of splits by input and cores. Explained
+in docs/models/sparkplan_rules_replay.md#scans-of-files and #rdds-of-files-and-hive-tables.
 """
 
 from __future__ import annotations
@@ -302,8 +305,8 @@ def _one_unsplittable_file(stage: StageRun, settings: PartitioningSettings) -> P
     if stage.tasks != 1 or not COALESCES.isdisjoint(stage.operations):
         return None
     sizes = FileSizes(1.0, stage.outside_bytes, settings.split_bytes, settings.open_cost_bytes)
-    found = PackedFiles.of(sizes, scans=1, cores=settings.scan_parallelism, splits=1)
-    return found if found is not None and found.may_keep_split_count else None
+    packed = PackedFiles.of(sizes, scans=1, cores=settings.scan_parallelism, splits=1)
+    return packed if packed is not None and packed.may_keep_split_count else None
 
 
 def _scan_count(stage: StageRun) -> int:

@@ -4,6 +4,9 @@
 cost of opening a file and the largest split. Files larger than a split are divided. Their
 remainders and smaller files are packed whole (`FilePartition.getFilePartitions`). Whole files
 seldom fill a split, so a small input has somewhat more splits than there are cores: a second wave.
+
+In: sizes of files and their splits in a log. Out: the number of splits by input and cores.
+Explained in docs/models/sparkplan_rules_replay.md#scans-of-files.
 """
 
 from __future__ import annotations
@@ -116,16 +119,16 @@ class PackedFiles:
         ]
         by_rule = [scans * float(one.splits(np.asarray(float(cores)))) for one in options]
         count, best = min(zip(by_rule, options, strict=True), key=lambda one: abs(one[0] - splits))
-        near = 1.0 / PACKING_TOLERANCE <= count / splits <= PACKING_TOLERANCE
-        if near or abs(count - splits) <= 1.0:
+        is_close = 1.0 / PACKING_TOLERANCE <= count / splits <= PACKING_TOLERANCE
+        if is_close or abs(count - splits) <= 1.0:
             return cls(best, scans, float(cores), float(splits))
         first = options[0]
         fewer = np.arange(LEAST_CORES, cores) if may_be_early else np.empty(0)
         errors = np.abs(scans * first.splits(fewer) - splits)
         if not errors.size or errors.min() > max(1.0, EARLY_TOLERANCE * splits):
             return None
-        nearest = float(fewer[errors == errors.min()].max())
-        counted_share = nearest / cores if nearest > LEAST_CORES else 0.0
+        is_close = float(fewer[errors == errors.min()].max())
+        counted_share = is_close / cores if is_close > LEAST_CORES else 0.0
         return cls(first, scans, float(cores), float(splits), counted_share)
 
     @property

@@ -15,10 +15,10 @@ import numpy as np
 
 from engine.forecast import FloatArray
 from engine.models.stages.paired_inputs import product_work_growth
+from engine.models.stages.partitioning.coalesced_partitions import MAX_FACTOR, CoalescedPartitions
 from engine.models.stages.partitioning.combined_inputs import combined_count
 from engine.models.stages.partitioning.inferred_files import InferredFiles
 from engine.models.stages.partitioning.input_splits import InputSplits
-from engine.models.stages.partitioning.merged_partitions import MERGED_BEYOND, MergedPartitions
 from engine.models.stages.partitioning.partitions import (
     LARGEST_TASKS,
     SMALLEST_STAGE,
@@ -185,10 +185,10 @@ class PartitionedStage:
         first = self._root
         if first is not self:
             return first.depends_on_cluster
-        if self.growth is Growth.MERGED:
-            settings = self._merge_settings
-            by_cores = settings.min_merged_partitions is None and settings.depends_on_cluster
-            return by_cores and self._follows_merge_rule
+        if self.growth is Growth.COALESCED:
+            settings = self._aqe_settings
+            by_cores = settings.min_coalesced_partitions is None and settings.depends_on_cluster
+            return by_cores and self._follows_coalescing
         if self._combines:
             return self._combined(1.0, None).depends_on_cluster
         written = self._written_by
@@ -223,9 +223,8 @@ class PartitionedStage:
     @property
     def _splits_uncertain(self) -> bool:
         """Whether the number of splits at another input rests on this log's splits alone."""
-        fitted = self.law.partition_power is not None or self.law.task_power is not None
-        alone = self.growth is Growth.TASKS and not (self._combines or self._written_by)
-        return alone and not fitted
+        unfitted = self._splits_one_input and self.law.task_power is None
+        return unfitted and self._written_by is None
 
     @property
     def planning_cores(self) -> int | None:
@@ -287,10 +286,10 @@ class PartitionedStage:
         """Its partitions if neither a rule of Spark's nor a followed stage determines them."""
         n, power, splits = float(self.stage.tasks), self.law.partition_power, self._splits
         read = self.read_growth(ratio)
-        if self.growth is Growth.MERGED:
-            before = self._before_merging(shuffle_partitions)
-            if self._follows_merge_rule:
-                return self._merged_count(ratio, before)
+        if self.growth is Growth.COALESCED:
+            before = self._initial_partitions(shuffle_partitions)
+            if self._follows_coalescing:
+                return self._coalesced_count(ratio, before)
             grown = read if power is None else math.exp(power * math.log(ratio))
             return PartitionCount(min(n * grown, before))
         if shuffle_partitions and self._uses_configured_partitions():
@@ -309,10 +308,10 @@ class PartitionedStage:
 
     def _own_rule(self, shuffle_partitions: int | None) -> ScalingPartitionRule | None:
         """`rule` of a stage that determines its own number of partitions."""
-        if self.growth is Growth.MERGED:
-            in_proportion = self._follows_merge_rule and self.read_law is None
-            before = self._before_merging(shuffle_partitions)
-            return self._merge_rule(before) if in_proportion else None
+        if self.growth is Growth.COALESCED:
+            in_proportion = self._follows_coalescing and self.read_law is None
+            before = self._initial_partitions(shuffle_partitions)
+            return self._coalescing_rule(before) if in_proportion else None
         alone = self._has_own_count(shuffle_partitions)
         if alone or self.growth is not Growth.TASKS or self._combines or self._written_by:
             return None
@@ -329,7 +328,7 @@ class PartitionedStage:
 
     def _has_own_count(self, shuffle_partitions: int | None) -> bool:
         """Whether it has a number of partitions of its own even if it follows another stage."""
-        own = self.growth is Growth.MERGED or self.law.partition_power is not None
+        own = self.growth is Growth.COALESCED or self.law.partition_power is not None
         return own or (bool(shuffle_partitions) and self._uses_configured_partitions())
 
     @cached_property
@@ -337,7 +336,7 @@ class PartitionedStage:
         """Results of `partition_source`, without and with another number of shuffle partitions."""
         return {}
 
-    def _before_merging(self, shuffle_partitions: int | None) -> float:
+    def _initial_partitions(self, shuffle_partitions: int | None) -> float:
         """Shuffle partitions before adaptive execution coalesces any."""
         return float(max(shuffle_partitions or self.shuffle_partitions, 1))
 
@@ -349,49 +348,50 @@ class PartitionedStage:
         return total_of(self.stage.shuffle_read_bytes)
 
     @cached_property
-    def _merge_settings(self) -> PartitioningSettings:
+    def _aqe_settings(self) -> PartitioningSettings:
         """The settings under which coalescing comes nearer to the observed partitions: for the
         cores, or by size alone, which is the default of some platforms and not always in their
         logs. Within one partition of the former the two cannot be told apart: whole partitions are
         coalesced, and a last one below the least size joins the one before it."""
 
-        def log_error(settings: PartitioningSettings) -> float:
-            merged = min(settings.merged(self._shuffled_bytes, None), self.shuffle_partitions)
-            tasks = self.stage.tasks
-            return 0.0 if abs(tasks - merged) < 1.0 else abs(math.log(tasks / merged))
+        tasks, shuffled_bytes = self.stage.tasks, self._shuffled_bytes
 
-        by_size = replace(self.partitioning, min_merged_partitions=1)
+        def log_error(settings: PartitioningSettings) -> float:
+            count = min(settings.coalesced_count(shuffled_bytes, None), self.shuffle_partitions)
+            return 0.0 if abs(tasks - count) < 1.0 else abs(math.log(tasks / count))
+
+        by_size = replace(self.partitioning, min_coalesced_partitions=1)
         return min((self.partitioning, by_size), key=log_error)
 
     @cached_property
-    def _follows_merge_rule(self) -> bool:
+    def _follows_coalescing(self) -> bool:
         """Whether the log had about as many partitions as the coalescing rule gives. Local shuffle
         reads, which have one per map task, and other engines have more."""
-        merged = self._merge_settings.merged(self._shuffled_bytes, None)
-        return self.stage.tasks <= MERGED_BEYOND * merged + 1.0
+        coalesced = self._aqe_settings.coalesced_count(self._shuffled_bytes, None)
+        return self.stage.tasks <= MAX_FACTOR * coalesced + 1.0
 
-    def _merge_rule(self, most: float) -> MergedPartitions:
+    def _coalescing_rule(self, most: float) -> CoalescedPartitions:
         """The coalescing rule for `most` partitions before coalescing."""
-        rule = self._merge_rules.get(most)
+        rule = self._coalescing_rules.get(most)
         if rule is None:
-            settings = self._merge_settings
-            cores = settings.min_merged_partitions or settings.default_parallelism(None)
-            rule = self._merge_rules[most] = MergedPartitions(
+            settings = self._aqe_settings
+            cores = settings.min_coalesced_partitions or settings.default_parallelism(None)
+            rule = self._coalescing_rules[most] = CoalescedPartitions(
                 most, self._shuffled_bytes, settings.smallest_bytes, settings.advisory_bytes,
                 float(cores), float(self.stage.tasks), float(self.shuffle_partitions),
             )  # fmt: skip
         return rule
 
-    def _merged_count(self, ratio: float, most: float) -> PartitionCount:
+    def _coalesced_count(self, ratio: float, most: float) -> PartitionCount:
         """Coalesced partitions of what it reads at `ratio` times the input."""
-        rule, growing = self._merge_rule(most), partial(self.growth_on, ratio)
+        rule, growing = self._coalescing_rule(most), partial(self.growth_on, ratio)
         own = float(rule.on_log_cores(self.read_growth(ratio)))
         if not self.depends_on_cluster:
             return PartitionCount(own)
         return PartitionCount(own, self.partitioning.log_cores, RuleByReadGrowth(rule, growing))
 
     @cached_property
-    def _merge_rules(self) -> dict[float, MergedPartitions]:
+    def _coalescing_rules(self) -> dict[float, CoalescedPartitions]:
         return {}
 
     @cached_property

@@ -4,6 +4,9 @@ Adaptive execution coalesces shuffle partitions to a target size (Spark's `Shuff
 A small input of files is split so that every core gets a part (`FilePartition.maxSplitBytes`). Both
 depend on `spark.default.parallelism`, which is the number of cores unless it is set. So the same
 data has more partitions on a larger cluster, and more data does not always have more partitions.
+
+In: a run. Out: its settings, and the types of rules. Explained in
+docs/models/sparkplan_rules_replay.md#partitions.
 """
 
 from __future__ import annotations
@@ -32,7 +35,7 @@ OPEN_COST_BYTES = 4.0 * MIB
 ADVISORY_BYTES = 64.0 * MIB
 """Default of `spark.sql.adaptive.advisoryPartitionSizeInBytes`."""
 
-SMALLEST_MERGED_BYTES = 1.0 * MIB
+SMALLEST_COALESCED_BYTES = 1.0 * MIB
 """Default of `spark.sql.adaptive.coalescePartitions.minPartitionSize`."""
 
 SMALLEST_SINCE = (3, 2)
@@ -58,7 +61,7 @@ class Growth(Enum):
 
     TASKS = "tasks"
     """Input splits: more partitions of the same size."""
-    MERGED = "merged"
+    COALESCED = "coalesced"
     """Coalesced shuffle partitions: more of them, up to the configured number."""
     WORK = "work"
     """A fixed number of partitions: each gets larger."""
@@ -74,8 +77,8 @@ class PartitioningSettings:
         log_cores: cores of the run's cluster, including those that no task can hold.
         parallelism: `spark.default.parallelism`; None if it is not set.
         advisory_bytes, smallest_bytes: advisory and least size of coalesced shuffle partitions.
-        min_merged_partitions: `coalescePartitions.minPartitionNum`: coalescing leaves at least so
-            many partitions; None for the default parallelism.
+        min_coalesced_partitions: `coalescePartitions.minPartitionNum`: coalescing leaves at least
+            so many partitions; None for the default parallelism.
         split_bytes, open_cost_bytes: largest input split, and the size that opening a file counts
             for.
         skewed_bytes: size from which a join splits a partition that is much larger than others;
@@ -92,8 +95,8 @@ class PartitioningSettings:
     log_cores: int
     parallelism: int | None = None
     advisory_bytes: float = ADVISORY_BYTES
-    smallest_bytes: float = SMALLEST_MERGED_BYTES
-    min_merged_partitions: int | None = None
+    smallest_bytes: float = SMALLEST_COALESCED_BYTES
+    min_coalesced_partitions: int | None = None
     split_bytes: float = SPLIT_BYTES
     open_cost_bytes: float = OPEN_COST_BYTES
     skewed_bytes: float = SKEWED_BYTES
@@ -107,20 +110,21 @@ class PartitioningSettings:
     def of(cls, run: Run, slots: int) -> PartitioningSettings:
         """From the configuration of a run on `slots` task slots."""
         config, cores_per_slot = run.config, _cores_per_slot(run.cluster)
-        merging = "spark.sql.adaptive.coalescePartitions."
-        smallest = SMALLEST_MERGED_BYTES if spark_version(run) >= SMALLEST_SINCE else 0.0
+        coalescing = "spark.sql.adaptive.coalescePartitions."
+        smallest = SMALLEST_COALESCED_BYTES if spark_version(run) >= SMALLEST_SINCE else 0.0
         skew = "spark.sql.adaptive.skewJoin."
         splits = configured_flag(config, skew + "enabled") is not False
         skewed = _skewed_bytes(config, skew + "skewedPartitionThresholdInBytes")
-        size_first = configured_flag(config, merging + "parallelismFirst") is False
+        size_first = configured_flag(config, coalescing + "parallelismFirst") is False
         return cls(
             round(slots * cores_per_slot),
             configured_number(config, "spark.default.parallelism"),
             configured_number(config, "spark.sql.adaptive.advisoryPartitionSizeInBytes")
             or configured_number(config, "spark.sql.adaptive.shuffle.targetPostShuffleInputSize")
             or ADVISORY_BYTES,
-            configured_number(config, merging + "minPartitionSize") or smallest,
-            configured_number(config, merging + "minPartitionNum") or (1 if size_first else None),
+            configured_number(config, coalescing + "minPartitionSize") or smallest,
+            configured_number(config, coalescing + "minPartitionNum")
+            or (1 if size_first else None),
             configured_number(config, "spark.sql.files.maxPartitionBytes") or SPLIT_BYTES,
             _open_cost_bytes(config),
             skewed if splits else math.inf,
@@ -146,7 +150,7 @@ class PartitioningSettings:
         """The number of splits that a small scan is divided into on the run's own cores."""
         return self.min_scan_partitions or self.default_parallelism(None)
 
-    def merged(self, total_bytes: float, cores: int | None) -> float:
+    def coalesced_count(self, total_bytes: float, cores: int | None) -> float:
         """Number of partitions, as a fraction, to which adaptive execution coalesces a shuffle of
         `total_bytes`."""
         return max(1.0, total_bytes / self.target_bytes(total_bytes, cores))
@@ -154,7 +158,7 @@ class PartitioningSettings:
     def target_bytes(self, total_bytes: float, cores: int | None) -> float:
         """Target size of a coalesced partition: an equal share of the bytes for every core, limited
         to between the least and the advisory size."""
-        per_core = total_bytes / (self.min_merged_partitions or self.default_parallelism(cores))
+        per_core = total_bytes / (self.min_coalesced_partitions or self.default_parallelism(cores))
         return max(self.smallest_bytes, min(self.advisory_bytes, per_core), 1.0)
 
     @property

@@ -3,6 +3,9 @@
 More input of such a run means more rows of the large tables, in more files. A table in one file
 that is no larger than one of theirs is written as a whole. With more rows its file gets larger, and
 its number of rows grows far slower than the input.
+
+In: a run. Out: the stages that scan dimension tables, and their splits. Explained in
+docs/models/sparkplan_rules_replay.md#small-tables-beside-large-ones.
 """
 
 from __future__ import annotations

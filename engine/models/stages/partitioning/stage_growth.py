@@ -1,4 +1,8 @@
-"""Classifies an observed stage by the origin of its partitions: what of it grows with the input."""
+"""Classifies an observed stage by the origin of its partitions: what of it grows with the input.
+
+In: a stage and its run. Out: its `Growth`, and what of it is configured. Explained in
+docs/models/sparkplan_rules_replay.md#partitions.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +26,7 @@ SHUFFLE_PARTITIONS = 200
 COALESCING = "spark.sql.adaptive.coalescePartitions."
 """Prefix of the settings of coalescing."""
 
-MERGED_READS = frozenset(("AQEShuffleRead", "CustomShuffleReader"))
+COALESCED_READS = frozenset(("AQEShuffleRead", "CustomShuffleReader"))
 """Plan node that reads coalesced shuffle partitions, since Spark 3.2 and before."""
 
 ADAPTIVE_SINCE = (3, 2)
@@ -56,7 +60,7 @@ def growth_of(
     if stage.read_bytes > 0.0 and (stage.coalesced or (stage.in_part and not shuffled)):
         return Growth.WORK
     if shuffled:
-        return Growth.MERGED if is_merged(run, stage, settings) else Growth.WORK
+        return Growth.COALESCED if is_aqe_coalesced(run, stage, settings) else Growth.WORK
     reads_cache = stage.input_bytes is not None and stage.input_bytes.total > 0.0
     return Growth.NONE if knows_input and not reads_cache else Growth.WORK
 
@@ -106,7 +110,7 @@ def _scans_uncounted(stage: StageRun) -> bool:
     return any(name.startswith(SCANS) for name in stage.operations)
 
 
-def is_merged(run: Run, stage: StageRun, settings: PartitioningSettings) -> bool:
+def is_aqe_coalesced(run: Run, stage: StageRun, settings: PartitioningSettings) -> bool:
     """Whether adaptive execution coalesces the stage's shuffle partitions.
 
     Then it has fewer than configured, and its plan says so if known: a number of partitions that
@@ -115,28 +119,28 @@ def is_merged(run: Run, stage: StageRun, settings: PartitioningSettings) -> bool
     another input or on another cluster.
     """
     partitions = shuffle_partitions_of(run)
-    read_merged = bool(MERGED_READS.intersection(stage.operations))
+    reads_coalesced = bool(COALESCED_READS.intersection(stage.operations))
     if stage.sql_execution_id is None or stage.shuffle_read_bytes is None:
         return False
-    if not _coalesces(run, read_merged=read_merged):
+    if not _coalesces(run, reads_coalesced=reads_coalesced):
         return False
     if stage.tasks == partitions > 1:
-        return 2.0 * settings.merged(stage.shuffle_read_bytes.total, None) >= partitions
-    if stage.operations and not read_merged:
+        return 2.0 * settings.coalesced_count(stage.shuffle_read_bytes.total, None) >= partitions
+    if stage.operations and not reads_coalesced:
         return False
     return stage.tasks < partitions and (stage.tasks > 1 or bool(stage.operations))
 
 
-def _coalesces(run: Run, *, read_merged: bool = False) -> bool:
+def _coalesces(run: Run, *, reads_coalesced: bool = False) -> bool:
     """Whether adaptive execution coalesces the shuffle partitions of a run's queries.
 
     Args:
-        read_merged: whether a plan reads coalesced partitions. It tells that adaptive execution was
-            on where neither the settings nor the version do: services had it on by default before
-            Spark, and some logs name no version of Spark.
+        reads_coalesced: whether a plan reads coalesced partitions. It tells that adaptive execution
+            was on where neither the settings nor the version do: services had it on by default
+            before Spark, and some logs name no version of Spark.
     """
     setting = configured_flag(run.config, "spark.sql.adaptive.enabled")
-    by_default = read_merged or spark_version(run) >= ADAPTIVE_SINCE
+    by_default = reads_coalesced or spark_version(run) >= ADAPTIVE_SINCE
     adaptive = by_default if setting is None else setting
     return adaptive and configured_flag(run.config, COALESCING + "enabled") is not False
 

@@ -3,6 +3,9 @@
 A writer makes one file per task, or per folder of a table (`partitionBy`) of which a task has rows.
 So the number of files follows the writer's number of tasks, whatever determines that, and each file
 holds its share of the data. Files of an input table grow in another way (`PackedFiles`).
+
+In: the scan and the stage that wrote its files. Out: the number of splits by input and cores.
+Explained in docs/models/sparkplan_rules_replay.md#files-that-the-run-wrote.
 """
 
 from __future__ import annotations

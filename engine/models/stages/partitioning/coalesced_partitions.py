@@ -4,6 +4,9 @@
 each core, between the least and the advisory size. It joins neighbouring partitions until the next
 one would not fit. Whole partitions seldom fill the target, so there are somewhat more than cores: a
 second wave.
+
+In: the bytes and partitions of a shuffle in a log. Out: its number of partitions by input and
+cores. Explained in docs/models/sparkplan_rules_replay.md#coalesced-shuffles.
 """
 
 from __future__ import annotations
@@ -32,13 +35,13 @@ DIGITS = 9
 """Expected counts are rounded to so many digits: smaller probabilities count as 0."""
 
 
-def merged_into_one(share: FloatArray) -> FloatArray:
+def coalesced_within(share: FloatArray) -> FloatArray:
     """(n,) expected number of partitions coalesced into one whose target size is (n,) times that of
     a mean partition. Near a whole number it is random whether the last one fits."""
     return np.maximum(1.0, _expected_fit(share))
 
 
-def merged_until(least: FloatArray) -> FloatArray:
+def coalesced_until(least: FloatArray) -> FloatArray:
     """(n,) expected number of partitions coalesced until they hold (n,) times a mean partition: one
     more than fit below that. A partition below the least size takes the next one too, whatever
     the target."""
@@ -63,13 +66,13 @@ def _fit_probability(spare: FloatArray, number: FloatArray) -> FloatArray:
     return np.asarray(1.0 / (1.0 + np.exp(steep)))
 
 
-MERGED_BEYOND = 2.0
+MAX_FACTOR = 2.0
 """Above so many times the partitions that the coalescing rule gives, something else made them:
 packing whole partitions and coalescing two shuffles alike shift the number by up to half."""
 
 
 @dataclass(frozen=True)
-class MergedPartitions:
+class CoalescedPartitions:
     """The coalesced partitions of one observed shuffle, or (as arrays) of each of m.
 
     Args:
@@ -100,12 +103,12 @@ class MergedPartitions:
         number."""
         by_rule = self._rule_of_log
         grown = self._by_rule(np.asarray(self.cores), ratio, self.partitions)
-        found = self.seen * grown / by_rule
+        partitions = self.seen * grown / by_rule
         if ratio >= 1.0:
             more = self.seen - by_rule
             as_ruled = (more >= 0.0) & (more <= 1.0) & (self.partitions == np.asarray(self.seen_of))
-            found = np.where(as_ruled, grown + more, found)
-        return np.asarray(np.minimum(found, self._nonempty))
+            partitions = np.where(as_ruled, grown + more, partitions)
+        return np.asarray(np.minimum(partitions, self._nonempty))
 
     @cached_property
     def _rule_of_log(self) -> FloatArray:
@@ -138,7 +141,7 @@ class MergedPartitions:
         reported = np.maximum(REPORTED_SIZE_FACTOR * total, LEAST_BYTES)
         least = partitions * self.smallest_bytes / reported
         into_one = np.maximum(
-            merged_into_one(np.asarray(partitions / cores)), merged_until(np.asarray(least))
+            coalesced_within(np.asarray(partitions / cores)), coalesced_until(np.asarray(least))
         )
         for_cores = partitions / into_one
         whole = np.floor(for_cores)

@@ -7,7 +7,10 @@ import pytest
 from test_partitions import models, plan
 
 from engine import read
-from engine.models.stages.partitioning.merged_partitions import MergedPartitions, merged_into_one
+from engine.models.stages.partitioning.coalesced_partitions import (
+    CoalescedPartitions,
+    coalesced_within,
+)
 from engine.models.stages.stage_models import stage_models
 from engine.stage_run import total_of
 from engine.units import MIB
@@ -20,26 +23,28 @@ OF_200 = [3, 5, 9, 17, 25, 34, 45, 59, 67, 100, 132, 200, 200, 200, 200]
 size of a partition."""
 
 
-def merged(partitions: float = 200.0, *, least: float = 1.0, seen: float = 3.0) -> MergedPartitions:
+def coalesced(
+    partitions: float = 200.0, *, least: float = 1.0, seen: float = 3.0
+) -> CoalescedPartitions:
     """A shuffle of 1 GiB, known from two cores."""
-    return MergedPartitions(
+    return CoalescedPartitions(
         partitions, 1024.0 * MIB, least, 1e6 * MIB, 2.0, seen, seen_of=partitions
     )
 
 
 def test_whole_partitions_are_merged_as_spark_merged_them() -> None:
-    found = np.ceil(merged().count(CORES, 1.0))
+    found = np.ceil(coalesced().count(CORES, 1.0))
     assert found == pytest.approx(OF_200, rel=0.05, abs=1.0)
 
 
 def test_a_share_of_a_whole_number_holds_one_fewer_as_often_as_not() -> None:
-    found = merged_into_one(np.asarray([0.5, 1.0, 2.0, 2.5, 3.9, 4.0, 4.1]))
+    found = coalesced_within(np.asarray([0.5, 1.0, 2.0, 2.5, 3.9, 4.0, 4.1]))
     assert found == pytest.approx([1.0, 1.0, 1.5, 2.0, 3.15, 3.5, 3.85], abs=0.02)
 
 
 def test_a_small_last_one_is_merged_with_that_before() -> None:
     """Half a per cent of 4 MiB; of 400 MiB it is a task of its own."""
-    small = MergedPartitions(200.0, 4.0 * MIB, MIB, 1024.0 * MIB, 2.0, 2.0, 200.0)
+    small = CoalescedPartitions(200.0, 4.0 * MIB, MIB, 1024.0 * MIB, 2.0, 2.0, 200.0)
     assert small.count(np.asarray([2.0]), 1.0).tolist() == [2.0]
     assert 2.0 < small.count(np.asarray([2.0]), 100.0)[0] < 2.1
     assert small.count(np.asarray([40.0]), 1.0).tolist() == [4.0], "none is below 1 MiB"
@@ -61,7 +66,7 @@ def test_what_holds_less_than_the_least_size_takes_the_next_one_too(
     most, and of few large partitions each second or third. By the sum alone 1.78 MiB are 2 tasks,
     59.31 are 60 and 79.08 are 80."""
     for mib, tasks in spark.items():
-        shuffle = MergedPartitions(
+        shuffle = CoalescedPartitions(
             partitions, mib * MIB, MIB, 64.0 * MIB, 2.0, min(2.0, tasks), partitions
         )
         found = np.ceil(shuffle.count(np.asarray(cores), 1.0))
@@ -88,7 +93,7 @@ def test_one_task_of_a_little_more_than_the_least_size_does_not_say_size_alone()
 def test_more_input_never_has_fewer_partitions(
     seen: float, partitions: float, least: float
 ) -> None:
-    shuffle = MergedPartitions(
+    shuffle = CoalescedPartitions(
         partitions, 300.0 * MIB, least, 64.0 * MIB, 4.0, seen, seen_of=partitions
     )
     ratios = np.geomspace(0.01, 100.0, 300)
@@ -102,14 +107,16 @@ def test_more_input_never_has_fewer_partitions(
 
 def test_a_log_with_one_more_than_the_rule_has_no_more_for_each_core() -> None:
     """Three tasks on two cores, of which the last is small, are not 1.5 for each core."""
-    assert merged(seen=3.0).count(CORES, 1.0) == pytest.approx(merged(seen=2.0).count(CORES, 1.0))
-    assert merged(seen=6.0).count(np.asarray([50.0]), 1.0)[0] > 150.0
+    assert coalesced(seen=3.0).count(CORES, 1.0) == pytest.approx(
+        coalesced(seen=2.0).count(CORES, 1.0)
+    )
+    assert coalesced(seen=6.0).count(np.asarray([50.0]), 1.0)[0] > 150.0
 
 
 def test_a_log_with_twice_the_rule_s_number_has_twice_as_many_everywhere() -> None:
     """Two for each of two cores: no count of leftovers explains that."""
     cores = np.asarray([2.0, 4.0, 10.0, 24.0])
-    found, ruled = merged(seen=4.0).count(cores, 1.0), merged(seen=2.0).count(cores, 1.0)
+    found, ruled = coalesced(seen=4.0).count(cores, 1.0), coalesced(seen=2.0).count(cores, 1.0)
     assert found / ruled == pytest.approx([2.0] * 4, rel=0.01)
 
 
@@ -122,7 +129,7 @@ def test_one_more_than_the_rule_is_one_more_of_twice_the_input(
 ) -> None:
     """1 GiB is 16 partitions of 64 MiB; a leftover makes 17, and of 2 GiB 33. 1,040 MiB are 16.25
     by the rule: 17 are 0.75 more, and so they are of twice as much."""
-    shuffle = MergedPartitions(200.0, mib * MIB, MIB, 64.0 * MIB, 2.0, seen, seen_of=200.0)
+    shuffle = CoalescedPartitions(200.0, mib * MIB, MIB, 64.0 * MIB, 2.0, seen, seen_of=200.0)
     assert shuffle.on_log_cores(2.0) == pytest.approx(twice)
     if seen < 18.0:
         assert shuffle.on_log_cores(1.05) == pytest.approx(seen + 0.05 * mib / 64.0)
@@ -130,21 +137,23 @@ def test_one_more_than_the_rule_is_one_more_of_twice_the_input(
 
 def test_fewer_than_the_rule_s_number_is_never_less_than_one() -> None:
     """One where the rule has 17 says a seventeenth everywhere."""
-    one = MergedPartitions(200.0, 1024.0 * MIB, 1.0, 1e6 * MIB, 16.0, 1.0, seen_of=200.0)
+    one = CoalescedPartitions(200.0, 1024.0 * MIB, 1.0, 1e6 * MIB, 16.0, 1.0, seen_of=200.0)
     assert one.count(np.asarray([2.0, 8.0]), 1.0) == pytest.approx([1.0, 1.0])
     assert one.count(np.asarray([64.0]), 1.0) > 3.0
 
 
 def test_the_log_s_own_cluster_has_what_was_seen() -> None:
     for seen in (2.0, 3.0, 7.0):
-        assert merged(seen=seen).on_log_cores(1.0) == pytest.approx(seen)
+        assert coalesced(seen=seen).on_log_cores(1.0) == pytest.approx(seen)
 
 
 @pytest.mark.parametrize("seen", [1.0, 8.0, 199.0])
 def test_partitions_too_large_to_merge_are_those_that_hold_anything(seen: float) -> None:
     """48 GiB ask for 768 partitions of 64 MiB, so that none of 200 is merged: a log with 8 tasks
     has 192 empty ones (keys of few values), on any cluster and of more data."""
-    keys = MergedPartitions(200.0, 48.0 * 1024.0 * MIB, MIB, 64.0 * MIB, 16.0, seen, seen_of=200.0)
+    keys = CoalescedPartitions(
+        200.0, 48.0 * 1024.0 * MIB, MIB, 64.0 * MIB, 16.0, seen, seen_of=200.0
+    )
     assert keys.on_log_cores(1.0) == pytest.approx(seen)
     assert keys.on_log_cores(30.0) == pytest.approx(seen)
     assert keys.count(CORES, 1.0) == pytest.approx([seen] * len(CORES))
@@ -157,7 +166,9 @@ def test_as_many_keys_fill_another_number_of_partitions(seen: float, spark: dict
     """8 and 300 keys in Spark 3.5.9, of two amounts of data: a key often finds its partition filled
     by another one."""
     for partitions, tasks in spark.items():
-        keys = MergedPartitions(float(partitions), 48e3 * MIB, MIB, 64.0 * MIB, 16.0, seen, 200.0)
+        keys = CoalescedPartitions(
+            float(partitions), 48e3 * MIB, MIB, 64.0 * MIB, 16.0, seen, 200.0
+        )
         found = [float(keys.on_log_cores(1.0)), float(keys.count(np.asarray(64.0), 3.0))]
         assert found == pytest.approx([tasks] * 2, rel=0.03, abs=0.5)
 
