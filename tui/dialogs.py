@@ -104,10 +104,8 @@ def open_sources(app: PlannerApp) -> None:
 def ran_on(app: PlannerApp) -> None:
     """Choose the type on which the job was measured, from any catalog; those of the current one
     first."""
-    if app.built is None and app.busy:
-        app.show_notice(no_plan(app, "the evidence is"), "warn")
-        return
-    # Offered without a plan too: the type may be what is missing.
+    # Offered without a plan too: the type may be what is missing, and while the evidence is read,
+    # which begins anew with a type in any case.
     catalog = app.built.catalog if app.built else engine.load_catalog(engine.WhereItRan().catalog)
     options = [Option("", "as the log says", _machines_in_log(app))]
     options += [type_option(offer) for offer in _candidates_first(app, catalog)]

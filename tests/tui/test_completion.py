@@ -4,7 +4,9 @@ import argparse
 import shlex
 import shutil
 import subprocess
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from command_line import refused, run
@@ -42,8 +44,8 @@ def offered(script: str, folder: Path, *words: str) -> list[str]:
     return told.stdout.splitlines()
 
 
-def named(values: object) -> list[str]:
-    return [each.name for each in values]  # type: ignore[attr-defined]
+def named(values: Iterable[Any]) -> list[str]:
+    return [each.name for each in values]
 
 
 @pytest.mark.skipif(not BASH, reason="no bash")

@@ -5,7 +5,7 @@ from signal import SIGHUP, SIGTERM
 from threading import Event
 
 import pytest
-from screen import at_rest, settled, shows, text_of, waits
+from screen import at_rest, settled, shows, text_of, typed, waits
 from textual.events import Key
 
 from tui import format as text
@@ -118,6 +118,23 @@ async def test_before_there_is_a_plan_they_say_why_there_is_none(planner, monkey
         assert await shows(pilot, "the evidence is still being read")
         go_on.set()
         await settled(pilot)
+
+
+async def test_where_it_ran_can_be_said_while_the_log_is_read(planner, monkeypatch):
+    """It was refused, and the letters of the type's name were taken for keys: those of m5.2xlarge
+    opened the choice of models."""
+    async with before_the_evidence(planner(), monkeypatch) as (pilot, go_on):
+        await pilot.press("w")
+        await typed(pilot, "r5.2xlarge")
+        await pilot.press("enter")
+        await pilot.pause()
+        assert pilot.app.busy
+        assert pilot.app.state.ran_on == "r5.2xlarge"
+        assert len(pilot.app.screen_stack) == 1
+        go_on.set()
+        app = await settled(pilot)
+        assert app.answer is not None
+        assert "ran on r5.2xlarge" in text_of(app)
 
 
 @asynccontextmanager

@@ -113,13 +113,11 @@ def _cases(places: Sequence[Place], offered: Callable[[Offer], str]) -> str:
         offered: the commands that offer something.
     """
     names = [place.path for place in places]
-    pairs = [pair for place in places for pair in place.values.items()]
-    same: dict[tuple[tuple[str, ...], bool], list[str]] = {}
+    takers: dict[str, list[str]] = {}
     for place in places:
         for option, offer in place.values.items():
-            same.setdefault((tuple(offer.words), offer.files), []).append(f"{place.path} {option}")
-    offers = {(tuple(offer.words), offer.files): offer for _, offer in pairs}
-    values = _branches(8, ((lines, offered(offers[key])) for key, lines in same.items()))
+            takers.setdefault(offered(offer), []).append(f"{place.path} {option}")
+    values = _branches(8, ((options, commands) for commands, options in takers.items()))
     options = _branches(20, (([each.path], offered(Offer(each.options))) for each in places))
     arguments = _branches(20, (([each.path], offered(each.arguments)) for each in places))
     return f"""    case $place in

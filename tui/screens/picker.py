@@ -108,8 +108,6 @@ class Picker(Dialog[str | None]):
         self.query_one("#dialog").border_title = self._heading
         self.matched.can_focus = False
         self.query_one("#dialog-keys", Bar).show(self.key_items(), keys(LEAVE))
-        # In another width other rows are cut. Textual does not send every first Resize.
-        self.watch(self.matched, "virtual_size", self._describe_soon, init=False)
         self.refill(self._typed)
         values = [option.value for option in self._options]
         if self._begins_at in values:
@@ -161,6 +159,10 @@ class Picker(Dialog[str | None]):
         event.stop()
         self._cursor_moved = True
         self.describe_current()
+
+    def on_resize(self) -> None:
+        """Other rows are cut now."""
+        self._describe_soon()
 
     def on_input_changed(self, event: Input.Changed) -> None:
         event.stop()
