@@ -34,10 +34,7 @@ from engine.models.replay.priors import (
 from engine.models.replay.replayed_run import Replay
 from engine.models.replay.stage_laws import PairFit, pair_fit, with_laws
 from engine.models.replay.times import REACHED, Times
-from engine.models.stages.one_machine import (
-    SharedCores,
-    crowding,
-)
+from engine.models.stages.one_machine import SharedCores, crowding_between
 from engine.runs.configurations import configurations, pairs_between, times_run
 
 PAIR_NOISE = 0.10
@@ -189,13 +186,15 @@ class LogPairs:
             speed, speed_scale = replay.nodes.speed_on(left_out.run)
             outcome = replay.replayed(left_out.slots, ratio=ratio, speed=speed)
             driver_share = outcome.driver_seconds / outcome.seconds
-            crowded = float(crowding(self.doublings[i, j, 0])) * (1.0 - driver_share)
+            crowded = crowding_between(replay.run, left_out.run, ratio)
+            crowding_cost = float(cores.cost(crowded)[0]) * (1.0 - driver_share)
+            crowding_doubt = float(cores.doubt(crowded)[0]) * (1.0 - driver_share)
             plan, open_plan = _other_plan(replay, outcome, ratio, speed)
             corrected = math.log(outcome.seconds) + self.bias[i]
             corrected += log_iterations(replay.run, left_out.run.workload)
-            log_seconds.append(corrected + cores.cost(crowded) + plan)
+            log_seconds.append(corrected + crowding_cost + plan)
             away.append(self.doublings[i, j] * sure_share(driver_share))
-            scales.append(math.hypot(speed_scale, cores.doubt(crowded), REACHED * open_plan))
+            scales.append(math.hypot(speed_scale, crowding_doubt, REACHED * open_plan))
         repeated = times_run(self.groups[training])
         log_scales, far = np.asarray(scales), self.doublings[training, j]
         weights = inverse_variance_weights(far[:, None, :], log_scales[:, None], repeated=repeated)[

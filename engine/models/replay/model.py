@@ -149,8 +149,8 @@ class ReplayModel(FittedModel):
             times = replayed.at(slots, relative)
             away.append(log2_distances(replayed.slots_in_doubt(slots) / replay.slots, ratio))
             task_share = 1.0 - times.driver_seconds / times.seconds
-            crowded = task_share * crowding_of_batch(batch, away[-1][:, 0])
-            scale = np.hypot(speed_scale, self._shared_cores.doubt(crowded))
+            crowded = crowding_of_batch(replay.run, batch, away[-1][:, 0], ratio)
+            scale = np.hypot(speed_scale, task_share * self._shared_cores.doubt(crowded))
             requested = doubt_of_asked(replayed, times, slots, relative, replay.slots)
             log_scales.append(np.hypot(scale, requested))
             others = (self._alternatives if ratio != 1.0 else self._other_cuts)[index]
@@ -162,7 +162,7 @@ class ReplayModel(FittedModel):
             corrected = (
                 np.log(times.seconds) + log_iterations(replay.run, wanted) + self.bias[index]
             )
-            log_seconds.append(corrected + self._shared_cores.cost(crowded))
+            log_seconds.append(corrected + task_share * self._shared_cores.cost(crowded))
             error_shares.append(sure_share(times.driver_seconds / times.seconds))
         columns = log_seconds, memory, away, error_shares, log_scales, least_scales
         return LogForecasts.of(*columns, self._repeated)
