@@ -10,6 +10,10 @@ its laws.
 
 The uncertainty is not symmetric either: the time is hardly below half of the prediction if the data
 fits, but may be ten times as much if not.
+
+In: log times of a point by each law, and which laws say that its data does not fit. Out: a shift of
+the mean, and variances of both sides. Explained in
+docs/models/sparkplan_rules_run_tables.md#memory-of-run-times.
 """
 
 from __future__ import annotations

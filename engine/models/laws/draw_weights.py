@@ -1,5 +1,9 @@
 """Weights of draws: normalised, tempered by as much as leaves enough draws effective, and
-resampling by them."""
+resampling by them.
+
+In: log likelihoods or weights of draws. Out: normalised weights, a tempering step, and resampled
+indices. Explained in docs/models/sparkplan_rules_run_tables.md#averaged-not-selected.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,9 @@
 """How far rows of a forecast lie beyond the measured range, and so which validation applies to
-them."""
+them.
+
+In: rows of a forecast and the runs of a fit. Out: the weight of each validation per row. Explained
+in docs/models/sparkplan_rules_run_tables.md#chosen-by-runs-left-out-in-the-way-of-the-question.
+"""
 
 from __future__ import annotations
 

@@ -3,6 +3,10 @@ interval of a time where a run was made.
 
 A model's interval is about points that it has not seen. Where a run was made, the next one differs
 from it by the noise of two runs, and the model's mean by its residual there.
+
+In: the runs, their fits, and wanted rows. Out: leave-one-out predictions, outliers, and log times
+narrowed where a run was made. Explained in
+docs/models/sparkplan_rules_run_tables.md#interval-of-run-times.
 """
 
 from __future__ import annotations

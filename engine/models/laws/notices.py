@@ -1,4 +1,8 @@
-"""Notices about a prediction from run times: assumptions, too few runs, and extrapolation."""
+"""Notices about a prediction from run times: assumptions, too few runs, and extrapolation.
+
+In: a fit, the wanted workload and rows. Out: notices, whose codes are listed in
+docs/models/sparkplan.md.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""The fits for one set of job parameters, and the encoding of clusters as their rows."""
+"""The fits for one set of job parameters, and the encoding of clusters as their rows.
+
+In: clusters and a workload. Out: rows in the units of the table. Explained in
+docs/models/sparkplan_rules_run_tables.md#the-rest.
+"""
 
 from __future__ import annotations
 

@@ -3,6 +3,9 @@ range of memory.
 
 The prior of a law's shares is about the time on the fewest machines that were run, that of its
 memory cliff about the memory per input that was measured.
+
+In: the points of the runs. Out: scales of the priors, and the terms of other points relative to the
+reference. Explained in docs/models/sparkplan_rules_run_tables.md#how-much-is-shared.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""The points at which run time is known or wanted, and the terms of the laws there."""
+"""The points at which run time is known or wanted, and the terms of the laws there.
+
+In: points. Out: (n, 11) terms. Explained in docs/models/sparkplan_rules_run_tables.md#laws.
+"""
 
 from __future__ import annotations
 

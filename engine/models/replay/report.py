@@ -20,10 +20,14 @@ from engine.models.base import Explanation, StageForecast
 from engine.models.replay.outcome import ReplayOutcome
 from engine.models.replay.replayed_run import Replay
 from engine.models.stages.disturbance import computes_elsewhere
+from engine.models.stages.durations.executor_starts import (
+    first_task_seconds,
+    read_skew,
+    warm_and_cold,
+)
 from engine.models.stages.durations.task_times import StageModel
 from engine.models.stages.partitioning.stage_growth import follows_configured
 from engine.models.stages.slots_over_time import executor_wait_seconds
-from engine.models.stages.stage_models import first_task_seconds, read_skew, warm_and_cold
 from engine.notices import Notice
 from engine.runs.stage_labels import numbered_label, stage_label
 from engine.stage_run import StageRun, total_of

@@ -1,19 +1,21 @@
-"""Builds a `StageModel` for each stage of an observed run: partitions, task times, references."""
+"""Builds a `StageModel` for each stage of an observed run: partitions, task times, references.
+
+In: a run and its slots. Out: a model per stage, in the run's order. Explained in
+docs/models/sparkplan_rules_replay.md#task-times and #partitions.
+"""
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
 import numpy as np
 
-from engine.forecast import FloatArray
 from engine.models.stages.disturbance import computes_in_python
+from engine.models.stages.durations.executor_starts import first_task_seconds, warm_and_cold
 from engine.models.stages.durations.first_tasks import starts_executors, warm_task
 from engine.models.stages.durations.python_workers import start_share, without_start
-from engine.models.stages.durations.quantile_times import times_from_quantiles
 from engine.models.stages.durations.task_times import LEAST_WARM, StageModel
 from engine.models.stages.durations.warm_up import assumed_warm_up, warm_up_of
 from engine.models.stages.linked_stages import relinked
@@ -54,8 +56,8 @@ def stage_models(run: Run, slots: int) -> list[StageModel]:
         ran_on = slots_of.get(stage.stage_id, slots)
         model = _model(run, stage, planned_for, planned, ran_on=ran_on, knows_input=knows_input)
         starts = stage.stage_id == python
-        once = without_start(stage) if start_share(run, stage) else stage
-        warm_up = warm_up_of(once, ran_on, before=len(before), starts_python=starts)
+        started = without_start(stage) if start_share(run, stage) else stage
+        warm_up = warm_up_of(started, ran_on, before=len(before), starts_python=starts)
         model = replace(
             model,
             warm_up=warm_up,
@@ -110,28 +112,28 @@ def _with_references(run: Run, models: Sequence[StageModel]) -> list[StageModel]
     """
     explicit = "spark.default.parallelism" in run.config
     by_id, chain_length = dict[int, StageModel](), dict[int, int]()
-    outside, found = dict[int, StageModel](), list[StageModel]()
+    input_readers, linked = dict[int, StageModel](), list[StageModel]()
     for model in models:
         stage = model.stage
         if model.growth is Growth.WORK:
-            last = outside.get(stage.tasks)
+            last = input_readers.get(stage.tasks)
             model = _with_followed_stage(model, by_id, last, explicit=explicit)
         if stage.inputs:
             input_stages = _input_stages(run, model, by_id, explicit=explicit)
             model = replace(model, input_stages=input_stages)
         if stage.paired:
-            before = {stage_id: one.stage for stage_id, one in by_id.items()}
+            before = {stage_id: earlier.stage for stage_id, earlier in by_id.items()}
             model = replace(model, pairs_power=1.0) if keys_of_same_rows(stage, before) else model
-        sources = (model.follows, *model.input_stages)
-        length = max((chain_length.get(one.stage.stage_id, 0) for one in sources if one), default=0)
+        sources = [source for source in (model.follows, *model.input_stages) if source]
+        length = max((chain_length.get(source.stage.stage_id, 0) for source in sources), default=0)
         if stage.files_by in by_id and chain_length[stage.files_by] < MOST_WRITERS:
             model = replace(model, written_by=by_id[stage.files_by])
             length = max(length, 1 + chain_length[stage.files_by])
         by_id[stage.stage_id], chain_length[stage.stage_id] = model, length
         if model.growth is Growth.TASKS and stage.outside_bytes > 0.0:
-            outside[stage.tasks] = model
-        found.append(model)
-    return found
+            input_readers[stage.tasks] = model
+        linked.append(model)
+    return linked
 
 
 def _with_followed_stage(
@@ -154,14 +156,16 @@ def _with_followed_stage(
         outside: the last stage that read from outside in as many tasks.
         explicit: whether `spark.default.parallelism` is set.
     """
-    stage, maker, above = model.stage, model.stage.stored_by, list[StageModel]()
+    stage, maker, followed = model.stage, model.stage.stored_by, list[StageModel]()
     if maker is not None:
-        above = [by_id[maker]] if maker in by_id else []
+        followed = [by_id[maker]] if maker in by_id else []
     elif _reads_cache_alone(stage):
-        above = [outside] if outside is not None else []
+        followed = [outside] if outside is not None else []
     elif not explicit and stage.sql_execution_id is None and (stage.tasks > 1 or stage.in_part):
-        above = [by_id[p] for p in stage.parents if p in by_id and _varies_in_partitions(by_id[p])]
-    largest = max(above, key=lambda one: one.stage.tasks, default=None)
+        followed = [
+            by_id[p] for p in stage.parents if p in by_id and _varies_in_partitions(by_id[p])
+        ]
+    largest = max(followed, key=lambda source: source.stage.tasks, default=None)
     if largest is None:
         return model
     if stage.in_part:
@@ -196,28 +200,28 @@ def _input_stages(
 ) -> tuple[PartitionedStage | None, ...]:
     """For each input of a union or product the stage that determines its number of partitions. RDD
     shuffles take over the number of an earlier stage, as in `_with_followed_stage`."""
-    found = list[PartitionedStage | None]()
-    for place, one in enumerate(model.stage.inputs):
-        if one.origin == "shuffled":
-            one_input = _shuffled_input(run, model, place)
+    input_stages = list[PartitionedStage | None]()
+    for index, source in enumerate(model.stage.inputs):
+        if source.origin == "shuffled":
+            shuffled = _shuffled_input(run, model, index)
             parents = (by_id[p] for p in model.stage.parents if p in by_id)
-            before = [other for other in parents if _varies_in_partitions(other)]
-            alike = [other for other in before if other.stage.tasks == one_input.stage.tasks]
-            if alike and model.stage.sql_execution_id is None and not explicit:
-                one_input = replace(one_input, follows=alike[0])
-            found.append(one_input)
+            varying = [other for other in parents if _varies_in_partitions(other)]
+            same_tasks = [other for other in varying if other.stage.tasks == shuffled.stage.tasks]
+            if same_tasks and model.stage.sql_execution_id is None and not explicit:
+                shuffled = replace(shuffled, follows=same_tasks[0])
+            input_stages.append(shuffled)
         else:
-            found.append(None if one.stored_by is None else by_id.get(one.stored_by))
-    return tuple(found)
+            input_stages.append(None if source.stored_by is None else by_id.get(source.stored_by))
+    return tuple(input_stages)
 
 
-def _shuffled_input(run: Run, model: StageModel, place: int) -> PartitionedStage:
+def _shuffled_input(run: Run, model: StageModel, index: int) -> PartitionedStage:
     """A shuffled input of a union or product as a stage of its own. In a product each of its
     partitions is read once for each partition of the other input."""
-    stage, numbers = model.stage, model.stage.paired or model.stage.united
-    tasks, inputs = numbers[place], zip(numbers, stage.inputs, strict=True)
-    together = sum(number for number, one in inputs if one.origin == "shuffled")
-    read = total_of(stage.shuffle_read_bytes) * tasks / together
+    stage, counts = model.stage, model.stage.paired or model.stage.united
+    tasks, inputs = counts[index], zip(counts, stage.inputs, strict=True)
+    shuffled_count = sum(number for number, source in inputs if source.origin == "shuffled")
+    read = total_of(stage.shuffle_read_bytes) * tasks / shuffled_count
     read *= tasks / stage.tasks if stage.paired else 1.0
     alone = replace(
         stage,
@@ -260,19 +264,19 @@ def _with_read_growths(models: list[StageModel]) -> list[StageModel]:
     if flow is None:
         return models
     return [
-        _with_read_growth(model, flow, place) if flow.is_out_of_proportion(place) else model
-        for place, model in enumerate(models)
+        _with_read_growth(model, flow, index) if flow.is_out_of_proportion(index) else model
+        for index, model in enumerate(models)
     ]
 
 
-def _with_read_growth(model: StageModel, flow: DataFlow, place: int) -> StageModel:
+def _with_read_growth(model: StageModel, flow: DataFlow, index: int) -> StageModel:
     """A stage whose read growth, and that of its shuffled inputs, comes from the data flow."""
-    own, shuffled = model.stage.stage_id, partial(flow.shuffle_read_growth, place)
+    own, shuffled = model.stage.stage_id, partial(flow.shuffle_read_growth, index)
     input_stages = tuple(
         replace(one, read_law=shuffled) if one and one.stage.stage_id == own else one
         for one in model.input_stages
     )
-    return replace(model, read_law=partial(flow.read_growth, place), input_stages=input_stages)
+    return replace(model, read_law=partial(flow.read_growth, index), input_stages=input_stages)
 
 
 def _varies_in_partitions(model: StageModel) -> bool:
@@ -307,71 +311,6 @@ def _model(
     )
 
 
-def warm_and_cold(stage: StageRun) -> tuple[FloatArray, float, FloatArray]:
-    """Separates the times of a stage's tasks from the start of executors.
-
-    A first task on a slot is taken to be one like the others plus the start of its executor. Its
-    data is independent of its slot, so a long task stays long on any slot.
-
-    Returns:
-        (q,) ascending times in seconds of all tasks on warm slots, which ran tasks before; their
-        mean; and (q,) those on cold slots, empty where all tasks but too few were first tasks.
-    """
-    every = stage.task_seconds
-    values, first = np.asarray(every.quantiles, dtype=float), first_task_seconds(stage)
-    mean = every.mean or 0.0
-    enough = 1 if read_skew(stage) <= EVEN_FACTOR else ENOUGH_WARM
-    if not 0 < len(first) <= every.count - enough:
-        return values, mean, np.empty(0)
-    later = _without(times_from_quantiles(values, every.count, mean), first)
-    excess = _executor_start_seconds(first, later)
-    most = max(float(later.max()), float(later.mean()) * read_skew(stage))
-    least = np.minimum(first, later.min())
-    started = np.clip(first - excess, least, np.maximum(least, most))
-    warm = np.sort(np.concatenate((later, started)))
-    return warm, float(warm.mean()), warm + excess
-
-
-def first_task_seconds(stage: StageRun) -> FloatArray:
-    """(k,) times of the tasks that were the first on their slot."""
-    first = stage.first_wave_seconds
-    if first is None or not first.count:
-        return np.empty(0)
-    return times_from_quantiles(
-        np.asarray(first.quantiles, dtype=float), first.count, first.mean or 0.0
-    )
-
-
-def _executor_start_seconds(first: FloatArray, later: FloatArray) -> float:
-    """Median time by which first tasks are longer than later ones of the same rank; the median
-    keeps one long task from dominating."""
-    ranks = (np.arange(len(first)) + 0.5) / len(first)
-    return max(0.0, float(np.median(np.sort(first) - np.quantile(later, ranks))))
-
-
-def read_skew(stage: StageRun) -> float:
-    """Bytes read by the largest task over the mean. The time of a first task beyond this factor,
-    and beyond all later tasks, is a slow start of its executor and not due to its data."""
-    read = (stage.shuffle_read_bytes, stage.input_bytes)
-    found = [m.maximum / m.mean for m in read if m is not None and m.maximum and m.mean]
-    return max(found, default=1.0)
-
-
-ENOUGH_WARM, EVEN_FACTOR = 3, 1.25
-"""Fewer warm tasks tell how an executor starts only if none reads more than so many times the mean:
-else a first task may be long for its data."""
-
-
-def _without(values: FloatArray, removed: FloatArray) -> FloatArray:
-    """Sorted values without, for each of `removed`, the nearest that remains."""
-    remaining = values.tolist()
-    for value in np.sort(removed)[::-1].tolist():
-        index = bisect_left(remaining, value)
-        near = [i for i in (index - 1, index) if 0 <= i < len(remaining)]
-        remaining.pop(min(near, key=lambda i: abs(remaining[i] - value)))
-    return np.asarray(remaining)
-
-
 EXECUTOR_SHARE = 0.6
 """Share of the extra time of a first task on a slot that is the start of its executor, which recurs
 in any stage that meets an unused slot. The rest is new code of its own stage, of which each stage
@@ -382,8 +321,8 @@ used executor, and the first of all 1.3 and 1.6 s longer than later ones."""
 
 def _cold_excess(models: list[StageModel]) -> float:
     """Mean seconds by which a first task is longer, over the stages that show both kinds."""
-    seen = [(len(first_task_seconds(s.stage)), s.cold_excess) for s in models if len(s.cold)]
-    return sum(n * excess for n, excess in seen) / max(1, sum(n for n, _ in seen))
+    excesses = [(len(first_task_seconds(s.stage)), s.cold_excess) for s in models if len(s.cold)]
+    return sum(n * excess for n, excess in excesses) / max(1, sum(n for n, _ in excesses))
 
 
 def _with_cold(model: StageModel, excess: float) -> StageModel:

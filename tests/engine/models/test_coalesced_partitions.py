@@ -28,7 +28,7 @@ def coalesced(
 ) -> CoalescedPartitions:
     """A shuffle of 1 GiB, known from two cores."""
     return CoalescedPartitions(
-        partitions, 1024.0 * MIB, least, 1e6 * MIB, 2.0, seen, seen_of=partitions
+        partitions, 1024.0 * MIB, least, 1e6 * MIB, 2.0, seen, observed_initial=partitions
     )
 
 
@@ -94,7 +94,7 @@ def test_more_input_never_has_fewer_partitions(
     seen: float, partitions: float, least: float
 ) -> None:
     shuffle = CoalescedPartitions(
-        partitions, 300.0 * MIB, least, 64.0 * MIB, 4.0, seen, seen_of=partitions
+        partitions, 300.0 * MIB, least, 64.0 * MIB, 4.0, seen, observed_initial=partitions
     )
     ratios = np.geomspace(0.01, 100.0, 300)
     by_cores = np.asarray([shuffle.count(CORES, ratio) for ratio in ratios]).T
@@ -129,7 +129,9 @@ def test_one_more_than_the_rule_is_one_more_of_twice_the_input(
 ) -> None:
     """1 GiB is 16 partitions of 64 MiB; a leftover makes 17, and of 2 GiB 33. 1,040 MiB are 16.25
     by the rule: 17 are 0.75 more, and so they are of twice as much."""
-    shuffle = CoalescedPartitions(200.0, mib * MIB, MIB, 64.0 * MIB, 2.0, seen, seen_of=200.0)
+    shuffle = CoalescedPartitions(
+        200.0, mib * MIB, MIB, 64.0 * MIB, 2.0, seen, observed_initial=200.0
+    )
     assert shuffle.on_log_cores(2.0) == pytest.approx(twice)
     if seen < 18.0:
         assert shuffle.on_log_cores(1.05) == pytest.approx(seen + 0.05 * mib / 64.0)
@@ -137,7 +139,9 @@ def test_one_more_than_the_rule_is_one_more_of_twice_the_input(
 
 def test_fewer_than_the_rule_s_number_is_never_less_than_one() -> None:
     """One where the rule has 17 says a seventeenth everywhere."""
-    one = CoalescedPartitions(200.0, 1024.0 * MIB, 1.0, 1e6 * MIB, 16.0, 1.0, seen_of=200.0)
+    one = CoalescedPartitions(
+        200.0, 1024.0 * MIB, 1.0, 1e6 * MIB, 16.0, 1.0, observed_initial=200.0
+    )
     assert one.count(np.asarray([2.0, 8.0]), 1.0) == pytest.approx([1.0, 1.0])
     assert one.count(np.asarray([64.0]), 1.0) > 3.0
 
@@ -152,7 +156,7 @@ def test_partitions_too_large_to_merge_are_those_that_hold_anything(seen: float)
     """48 GiB ask for 768 partitions of 64 MiB, so that none of 200 is merged: a log with 8 tasks
     has 192 empty ones (keys of few values), on any cluster and of more data."""
     keys = CoalescedPartitions(
-        200.0, 48.0 * 1024.0 * MIB, MIB, 64.0 * MIB, 16.0, seen, seen_of=200.0
+        200.0, 48.0 * 1024.0 * MIB, MIB, 64.0 * MIB, 16.0, seen, observed_initial=200.0
     )
     assert keys.on_log_cores(1.0) == pytest.approx(seen)
     assert keys.on_log_cores(30.0) == pytest.approx(seen)

@@ -76,78 +76,80 @@ class CoalescedPartitions:
     """The coalesced partitions of one observed shuffle, or (as arrays) of each of m.
 
     Args:
-        partitions: number before coalescing.
+        initial: number before coalescing.
         total_bytes: size of the shuffle.
         smallest_bytes, advisory_bytes: least and advisory size of a coalesced partition.
         cores: number of partitions that coalescing aimed at in the log, or aims at on any cluster.
-        seen, seen_of: partitions of the log after and before coalescing.
+        observed, observed_initial: partitions of the log after and before coalescing.
     """
 
-    partitions: float | FloatArray
+    initial: float | FloatArray
     total_bytes: float | FloatArray
     smallest_bytes: float | FloatArray
     advisory_bytes: float | FloatArray
     cores: float | FloatArray
-    seen: float | FloatArray
-    seen_of: float | FloatArray
+    observed: float | FloatArray
+    observed_initial: float | FloatArray
 
     def count(self, cores: FloatArray, ratio: float) -> FloatArray:
         """(n,) partitions at `ratio` times the input on (n,) cores. If the log's number differs
         from the rule's by more than one, the same factor holds everywhere."""
-        ruled, by_rule = self._by_rule(cores, ratio, self.partitions), self._rule_of_log
-        factor = np.where(np.abs(self.seen - by_rule) > 1.0, self.seen / by_rule, 1.0)
-        return np.asarray(np.minimum(np.maximum(ruled * factor, 1.0), self._nonempty))
+        predicted, by_rule = self._by_rule(cores, ratio, self.initial), self._rule_of_log
+        factor = np.where(np.abs(self.observed - by_rule) > 1.0, self.observed / by_rule, 1.0)
+        return np.asarray(np.minimum(np.maximum(predicted * factor, 1.0), self._nonempty))
 
     def on_log_cores(self, ratio: float) -> FloatArray:
         """() or (m,) partitions on the log's own cluster; at the log's input the observed
         number."""
         by_rule = self._rule_of_log
-        grown = self._by_rule(np.asarray(self.cores), ratio, self.partitions)
-        partitions = self.seen * grown / by_rule
+        grown = self._by_rule(np.asarray(self.cores), ratio, self.initial)
+        partitions = self.observed * grown / by_rule
         if ratio >= 1.0:
-            more = self.seen - by_rule
-            as_ruled = (more >= 0.0) & (more <= 1.0) & (self.partitions == np.asarray(self.seen_of))
+            more = self.observed - by_rule
+            as_ruled = (
+                (more >= 0.0) & (more <= 1.0) & (self.initial == np.asarray(self.observed_initial))
+            )
             partitions = np.where(as_ruled, grown + more, partitions)
         return np.asarray(np.minimum(partitions, self._nonempty))
 
     @cached_property
     def _rule_of_log(self) -> FloatArray:
         """() or (m,) partitions that the rule gives for the log."""
-        return np.asarray(np.minimum(self._unlimited_rule, self.seen_of))
+        return np.asarray(np.minimum(self._unlimited_rule, self.observed_initial))
 
     @cached_property
     def _unlimited_rule(self) -> FloatArray:
         """() or (m,) partitions that the rule gives for the log's bytes, not limited by the number
         before coalescing."""
-        return self._by_rule(np.asarray(self.cores), 1.0, self.seen_of)
+        return self._by_rule(np.asarray(self.cores), 1.0, self.observed_initial)
 
     @cached_property
     def _nonempty(self) -> FloatArray:
         """() or (m,) partitions that are not empty: Spark drops empty ones. If the log's bytes left
         none to coalesce, the partitions that it had are all that keys were hashed to; of another
         number of partitions the same keys fill the share that is expected of random hashing."""
-        uncoalesced = np.asarray(self._unlimited_rule >= self.seen_of)
-        empty = np.where(uncoalesced, np.maximum(0.0, 1.0 - self.seen / self.seen_of), 0.0)
-        partitions = np.asarray(self.partitions)
-        return np.asarray(partitions * (1.0 - empty ** (self.seen_of / partitions)))
+        uncoalesced = np.asarray(self._unlimited_rule >= self.observed_initial)
+        empty = np.where(
+            uncoalesced, np.maximum(0.0, 1.0 - self.observed / self.observed_initial), 0.0
+        )
+        initial = np.asarray(self.initial)
+        return np.asarray(initial * (1.0 - empty ** (self.observed_initial / initial)))
 
-    def _by_rule(
-        self, cores: FloatArray, ratio: float, partitions: float | FloatArray
-    ) -> FloatArray:
+    def _by_rule(self, cores: FloatArray, ratio: float, initial: float | FloatArray) -> FloatArray:
         """(n,) partitions by the rule alone. Once they are of the advisory size their number grows
         with the input; until then it stays, so that the time never falls with more input. A last
         partition below the least size joins the one before it."""
         total = self.total_bytes * ratio
         reported = np.maximum(REPORTED_SIZE_FACTOR * total, LEAST_BYTES)
-        least = partitions * self.smallest_bytes / reported
-        into_one = np.maximum(
-            coalesced_within(np.asarray(partitions / cores)), coalesced_until(np.asarray(least))
+        least = initial * self.smallest_bytes / reported
+        per_partition = np.maximum(
+            coalesced_within(np.asarray(initial / cores)), coalesced_until(np.asarray(least))
         )
-        for_cores = partitions / into_one
-        whole = np.floor(for_cores)
-        last_is_small = (for_cores - whole) * reported < self.smallest_bytes * for_cores
-        for_cores = np.where(last_is_small, whole, for_cores)
-        return np.asarray(np.maximum(1.0, np.maximum(total / self.advisory_bytes, for_cores)))
+        by_cores = initial / per_partition
+        whole = np.floor(by_cores)
+        last_is_small = (by_cores - whole) * reported < self.smallest_bytes * by_cores
+        by_cores = np.where(last_is_small, whole, by_cores)
+        return np.asarray(np.maximum(1.0, np.maximum(total / self.advisory_bytes, by_cores)))
 
 
 LEAST_BYTES = 1e-9

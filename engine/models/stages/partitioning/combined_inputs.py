@@ -28,6 +28,7 @@ from engine.models.stages.partitioning.partitions import (
     PartitionRule,
     PartitionsPerCore,
 )
+from engine.models.stages.partitioning.stage_growth import UNIONS_AND_PRODUCTS
 from engine.stage_run import Measure, StageInput, StageRun
 
 
@@ -100,7 +101,7 @@ def _input_count(
         united=(),
         inputs=(),
         generated=made,
-        operations=tuple(name for name in stage.operations if name not in COMBINING),
+        operations=tuple(name for name in stage.operations if name not in UNIONS_AND_PRODUCTS),
         operation_counts=(),
     )
     splits = InputSplits.of(alone, settings, reads_splits=not made)
@@ -149,7 +150,3 @@ def _share_of_task(stage: StageRun, index: int) -> float:
 
 def _shared(amount: float | None, share: float) -> float | None:
     return None if amount is None else amount * share
-
-
-COMBINING = frozenset(("CartesianProduct", "cartesian", "Union", "union"))
-"""Operations of products and unions, in SQL and of RDDs."""

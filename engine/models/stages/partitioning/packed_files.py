@@ -60,14 +60,16 @@ class FileSizes:
 
     def splits_up_to(self, max_split_bytes: FloatArray) -> FloatArray:
         """(n,) splits of at most (n,) bytes."""
-        pieces = np.floor(self.file_bytes / max_split_bytes + _WHOLE)
-        rest = np.maximum(0.0, self.file_bytes - pieces * max_split_bytes)
-        rest = np.where(self.splittable, rest, np.where(pieces > 0.0, 0.0, self.file_bytes))
-        pieces = np.where(self.splittable, pieces, np.minimum(pieces, 1.0))
-        opened = rest + self.open_cost_bytes
-        together = np.floor((max_split_bytes + self.open_cost_bytes) / opened + _WHOLE)
-        packed = np.where(rest > _WHOLE, self.files / together, 0.0)
-        return np.asarray(self.files * pieces + packed)
+        whole_splits = np.floor(self.file_bytes / max_split_bytes + _WHOLE)
+        remainder = np.maximum(0.0, self.file_bytes - whole_splits * max_split_bytes)
+        remainder = np.where(
+            self.splittable, remainder, np.where(whole_splits > 0.0, 0.0, self.file_bytes)
+        )
+        whole_splits = np.where(self.splittable, whole_splits, np.minimum(whole_splits, 1.0))
+        remainder_cost = remainder + self.open_cost_bytes
+        per_split = np.floor((max_split_bytes + self.open_cost_bytes) / remainder_cost + _WHOLE)
+        packed = np.where(remainder > _WHOLE, self.files / per_split, 0.0)
+        return np.asarray(self.files * whole_splits + packed)
 
 
 @dataclass(frozen=True)
@@ -127,8 +129,8 @@ class PackedFiles:
         errors = np.abs(scans * first.splits(fewer) - splits)
         if not errors.size or errors.min() > max(1.0, EARLY_TOLERANCE * splits):
             return None
-        is_close = float(fewer[errors == errors.min()].max())
-        counted_share = is_close / cores if is_close > LEAST_CORES else 0.0
+        early_cores = float(fewer[errors == errors.min()].max())
+        counted_share = early_cores / cores if early_cores > LEAST_CORES else 0.0
         return cls(first, scans, float(cores), float(splits), counted_share)
 
     @property
@@ -146,12 +148,12 @@ class PackedFiles:
         splits, twenty are four. Less input is divided for the cores as well.
         """
         counted = self._counted_cores(cores)
-        own, per_core = self._of_log_input(counted), self.scans * counted
+        observed, per_core = self._of_log_input(counted), self.scans * counted
         if ratio < 1.0:
-            kept = np.minimum(np.minimum(own, per_core), self._finest_splits * ratio)
-            return np.asarray(np.minimum(self.most, np.maximum(own * ratio, kept)))
-        grown = np.maximum(np.minimum(own * ratio, per_core), self._largest_splits * ratio)
-        fewest = np.minimum(own, self.in_files(cores, ratio, np.asarray(ratio)))
+            divided = np.minimum(np.minimum(observed, per_core), self._finest_splits * ratio)
+            return np.asarray(np.minimum(self.most, np.maximum(observed * ratio, divided)))
+        grown = np.maximum(np.minimum(observed * ratio, per_core), self._largest_splits * ratio)
+        fewest = np.minimum(observed, self.in_files(cores, ratio, np.asarray(ratio)))
         return np.asarray(np.minimum(self.most, np.maximum(fewest, grown)))
 
     def in_files(
@@ -162,13 +164,13 @@ class PackedFiles:
         The observed number, unless packing files of one size gives more (or fewer) splits than it
         gives for the log: then at least (or at most) the observed number.
         """
-        each = self.sizes.file_bytes * ratio / times
-        more = replace(self.sizes, files=self.sizes.files * times, file_bytes=each)
-        by_rule = self.scans * more.splits(self._counted_cores(cores))
-        own = self.scans * self.sizes.splits(self._counted_cores(np.asarray(self.cores)))
-        found = np.where(by_rule > own, np.maximum(by_rule, self.splits), self.splits)
-        found = np.where(by_rule < own, np.minimum(by_rule, self.splits), found)
-        return np.asarray(np.minimum(self.most, found))
+        file_bytes = self.sizes.file_bytes * ratio / times
+        more_files = replace(self.sizes, files=self.sizes.files * times, file_bytes=file_bytes)
+        by_rule = self.scans * more_files.splits(self._counted_cores(cores))
+        by_rule_in_log = self.scans * self.sizes.splits(self._counted_cores(np.asarray(self.cores)))
+        splits = np.where(by_rule > by_rule_in_log, np.maximum(by_rule, self.splits), self.splits)
+        splits = np.where(by_rule < by_rule_in_log, np.minimum(by_rule, self.splits), splits)
+        return np.asarray(np.minimum(self.most, splits))
 
     def _counted_cores(self, cores: FloatArray) -> FloatArray:
         """(n,) cores for which files are packed on a cluster of (n,) cores."""
@@ -182,10 +184,14 @@ class PackedFiles:
         """(n,) splits of the observed input on (n,) cores: the observed number where the largest
         split size is that of the log, at least that number where it is smaller, and at most that
         number where it is larger."""
-        max_split_bytes, seen = self.sizes.max_split_bytes(cores), self._log_split_bytes
+        max_split_bytes, log_split_bytes = self.sizes.max_split_bytes(cores), self._log_split_bytes
         by_rule = self.scans * self.sizes.splits(cores)
-        smaller = np.where(max_split_bytes < seen, np.maximum(by_rule, self.splits), self.splits)
-        return np.where(max_split_bytes > seen, np.minimum(by_rule, self.splits), smaller)
+        smaller = np.where(
+            max_split_bytes < log_split_bytes, np.maximum(by_rule, self.splits), self.splits
+        )
+        return np.where(
+            max_split_bytes > log_split_bytes, np.minimum(by_rule, self.splits), smaller
+        )
 
     @cached_property
     def _log_split_bytes(self) -> FloatArray:

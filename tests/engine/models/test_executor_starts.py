@@ -8,7 +8,7 @@ from made_runs import Stage, measure, observed
 
 from engine.models.replay.replayed_run import Replay
 from engine.models.replay.report import time_skew
-from engine.models.stages.stage_models import warm_and_cold
+from engine.models.stages.durations.executor_starts import warm_and_cold
 from engine.profile import Run
 
 SLOTS, START_SECONDS, LONG = 20, 2.0, 8.0
