@@ -223,9 +223,9 @@ def _leave_one_out(draws: PosteriorDraws) -> tuple[FloatArray, FloatArray]:
     """
     observations = draws.observations
     residuals, misfit = draws.tempered_residuals, draws.tempered_misfit
-    precision = observations.precision
-    errors = precision @ residuals / np.diag(precision)[:, None]
-    without = np.maximum(misfit - errors**2 * np.diag(precision)[:, None], 0.0)
+    precision = np.diag(observations.precision)[:, None]
+    errors = observations.weighted_by_precision(residuals) / precision
+    without = np.maximum(misfit - errors**2 * precision, 0.0)
     run_weights = 1.0 if observations.run_weights is None else observations.run_weights[:, None]
     tempered = draws.power * log_likelihood(misfit, observations.runs)
     weights = normalised_weights(

@@ -13,6 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from engine.forecast import FloatArray, IntArray
+from engine.models.laws.covariance import covariance_inverse
 
 AMPLITUDE, AMPLITUDE_SPREAD = 0.05, 1.0
 """Prior median of the amplitude of the smooth remainder of log time and the standard deviation of
@@ -122,10 +123,9 @@ class NegativeLogPosterior:
     def __call__(self, standard: FloatArray) -> tuple[float, FloatArray]:
         at, parts = self.at(standard), self.parts
         covariance, smooth = parts.covariance(at)
-        factor = np.linalg.cholesky(covariance)
-        inverse = np.linalg.inv(covariance)
+        inverse, half_log_determinant = covariance_inverse(covariance)
         weights = inverse @ self.residuals
-        value = 0.5 * self.residuals @ weights + np.log(np.diag(factor)).sum()
+        value = 0.5 * self.residuals @ weights + half_log_determinant
         slope = 0.5 * (inverse - weights[:, None] * weights)
         by_smooth = (slope * smooth).ravel()
         length_slopes = parts.squared_distances @ by_smooth

@@ -84,10 +84,20 @@ class Observations:
     @cached_property
     def precision(self) -> FloatArray:
         """(r, r) inverse covariance of the residuals by effects and noise, relative to the noise's
-        variance."""
-        x = self.effects / NOISE_SCALE
-        noise = np.ones(len(self)) if self.run_weights is None else 1.0 / self.run_weights
-        return np.asarray(np.linalg.inv(np.diag(noise) + x @ x.T))
+        variance: by the matrix inversion lemma (Rasmussen and Williams, A.9)."""
+        precision = -self._explained_root.T @ self._explained_root
+        precision[np.diag_indices(len(self))] += (
+            1.0 if self.run_weights is None else self.run_weights
+        )
+        return np.asarray(precision)
+
+    def weighted_by_precision(self, residuals: FloatArray) -> FloatArray:
+        """(r, d) `precision` times residuals (r, d), without that matrix: effects are fewer than
+        runs."""
+        weighted = residuals if self.run_weights is None else self.run_weights[:, None] * residuals
+        return np.asarray(
+            weighted - self._explained_root.T @ (self._explained_root @ residuals)
+        )
 
     def coefficients(self, residuals: FloatArray) -> FloatArray:
         """(e, d) posterior mean of the effects behind residuals (r, d), each relative to its prior
