@@ -48,6 +48,7 @@ class LawPosterior:
         effects: (e, d) coefficients of the linear effects, given each law.
         residuals: (r,) log time less the mean law's, effects apart.
         variance: (r,) variance among the laws' predictions for the runs.
+        side_factors: (2, r) factors of it below and above the mean.
         residuals_left_out: (r, r) the residuals about the mean law without run i (rows).
         variance_left_out: (r,) variance among the laws' predictions for run i without it.
         noise: scale of log time about the laws.
@@ -57,6 +58,7 @@ class LawPosterior:
     effects: FloatArray
     residuals: FloatArray
     variance: FloatArray
+    side_factors: FloatArray
     residuals_left_out: FloatArray
     variance_left_out: FloatArray
     noise: float
@@ -187,15 +189,18 @@ def law_posterior(
     log_times = laws.log_times(observations.points)
     residuals = observations.log_seconds[:, None] - log_times
     effects = observations.coefficients(residuals)
-    mean, deviations, _ = _mean_and_deviations(
+    mean, deviations, unsure = _mean_and_deviations(
         laws, log_times, observations.points.memory_per_input, observations.effects @ effects
     )
+    side_factors = np.ones((2, len(observations)))
+    side_factors[:, unsure] = side_variance_factors(deviations[unsure])
     sum_of_squares = NOISE_DOF * NOISE_SCALE**2 + observations.misfit(residuals).mean()
     return LawPosterior(
         laws=laws,
         effects=effects,
         residuals=observations.log_seconds - mean,
         variance=_mean_square(deviations),
+        side_factors=side_factors,
         residuals_left_out=left_out,
         variance_left_out=variance_left_out,
         noise=float(np.sqrt(sum_of_squares / (NOISE_DOF + observations.runs - 1.0))),

@@ -153,6 +153,13 @@ class CandidateModels:
             Variances(np.stack([part for _, part in parts]), *variances),
         )
 
+    def at_runs(self) -> tuple[FloatArray, Variances]:
+        """(c, r) log time of each run less its mean by each candidate, and the variances there."""
+        parts = [process.at_runs(self.law.residuals) for process in self.processes]
+        return np.stack([residuals for residuals, _ in parts]), Variances(
+            np.stack([part for _, part in parts]), self.law.variance, self.law.side_factors
+        )
+
     def means(
         self, rows: Rows, sizes: FloatArray, iterations: FloatArray | None = None
     ) -> tuple[FloatArray, FloatArray]:

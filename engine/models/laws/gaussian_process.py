@@ -144,6 +144,13 @@ class GaussianProcess:
         x = self.runs.effects * (np.sqrt(self.run_weights) / self.noise)[:, None]
         return np.asarray(np.linalg.inv(np.eye(x.shape[1]) + x.T @ x))
 
+    def at_runs(self, residuals: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """(r,) residuals of the runs less the mean, and (r,) its variance, noise included: `moments`
+        at the runs, where the covariance with them is that of themselves less their noise."""
+        noise = self.noise**2 / self.run_weights
+        variance = noise * (1.0 - noise * self.inverse.diagonal())
+        return noise * (self.inverse @ residuals), self.noise**2 + np.maximum(variance, 0.0)
+
     def _cross_covariance(self, at: ProcessInputs) -> FloatArray:
         """(n, r) covariance with the runs."""
         cross = at.effects @ self.runs.effects.T

@@ -61,6 +61,7 @@ from engine.models.laws.weighted_fits import (
     heaviest_fit,
     mixed_log_times,
     mixed_means,
+    scales_at_runs,
 )
 from engine.models.log_notices import transferred_notice
 from engine.models.workloads import (
@@ -143,15 +144,13 @@ class TableModel(FittedModel):
             _type_fits(rows, seconds, joint, with_parameters & (rows.type_index == index))
             for index in range(len(tables))
         )
-        at_runs = mixed_log_times(fits, joint.rows, joint.rows.type_index, monotone=False)
-        scales = np.sqrt(np.mean(at_runs.scale**2, axis=0))
         constant = {name: v for name, v in wanted.parameters.items() if name not in names}
         nearest_values, doublings = nearest_parameters(runs, constant)
         notices = (transferred_notice(runs, constant, nearest_values, doublings, what="runs"),)
         without_outliers = replace(
             self.profile, runs=without(self.profile.runs, [*slow, *outliers])
         )
-        noise = run_noise(without_outliers, scales, fitted=joint.noise)
+        noise = run_noise(without_outliers, scales_at_runs(fits), fitted=joint.noise)
         return ParameterFit(
             tables=tables,
             machine_types=machine_types,

@@ -83,23 +83,33 @@ class RunTimeFit:
         return processes[-1].noise if len(processes) > 1 else 0.0
 
     @one_thread()
-    def moments(self, rows: Rows, *, monotone: bool = True) -> LogTimes:
+    def moments(self, rows: Rows) -> LogTimes:
         """Predicted log times of n rows, the mean monotone in the size; in blocks of rows, whose
-        intermediate results stay in the CPU's cache.
-
-        Args:
-            monotone: False leaves the mean as the candidates have it, in half the time; the scale
-                is the same, but of a mixture where means differ.
-        """
+        intermediate results stay in the CPU's cache."""
         starts = range(0, max(1, len(rows)), BLOCK_ROWS)
-        parts = [
-            self._moments(rows.take(slice(start, start + BLOCK_ROWS)), monotone) for start in starts
-        ]
+        parts = [self._moments(rows.take(slice(start, start + BLOCK_ROWS))) for start in starts]
         return LogTimes(*(np.concatenate(column, axis=-1) for column in zip(*parts, strict=True)))
 
-    def _moments(self, rows: Rows, monotone: bool) -> LogTimes:
+    def _moments(self, rows: Rows) -> LogTimes:
         law, means, variances = self.candidates.moments(rows)
         extrapolation = self.extrapolation(rows)
+        scale, dof = self._scale(rows, extrapolation, means, variances)
+        return LogTimes(self._mean(rows, extrapolation, law, means), scale, dof)
+
+    @cached_property
+    def at_runs(self) -> LogTimes:
+        """Log times of the runs themselves as of `moments`, with means that are not made monotone:
+        without their laws' times, which the fit has taken already."""
+        residuals, variances = self.candidates.at_runs()
+        means, extrapolation = self.log_seconds - residuals, self.extrapolation(self.rows)
+        mean = self._weighted_mean(extrapolation.mean_weights(self.rows.size), means)
+        return LogTimes(mean, *self._scale(self.rows, extrapolation, means, variances))
+
+    def _scale(
+        self, rows: Rows, extrapolation: Extrapolation, means: FloatArray, variances: Variances
+    ) -> tuple[FloatArray, FloatArray]:
+        """(2, n) scale of log time below and above, and (n,) degrees of freedom, from the means
+        (c, n) and variances of the candidates."""
         variance, dof = self._scaled_variance(
             extrapolation.variance_weights(rows.size), means, variances
         )
@@ -115,13 +125,7 @@ class RunTimeFit:
             wider = other > variance[:, both]
             dof[:, both] = np.where(wider, other_dof, dof[:, both])
             variance[:, both] = np.where(wider, other, variance[:, both])
-        scale = np.sqrt(variance + self.repetition_variance)
-        mean = (
-            self._mean(rows, extrapolation, law, means)
-            if monotone
-            else self._weighted_mean(extrapolation.mean_weights(rows.size), means)
-        )
-        return LogTimes(mean, *with_common_dof(scale, dof))
+        return with_common_dof(np.sqrt(variance + self.repetition_variance), dof)
 
     def _scaled_variance(
         self, weights: Mapping[str, FloatArray], means: FloatArray, variances: Variances

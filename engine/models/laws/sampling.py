@@ -95,9 +95,7 @@ class Observations:
         """(r, d) `precision` times residuals (r, d), without that matrix: effects are fewer than
         runs."""
         weighted = residuals if self.run_weights is None else self.run_weights[:, None] * residuals
-        return np.asarray(
-            weighted - self._explained_root.T @ (self._explained_root @ residuals)
-        )
+        return np.asarray(weighted - self._explained_root.T @ (self._explained_root @ residuals))
 
     def coefficients(self, residuals: FloatArray) -> FloatArray:
         """(e, d) posterior mean of the effects behind residuals (r, d), each relative to its prior
