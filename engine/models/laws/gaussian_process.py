@@ -145,8 +145,8 @@ class GaussianProcess:
         return np.asarray(np.linalg.inv(np.eye(x.shape[1]) + x.T @ x))
 
     def at_runs(self, residuals: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """(r,) residuals of the runs less the mean, and (r,) its variance, noise included: `moments`
-        at the runs, where the covariance with them is that of themselves less their noise."""
+        """(r,) residuals of the runs less the mean, and (r,) its variance, noise included: as
+        `moments` there, since the covariance with the runs is that of the runs less their noise."""
         noise = self.noise**2 / self.run_weights
         variance = noise * (1.0 - noise * self.inverse.diagonal())
         return noise * (self.inverse @ residuals), self.noise**2 + np.maximum(variance, 0.0)

@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from engine.forecast import BoolArray, FloatArray, IntArray
+from engine.models.laws.along_laws import interpolated_along_laws
 from engine.models.laws.candidate_models import (
     MINIMUM_FOR_SMOOTH,
     CandidateModels,
@@ -323,29 +324,6 @@ MOST_MONOTONE_SIZES = 4
 
 BLOCK_ROWS = 1024
 """Rows that are predicted at once."""
-
-
-def interpolated_along_laws(
-    laws: FloatArray, means: FloatArray, law_wanted: FloatArray
-) -> FloatArray:
-    """(n,) log time where the laws say `law_wanted` (n,): piecewise linear interpolation of the
-    non-decreasing `means` (k, n) over `laws` (k, n); slope 1 outside."""
-    below = np.minimum(law_wanted - laws[0], 0.0)
-    beyond = np.maximum(law_wanted - laws[-1], 0.0)
-    result = means[0].copy()
-    for index in range(len(laws) - 1):
-        width = laws[index + 1] - laws[index]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            share = np.clip((law_wanted - laws[index]) / width, 0.0, 1.0)
-        share = np.where(
-            width > EQUAL_LOG_TIMES, share, law_wanted >= laws[index + 1] - EQUAL_LOG_TIMES
-        )
-        result += share * (means[index + 1] - means[index])
-    return np.asarray(result + below + beyond)
-
-
-EQUAL_LOG_TIMES = 1e-12
-"""Differences of log time up to this count as none."""
 
 
 @one_thread()
