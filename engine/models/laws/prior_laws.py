@@ -22,9 +22,16 @@ class PriorLaws(Laws):
 
     Args:
         unit_shares: (d, 11) these shares.
+        cliffs: (d,) their cliffs, descending: one law in each d-th part of the prior, and the laws
+            that meet a cliff next to each other.
     """
 
     unit_shares: FloatArray
+    cliffs: FloatArray
+
+    @property
+    def cliff(self) -> FloatArray:
+        return self.cliffs
 
     @cached_property
     def shares(self) -> FloatArray:
@@ -33,10 +40,16 @@ class PriorLaws(Laws):
 
     def take(self, indices: IntArray | slice) -> Laws:
         if isinstance(indices, slice):
-            return PriorLaws(self.frame, self.parameters[:, indices], self.unit_shares[indices])
+            return PriorLaws(
+                self.frame,
+                self.parameters[:, indices],
+                self.unit_shares[indices],
+                self.cliffs[indices],
+            )
         # `take` would first copy all parameters, which are a part of a wider array.
         parameters = np.ascontiguousarray(self.parameters[:, indices])
         parameters[:CLIFF] += np.log(self.frame.scales)[:, None]
+        parameters[CLIFF] = self.cliffs[indices]
         return Laws(self.frame, parameters)
 
 
@@ -46,7 +59,10 @@ def first_prior_laws(
     """The first `count` laws, at most `MOST_PRIOR_DRAWS`, drawn from the prior; as 32-bit numbers
     if `single`."""
     parameters, unit_shares = _prior_parameters(seed, single)
-    return PriorLaws(frame, parameters[:, :count], unit_shares[:count])
+    parameters, unit_shares = parameters[:, :count], unit_shares[:count]
+    laws = len(unit_shares)
+    cliffs = as_single((np.arange(laws - 1, -1, -1) + parameters[CLIFF]) / laws)
+    return PriorLaws(frame, parameters, unit_shares, cliffs.astype(parameters.dtype))
 
 
 def prior_laws(frame: ReferenceFrame, count: int, *, seed: int) -> Laws:

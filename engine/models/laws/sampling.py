@@ -275,8 +275,11 @@ class Likelihood:
         """The next population on the way to the power `goal`."""
         scored, power, stream = population.scored, population.power, population.stream.copy()
         step = tempering_step(scored.log_likelihood, goal - power, EFFECTIVE_SHARE * stream.count)
+        from_prior = power == 0.0
         power = goal if step == goal - power else power + step
         moves = self._moves(at_goal=power == goal)
+        if from_prior:
+            moves = moves // 2 if power == goal else 0
         if power == 1.0 and (len(self.observations) >= MANY_RUNS or self._is_mixed):
             moves = LAST_MOVES
         return self._moved(scored, step * scored.log_likelihood, power, stream, moves)
