@@ -22,6 +22,7 @@ from functools import cached_property
 
 import numpy as np
 
+from engine.distinct import distinct_few_rows
 from engine.forecast import FloatArray, IntArray
 from engine.models.laws.covariance import covariance_inverse
 from engine.models.laws.hyperparameters import KernelParts, NegativeLogPosterior
@@ -211,7 +212,7 @@ def _wave_correlations(runs: ProcessInputs) -> FloatArray:
     where some runs share both."""
     by_cores = _wave_correlation(runs.cores, runs.cores)
     configurations = np.column_stack((runs.cores, runs.sizes))
-    if np.ptp(runs.sizes) == 0.0 or len(np.unique(configurations, axis=0)) == len(runs):
+    if np.ptp(runs.sizes) == 0.0 or len(distinct_few_rows(configurations)[0]) == len(runs):
         return by_cores[None]
     return np.stack((by_cores, by_cores * _wave_correlation(runs.sizes, runs.sizes)))
 

@@ -17,6 +17,7 @@ import numpy as np
 from engine.batch import ClusterBatch
 from engine.catalog import Catalog
 from engine.cluster import Workload
+from engine.distinct import distinct_few_rows
 from engine.errors import ModelDoesNotFit
 from engine.forecast import BoolArray, FloatArray, Forecast, IntArray
 from engine.models.base import Explanation, FittedModel
@@ -342,7 +343,7 @@ def _type_fits(
 ) -> tuple[WeightedFit, ...]:
     """The fit of all runs, and one of the type's own runs if there are enough."""
     picked = rows.take(of_type)
-    if of_type.all() or len(np.unique(picked.configurations, axis=0)) < MINIMUM_ALONE:
+    if of_type.all() or len(distinct_few_rows(picked.configurations)[0]) < MINIMUM_ALONE:
         return (WeightedFit(joint, 1.0),)
     known_weights = joint.run_weights[joint.indices_of(picked)]
     alone = fit_run_times(picked, seconds[of_type], known_weights, draw_share=ALONE_DRAW_SHARE)

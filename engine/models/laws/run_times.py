@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from engine.distinct import distinct_few_rows
 from engine.forecast import BoolArray, FloatArray, IntArray
 from engine.models.laws.along_laws import interpolated_along_laws
 from engine.models.laws.candidate_models import (
@@ -263,7 +264,8 @@ class RunTimeFit:
     @cached_property
     def _jobs(self) -> FloatArray:
         """(j, .) the distinct parameters and iterations of the runs."""
-        return np.asarray(np.unique(self.rows.jobs, axis=0))
+        jobs = self.rows.jobs
+        return np.asarray(jobs[distinct_few_rows(jobs)[0]])
 
     def validation(self, question: str) -> Validation:
         """The validation for a question ("inside", "machines", "size", "parameters"); that for
@@ -368,15 +370,13 @@ def _merge_repetitions(
     the variance of a run beyond that of such means. Leaving out only one of several repetitions
     would test nothing. The variance of the means, a k-th of the variance among k repetitions, is in
     their left-out errors already."""
-    _, first, group = np.unique(rows.configurations, axis=0, return_index=True, return_inverse=True)
-    group = group.reshape(-1)
+    first, group = distinct_few_rows(rows.configurations)
     count = np.bincount(group)
     mean = np.bincount(group, log_seconds) / count
     repeated = len(log_seconds) - len(first)
-    order = np.argsort(first)
-    merged = first[order], mean[order], count[order]
     if repeated == 0:
-        return *merged, 0.0
+        return first, mean, count, 0.0
     variance = float(((log_seconds - mean[group]) ** 2).sum() / repeated)
     reliability = repeated / (repeated + NOISE_DOF)
-    return *merged, reliability * variance * float(1.0 - (1.0 / count).mean())
+    beyond_means = reliability * variance * float(1.0 - (1.0 / count).mean())
+    return first, mean, count, beyond_means
