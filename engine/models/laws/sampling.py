@@ -48,6 +48,10 @@ MANY_RUNS = 30
 EFFECTIVE_SHARE = 0.5
 """Effective sample size after a step, as a share of the draws that are kept."""
 
+NEARLY_THERE = 0.9
+"""Share of the way to the power aimed at from which on a step goes all of it: another step for the
+rest would take as many moves as one."""
+
 TIMES_PER_BLOCK = 131_072
 """Log times (laws x points) that are computed at once."""
 
@@ -275,11 +279,11 @@ class Likelihood:
         """The next population on the way to the power `goal`."""
         scored, power, stream = population.scored, population.power, population.stream.copy()
         step = tempering_step(scored.log_likelihood, goal - power, EFFECTIVE_SHARE * stream.count)
+        if step >= NEARLY_THERE * (goal - power):
+            step = goal - power
         from_prior = power == 0.0
         power = goal if step == goal - power else power + step
-        moves = self._moves(at_goal=power == goal)
-        if from_prior:
-            moves = moves // 2 if power == goal else 0
+        moves = self._moves(at_goal=power == goal, from_prior=from_prior)
         if power == 1.0 and (len(self.observations) >= MANY_RUNS or self._is_mixed):
             moves = LAST_MOVES
         return self._moved(scored, step * scored.log_likelihood, power, stream, moves)
@@ -289,9 +293,9 @@ class Likelihood:
         """Whether the fit is mixed with another one."""
         return self.observations.draw_share < 1.0
 
-    def _moves(self, *, at_goal: bool) -> int:
-        """Metropolis moves after a step."""
-        moves = MOVES_AT_GOAL if at_goal else MOVES
+    def _moves(self, *, at_goal: bool, from_prior: bool = False) -> int:
+        """Metropolis moves after a step; fewer `from_prior`, whose draws are independent."""
+        moves = (MOVES_AT_GOAL if at_goal else MOVES) - MOVES * from_prior
         return moves // 2 if self._is_mixed else moves
 
     def _moved(
