@@ -16,14 +16,8 @@ from engine.forecast import BoolArray, FloatArray, IntArray
 from engine.models.laws.cliff_states import harmonic_mean_shift, side_variance_factors
 from engine.models.laws.draw_weights import normalised_weights, systematic_resample
 from engine.models.laws.laws import Laws
-from engine.models.laws.sampling import (
-    NOISE_DOF,
-    NOISE_SCALE,
-    Observations,
-    PosteriorDraws,
-    log_likelihood,
-    posterior,
-)
+from engine.models.laws.observations import NOISE_DOF, NOISE_SCALE, Observations, log_likelihood
+from engine.models.laws.sampling import PosteriorDraws, posterior
 from engine.models.laws.terms import DONE_AGAIN, Points
 
 REPRESENTATIVE_LAWS = 300
@@ -186,7 +180,7 @@ def law_posterior(
     draws = draws or posterior(observations, seed=seed)
     left_out, variance_left_out = _leave_one_out(draws)
     laws = _representative_laws(draws.laws, observations.points)
-    log_times = laws.log_times(observations.points)
+    log_times = laws.log_times_from(observations.features)
     residuals = observations.log_seconds[:, None] - log_times
     effects = observations.coefficients(residuals)
     mean, deviations, unsure = _mean_and_deviations(

@@ -17,8 +17,8 @@ from engine.models.laws.averaging import LawPosterior, law_posterior
 from engine.models.laws.encoding import Encoding, Rows, at_least_as_hard
 from engine.models.laws.error_distribution import ErrorDistribution, fit_error_distribution
 from engine.models.laws.gaussian_process import GaussianProcess, linear_process, smooth_process
+from engine.models.laws.observations import NOISE_DOF, Observations
 from engine.models.laws.outlier_runs import outlier_posterior
-from engine.models.laws.sampling import NOISE_DOF, Observations
 from engine.models.laws.type_spread import posterior_type_sd
 
 MINIMUM_FOR_SMOOTH = 5

@@ -39,6 +39,10 @@ no noise."""
 
 MOST_STEPS, SMALLEST_STEP = 40, 1e-3
 
+SMALLEST_GAIN = 1e-3
+"""Gain of log density that a step promises below which the search ends: no hyperparameter is then
+off by more than a twentieth of its prior spread."""
+
 
 @dataclass(frozen=True, eq=False)
 class Hyperparameters:
@@ -160,7 +164,7 @@ def _bfgs_minimum(posterior: NegativeLogPosterior, start: FloatArray) -> tuple[F
         direction = -inverse @ gradient
         direction /= max(1.0, float(np.abs(direction).max()))
         slope = float(direction @ gradient)
-        if slope > -(SMALLEST_STEP**2):
+        if slope > -SMALLEST_GAIN:
             break
         step = 1.0
         while step > SMALLEST_STEP:

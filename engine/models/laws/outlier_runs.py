@@ -20,14 +20,8 @@ import numpy as np
 
 from engine.forecast import BoolArray, FloatArray, IntArray
 from engine.models.laws.draw_weights import normalised_weights
-from engine.models.laws.sampling import (
-    NOISE_DOF,
-    NOISE_SCALE,
-    Observations,
-    PosteriorDraws,
-    log_likelihood,
-    posterior,
-)
+from engine.models.laws.observations import NOISE_DOF, NOISE_SCALE, Observations, log_likelihood
+from engine.models.laws.sampling import PosteriorDraws, posterior
 from engine.runs.slow_runs import LEAST_FACTOR, LEAST_ODDS, MOST_FACTOR, OUTLIER_PROBABILITY
 
 OUTLIER_THRESHOLD = LEAST_ODDS / (1.0 + LEAST_ODDS)

@@ -29,7 +29,7 @@ from engine.models.laws.candidate_models import (
 from engine.models.laws.encoding import Rows
 from engine.models.laws.error_distribution import prior_error_distribution, with_common_dof
 from engine.models.laws.extrapolation import Extrapolation, doublings_beyond
-from engine.models.laws.sampling import NOISE_DOF
+from engine.models.laws.observations import NOISE_DOF
 from engine.models.workloads import SAME
 from engine.one_thread import one_thread
 

@@ -8,10 +8,11 @@ from law_fits import changed, few_runs, mean_of, points
 
 from engine.models.laws.averaging import law_posterior
 from engine.models.laws.draw_weights import STEP_PARTS, tempering_step
+from engine.models.laws.observations import Observations, log_likelihood
 from engine.models.laws.prior_laws import MOST_PRIOR_DRAWS, prior_laws
 from engine.models.laws.proposals import Proposals
 from engine.models.laws.reference_frame import ReferenceFrame
-from engine.models.laws.sampling import Observations, log_likelihood, proposed_cliffs
+from engine.models.laws.sampling import proposed_cliffs
 
 
 def effective(density: np.ndarray, step: float) -> float:

@@ -18,10 +18,11 @@ from engine.models.laws.laws import (
     SHARES,
     mean_log,
 )
+from engine.models.laws.observations import NOISE_SCALE, Observations, log_likelihood
 from engine.models.laws.prior_laws import MOST_PRIOR_DRAWS, first_prior_laws, prior_laws
 from engine.models.laws.proposals import Proposals, ProposalStream
 from engine.models.laws.reference_frame import CLIFF_REACH, ReferenceFrame
-from engine.models.laws.sampling import NOISE_SCALE, Likelihood, Observations, log_likelihood
+from engine.models.laws.sampling import Likelihood
 from engine.models.laws.terms import PHASES, Points, terms
 
 

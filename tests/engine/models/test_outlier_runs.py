@@ -9,6 +9,7 @@ import pytest
 
 from engine.forecast import BoolArray, FloatArray, IntArray
 from engine.models.laws import outlier_runs
+from engine.models.laws.observations import NOISE_DOF, NOISE_SCALE, Observations, log_likelihood
 from engine.models.laws.outlier_runs import (
     LEAST_WEIGHT,
     OUTLIER_LOG_FACTOR,
@@ -18,14 +19,7 @@ from engine.models.laws.outlier_runs import (
     _OutlierHypotheses,
     outlier_posterior,
 )
-from engine.models.laws.sampling import (
-    NOISE_DOF,
-    NOISE_SCALE,
-    Observations,
-    PosteriorDraws,
-    log_likelihood,
-    posterior,
-)
+from engine.models.laws.sampling import PosteriorDraws, posterior
 from engine.models.laws.terms import Points
 from engine.runs.slow_runs import LEAST_FACTOR
 
