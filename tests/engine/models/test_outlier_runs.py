@@ -56,6 +56,7 @@ def test_run_weights_divide_the_variance_of_noise() -> None:
         np.einsum("rd,rs,sd->d", residuals, inverse, residuals)
     )
     assert observations.precision == pytest.approx(inverse)
+    assert observations.weighted_by_precision(residuals) == pytest.approx(inverse @ residuals)
     assert observations.runs == pytest.approx(run_weights.sum())
     ridge = (
         np.linalg.solve(x.T @ (run_weights[:, None] * x) + np.eye(2), x.T * run_weights) @ residuals
