@@ -200,9 +200,10 @@ class Likelihood:
         return self.observations.draw_share < 1.0
 
     def _moves(self, *, at_goal: bool, from_prior: bool = False) -> int:
-        """Metropolis moves after a step; fewer `from_prior`, whose draws are independent."""
-        moves = (MOVES_AT_GOAL if at_goal else MOVES) - MOVES * from_prior
-        return moves // 2 if self._is_mixed else moves
+        """Metropolis moves after a step; in a fit that is mixed with another one half as many, and
+        fewer yet `from_prior`, whose draws are independent."""
+        moves = MOVES_AT_GOAL if at_goal else MOVES
+        return (moves - MOVES * from_prior) // 2 if self._is_mixed else moves
 
     def _moved(
         self,
