@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
 import numpy as np
@@ -22,8 +22,7 @@ class PriorLaws(Laws):
 
     Args:
         unit_shares: (d, 11) these shares.
-        cliffs: (d,) their cliffs, descending: one law in each d-th part of the prior, and the laws
-            that meet a cliff next to each other.
+        cliffs: (d,) their cliffs.
     """
 
     unit_shares: FloatArray
@@ -60,9 +59,16 @@ def first_prior_laws(
     if `single`."""
     parameters, unit_shares = _prior_parameters(seed, single)
     parameters, unit_shares = parameters[:, :count], unit_shares[:count]
-    laws = len(unit_shares)
-    cliffs = as_single((np.arange(laws - 1, -1, -1) + parameters[CLIFF]) / laws)
-    return PriorLaws(frame, parameters, unit_shares, cliffs.astype(parameters.dtype))
+    return PriorLaws(frame, parameters, unit_shares, parameters[CLIFF])
+
+
+def stratified_prior_laws(frame: ReferenceFrame, count: int, *, seed: int) -> PriorLaws:
+    """The first `count` laws as 32-bit numbers, with one cliff in each `count`-th part of its
+    prior, descending: chance decides less of how many laws have one where, and those that meet a
+    cliff are next to each other."""
+    drawn = first_prior_laws(frame, count, seed=seed, single=True)
+    cliffs = (np.arange(len(drawn) - 1, -1, -1) + drawn.cliffs) / len(drawn)
+    return replace(drawn, cliffs=as_single(cliffs))
 
 
 def prior_laws(frame: ReferenceFrame, count: int, *, seed: int) -> Laws:

@@ -20,7 +20,7 @@ from engine.models.laws.draw_weights import (
 )
 from engine.models.laws.laws import CLIFF, SPARSEST, STOP, Laws
 from engine.models.laws.observations import Observations, log_likelihood
-from engine.models.laws.prior_laws import first_prior_laws
+from engine.models.laws.prior_laws import first_prior_laws, stratified_prior_laws
 from engine.models.laws.proposals import Proposals, ProposalStream
 from engine.models.laws.reference_frame import LawFeatures
 
@@ -44,8 +44,8 @@ EFFECTIVE_SHARE = 0.5
 """Effective sample size after a step, as a share of the draws that are kept."""
 
 NEARLY_THERE = 0.9
-"""Share of the way to the power aimed at from which on a step goes all of it: another step for the
-rest would take as many moves as one."""
+"""Share of the way to the power aimed at from which on a step goes all of it, in a fit that does
+not answer alone: another step for the rest would take as many moves as one."""
 
 TIMES_PER_BLOCK = 131_072
 """Log times (laws x points) that are computed at once."""
@@ -113,7 +113,11 @@ def posterior(
     features = frame.features(observations.at_distinct_points.points)
     likelihood = Likelihood(observations, features.in_single_precision)
     draws = max(int(share * FIRST_DRAWS) // runs, size)
-    first = first_prior_laws(frame, draws, seed=seed, single=True)
+    first = (
+        stratified_prior_laws(frame, draws, seed=seed)
+        if likelihood.is_mixed
+        else first_prior_laws(frame, draws, seed=seed, single=True)
+    )
     times = before.prior_log_times if before else likelihood.log_times(first)
     power = max(0.5, 1.0 - 3.0 / runs)
     path = likelihood.continued(before.path) if before and before.may_continue else []
@@ -185,25 +189,25 @@ class Likelihood:
         """The next population on the way to the power `goal`."""
         scored, power, stream = population.scored, population.power, population.stream.copy()
         step = tempering_step(scored.log_likelihood, goal - power, EFFECTIVE_SHARE * stream.count)
-        if step >= NEARLY_THERE * (goal - power):
+        if self.is_mixed and step >= NEARLY_THERE * (goal - power):
             step = goal - power
         from_prior = power == 0.0
         power = goal if step == goal - power else power + step
         moves = self._moves(at_goal=power == goal, from_prior=from_prior)
-        if power == 1.0 and (len(self.observations) >= MANY_RUNS or self._is_mixed):
+        if power == 1.0 and (len(self.observations) >= MANY_RUNS or self.is_mixed):
             moves = LAST_MOVES
         return self._moved(scored, step * scored.log_likelihood, power, stream, moves)
 
     @property
-    def _is_mixed(self) -> bool:
-        """Whether the fit is mixed with another one."""
+    def is_mixed(self) -> bool:
+        """Whether the fit is mixed with another one: less hangs on chance in its draws."""
         return self.observations.draw_share < 1.0
 
     def _moves(self, *, at_goal: bool, from_prior: bool = False) -> int:
         """Metropolis moves after a step; in a fit that is mixed with another one half as many, and
         fewer yet `from_prior`, whose draws are independent."""
         moves = MOVES_AT_GOAL if at_goal else MOVES
-        return (moves - MOVES * from_prior) // 2 if self._is_mixed else moves
+        return (moves - MOVES * from_prior) // 2 if self.is_mixed else moves
 
     def _moved(
         self,

@@ -19,7 +19,12 @@ from engine.models.laws.laws import (
     mean_log,
 )
 from engine.models.laws.observations import NOISE_SCALE, Observations, log_likelihood
-from engine.models.laws.prior_laws import MOST_PRIOR_DRAWS, first_prior_laws, prior_laws
+from engine.models.laws.prior_laws import (
+    MOST_PRIOR_DRAWS,
+    first_prior_laws,
+    prior_laws,
+    stratified_prior_laws,
+)
 from engine.models.laws.proposals import Proposals, ProposalStream
 from engine.models.laws.reference_frame import CLIFF_REACH, ReferenceFrame
 from engine.models.laws.sampling import Likelihood
@@ -206,10 +211,12 @@ def test_cliffs_are_as_probable_as_the_prior_says() -> None:
     assert np.mean(threshold > frame.high) == pytest.approx(0.05, abs=0.005)
 
 
-def test_each_part_of_the_prior_has_one_cliff() -> None:
+def test_each_part_of_the_stratified_prior_has_one_cliff() -> None:
     """However many are drawn, so that chance decides little of how many laws have one where."""
     for count in (7, 1_000, MOST_PRIOR_DRAWS):
-        cliffs = prior_laws(ReferenceFrame.of(grid()), count, seed=4).cliff
+        laws = stratified_prior_laws(ReferenceFrame.of(grid()), count, seed=4)
+        cliffs = laws.take(np.arange(count)).cliff.astype(np.float64)
+        np.testing.assert_array_equal(cliffs, laws.cliff)
         parts = np.floor(count * cliffs[::-1] + 1e-6 * count * np.asarray([-1.0, 1.0])[:, None])
         assert np.all((parts[0] <= np.arange(count)) & (np.arange(count) <= parts[1]))
 
