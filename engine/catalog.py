@@ -186,7 +186,7 @@ class Billing:
 PARTS = (".", "-", "_")
 """Separators in the names of types: m5.xlarge, n2-standard-4, Standard_D4s_v5."""
 
-MEMORY_RULES = ("emr-yarn", "databricks", "yarn", "kubernetes", "standalone", "share")
+MEMORY_RULES = ("emr-yarn", "yarn", "kubernetes", "standalone", "databricks", "share")
 
 
 @dataclass(frozen=True, slots=True)

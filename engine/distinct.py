@@ -57,6 +57,20 @@ def distinct_rows(columns: Sequence[npt.NDArray[Any]]) -> tuple[IntArray, IntArr
     return first, inverse
 
 
+def distinct_few_rows(rows: npt.NDArray[Any]) -> tuple[IntArray, IntArray]:
+    """(k,) index of the first row of each kind among (n, c) rows, ascending, and (n,) the kind of
+    each row. For up to some hundred rows, as the runs of a table: by their bytes, NaN equal to NaN,
+    in a tenth of the time that sorting takes."""
+    numbers = np.ascontiguousarray(rows) + rows.dtype.type(0)  # of -0.0 and 0.0 too
+    kinds: dict[bytes, int] = {}
+    kind_of = np.asarray(
+        [kinds.setdefault(row.tobytes(), len(kinds)) for row in numbers], dtype=np.int64
+    )
+    first = np.empty(len(kinds), dtype=np.int64)
+    first[kind_of[::-1]] = np.arange(len(rows))[::-1]  # the first of equal rows is assigned last
+    return first, kind_of
+
+
 def _whole(values: npt.NDArray[Any]) -> IntArray | None:
     """The values as whole numbers, if they are from 0 up to `MAX_SPARSITY` times their count; else
     None."""

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.distinct import distinct, distinct_rows
+from engine.distinct import distinct, distinct_few_rows, distinct_rows
 from engine.forecast import FloatArray
 
 NUMBERS = st.one_of(st.integers(-3, 40).map(float), st.sampled_from([0.5, 1e9, float("nan")]))
@@ -55,3 +55,17 @@ def test_rows_are_those_of_numpy(
     np.testing.assert_array_equal(rows[:, first], expected[0])
     np.testing.assert_array_equal(first, expected[1])
     np.testing.assert_array_equal(which, expected[2].reshape(-1))
+
+
+@given(one=RUNS, other=RUNS)
+def test_few_rows_are_those_of_numpy_in_the_order_of_the_rows(
+    one: list[tuple[float, int]], other: list[tuple[float, int]]
+) -> None:
+    size = min(len(column(one)), len(column(other)))
+    rows = np.stack((column(one)[:size], column(other)[:size]), axis=1)
+    rows[::2] *= np.where(rows[::2] == 0.0, -1.0, 1.0)  # zeros of either sign are one
+    first, which = distinct_few_rows(rows)
+    known = np.nan_to_num(rows, nan=7.25)
+    _, places, inverse = np.unique(known, axis=0, return_index=True, return_inverse=True)
+    np.testing.assert_array_equal(first, np.sort(places))
+    np.testing.assert_array_equal(first[which], places[inverse.reshape(-1)])

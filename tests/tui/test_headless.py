@@ -115,6 +115,8 @@ def test_where_a_better_answer_begins_it_is_given(
     out, _ = run(capsys, f"recommend {on} {goal}")
     asked = goal.split()[0]
     steps = re.findall(r"^from a (?:deadline|budget) of (.+?): (.+) (?:saves|is) ", out, re.M)
+    hour_or_dollar = r"^one more \w+: (.+) (?:saves|is) .+, from a (?:deadline|budget) of (.+) on$"
+    steps += [(at, composition) for composition, at in re.findall(hour_or_dollar, out, re.M)]
     steps += [
         (at, out.partition("  ")[0])
         for at in re.findall(

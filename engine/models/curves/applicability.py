@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from engine.distinct import distinct_few_rows
 from engine.fitting import Fit
 from engine.forecast import FloatArray, IntArray
 from engine.models.curves.machines import MachineRuns
@@ -110,7 +111,9 @@ def _parameter_index(runs: MachineRuns) -> FloatArray:
 
 
 def _equal_groups(*columns: FloatArray) -> list[IntArray]:
-    """Indices of the runs that agree in all columns, group by group."""
+    """Indices of the runs that agree in all columns with another one, group by group, in the order
+    of the columns."""
     rows = np.column_stack(columns)
-    group = np.unique(rows, axis=0, return_inverse=True)[1].reshape(-1)
-    return [np.flatnonzero(group == value).astype(np.int64) for value in np.unique(group)]
+    first, kind_of = distinct_few_rows(rows)
+    order, count = np.lexsort(rows[first].T[::-1]), np.bincount(kind_of)
+    return [np.flatnonzero(kind_of == kind) for kind in order if count[kind] > 1]

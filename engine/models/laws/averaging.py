@@ -16,14 +16,8 @@ from engine.forecast import BoolArray, FloatArray, IntArray
 from engine.models.laws.cliff_states import harmonic_mean_shift, side_variance_factors
 from engine.models.laws.draw_weights import normalised_weights, systematic_resample
 from engine.models.laws.laws import Laws
-from engine.models.laws.sampling import (
-    NOISE_DOF,
-    NOISE_SCALE,
-    Observations,
-    PosteriorDraws,
-    log_likelihood,
-    posterior,
-)
+from engine.models.laws.observations import NOISE_DOF, NOISE_SCALE, Observations, log_likelihood
+from engine.models.laws.sampling import PosteriorDraws, posterior
 from engine.models.laws.terms import DONE_AGAIN, Points
 
 REPRESENTATIVE_LAWS = 300
@@ -48,6 +42,7 @@ class LawPosterior:
         effects: (e, d) coefficients of the linear effects, given each law.
         residuals: (r,) log time less the mean law's, effects apart.
         variance: (r,) variance among the laws' predictions for the runs.
+        side_factors: (2, r) factors of it below and above the mean.
         residuals_left_out: (r, r) the residuals about the mean law without run i (rows).
         variance_left_out: (r,) variance among the laws' predictions for run i without it.
         noise: scale of log time about the laws.
@@ -57,6 +52,7 @@ class LawPosterior:
     effects: FloatArray
     residuals: FloatArray
     variance: FloatArray
+    side_factors: FloatArray
     residuals_left_out: FloatArray
     variance_left_out: FloatArray
     noise: float
@@ -184,18 +180,21 @@ def law_posterior(
     draws = draws or posterior(observations, seed=seed)
     left_out, variance_left_out = _leave_one_out(draws)
     laws = _representative_laws(draws.laws, observations.points)
-    log_times = laws.log_times(observations.points)
+    log_times = laws.log_times_from(observations.features)
     residuals = observations.log_seconds[:, None] - log_times
     effects = observations.coefficients(residuals)
-    mean, deviations, _ = _mean_and_deviations(
+    mean, deviations, unsure = _mean_and_deviations(
         laws, log_times, observations.points.memory_per_input, observations.effects @ effects
     )
+    side_factors = np.ones((2, len(observations)))
+    side_factors[:, unsure] = side_variance_factors(deviations[unsure])
     sum_of_squares = NOISE_DOF * NOISE_SCALE**2 + observations.misfit(residuals).mean()
     return LawPosterior(
         laws=laws,
         effects=effects,
         residuals=observations.log_seconds - mean,
         variance=_mean_square(deviations),
+        side_factors=side_factors,
         residuals_left_out=left_out,
         variance_left_out=variance_left_out,
         noise=float(np.sqrt(sum_of_squares / (NOISE_DOF + observations.runs - 1.0))),
@@ -223,9 +222,9 @@ def _leave_one_out(draws: PosteriorDraws) -> tuple[FloatArray, FloatArray]:
     """
     observations = draws.observations
     residuals, misfit = draws.tempered_residuals, draws.tempered_misfit
-    precision = observations.precision
-    errors = precision @ residuals / np.diag(precision)[:, None]
-    without = np.maximum(misfit - errors**2 * np.diag(precision)[:, None], 0.0)
+    precision = np.diag(observations.precision)[:, None]
+    errors = observations.weighted_by_precision(residuals) / precision
+    without = np.maximum(misfit - errors**2 * precision, 0.0)
     run_weights = 1.0 if observations.run_weights is None else observations.run_weights[:, None]
     tempered = draws.power * log_likelihood(misfit, observations.runs)
     weights = normalised_weights(

@@ -17,8 +17,8 @@ from engine.models.laws.averaging import LawPosterior, law_posterior
 from engine.models.laws.encoding import Encoding, Rows, at_least_as_hard
 from engine.models.laws.error_distribution import ErrorDistribution, fit_error_distribution
 from engine.models.laws.gaussian_process import GaussianProcess, linear_process, smooth_process
+from engine.models.laws.observations import NOISE_DOF, Observations
 from engine.models.laws.outlier_runs import outlier_posterior
-from engine.models.laws.sampling import NOISE_DOF, Observations
 from engine.models.laws.type_spread import posterior_type_sd
 
 MINIMUM_FOR_SMOOTH = 5
@@ -151,6 +151,13 @@ class CandidateModels:
             mean,
             np.stack([self.level + mean + part for part, _ in parts]),
             Variances(np.stack([part for _, part in parts]), *variances),
+        )
+
+    def at_runs(self) -> tuple[FloatArray, Variances]:
+        """(c, r) log time of each run less its mean by each candidate, and the variances there."""
+        parts = [process.at_runs(self.law.residuals) for process in self.processes]
+        return np.stack([residuals for residuals, _ in parts]), Variances(
+            np.stack([part for _, part in parts]), self.law.variance, self.law.side_factors
         )
 
     def means(

@@ -12,6 +12,7 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
+from engine.distinct import distinct_few_rows
 from engine.forecast import FloatArray
 from engine.models.laws.terms import Points
 
@@ -48,19 +49,17 @@ class DistinctPoints:
         """Those of runs at (r,) points with (r,) weights, None for 1; `explained_root` (e, r) maps
         residuals to a vector whose squared norm is what the effects explain."""
         columns = np.column_stack([getattr(points, entry.name) for entry in fields(points)])
-        _, first, index = np.unique(columns, axis=0, return_index=True, return_inverse=True)
+        first, index = distinct_few_rows(columns)
         offset = np.zeros((len(explained_root), 1))
         if len(first) == len(points):
             return cls(points, log_seconds, run_weights, 0.0, explained_root, offset)
-        order = np.argsort(first)
-        index = np.argsort(order)[index.reshape(-1)]
         weights = np.ones(len(points)) if run_weights is None else run_weights
         sums = np.bincount(index, weights).astype(float)
         means = np.bincount(index, weights * log_seconds) / sums
         beyond = log_seconds - means[index]
         member = index[:, None] == np.arange(len(first))
         return cls(
-            points=points.take(first[order]),
+            points=points.take(first),
             log_seconds=means,
             run_weights=sums,
             scatter=float(weights @ beyond**2),

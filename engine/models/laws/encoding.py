@@ -11,6 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from engine.catalog import Catalog
+from engine.distinct import distinct_few_rows
 from engine.forecast import BoolArray, FloatArray, IntArray
 from engine.machines.families import family_of
 from engine.models.curves.machines import MachineRuns, shape_of, vcpus_of
@@ -100,7 +101,7 @@ def at_least_as_hard(rows: Rows) -> BoolArray:
     """(r, r) whether run j (columns) had no more cores and memory than run i (rows) for no less
     input and the same job."""
     cores, memory = rows.machines * rows.cores, rows.machines * rows.memory
-    jobs = np.unique(rows.jobs, axis=0, return_inverse=True)[1].reshape(-1)
+    jobs = distinct_few_rows(rows.jobs)[1]
     harder = (cores[None] <= cores[:, None]) & (memory[None] <= memory[:, None])
     harder &= (rows.size[None] >= rows.size[:, None]) & (jobs[None] == jobs[:, None])
     return np.asarray(harder & ~np.eye(len(rows), dtype=bool))

@@ -22,7 +22,9 @@ from functools import cached_property
 
 import numpy as np
 
+from engine.distinct import distinct_few_rows
 from engine.forecast import FloatArray, IntArray
+from engine.models.laws.covariance import covariance_inverse
 from engine.models.laws.hyperparameters import KernelParts, NegativeLogPosterior
 
 WAVES_LENGTH = 0.1
@@ -143,6 +145,13 @@ class GaussianProcess:
         x = self.runs.effects * (np.sqrt(self.run_weights) / self.noise)[:, None]
         return np.asarray(np.linalg.inv(np.eye(x.shape[1]) + x.T @ x))
 
+    def at_runs(self, residuals: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """(r,) residuals of the runs less the mean, and (r,) its variance, noise included: as
+        `moments` there, since the covariance with the runs is that of the runs less their noise."""
+        noise = self.noise**2 / self.run_weights
+        variance = noise * (1.0 - noise * self.inverse.diagonal())
+        return noise * (self.inverse @ residuals), self.noise**2 + np.maximum(variance, 0.0)
+
     def _cross_covariance(self, at: ProcessInputs) -> FloatArray:
         """(n, r) covariance with the runs."""
         cross = at.effects @ self.runs.effects.T
@@ -203,7 +212,7 @@ def _wave_correlations(runs: ProcessInputs) -> FloatArray:
     where some runs share both."""
     by_cores = _wave_correlation(runs.cores, runs.cores)
     configurations = np.column_stack((runs.cores, runs.sizes))
-    if np.ptp(runs.sizes) == 0.0 or len(np.unique(configurations, axis=0)) == len(runs):
+    if np.ptp(runs.sizes) == 0.0 or len(distinct_few_rows(configurations)[0]) == len(runs):
         return by_cores[None]
     return np.stack((by_cores, by_cores * _wave_correlation(runs.sizes, runs.sizes)))
 
@@ -212,9 +221,8 @@ def linear_process(runs: ProcessInputs, noise: float, run_weights: FloatArray) -
     """The process of linear effects and noise alone."""
     covariance = runs.effects @ runs.effects.T + np.diag(noise**2 / run_weights)
     lengths = np.ones(runs.coordinates.shape[1])
-    return GaussianProcess(
-        runs, 0.0, np.empty(0), lengths, noise, np.asarray(np.linalg.inv(covariance)), run_weights
-    )
+    inverse, _ = covariance_inverse(covariance)
+    return GaussianProcess(runs, 0.0, np.empty(0), lengths, noise, inverse, run_weights)
 
 
 def smooth_process(
@@ -234,7 +242,7 @@ def smooth_process(
     )
     mode = NegativeLogPosterior(parts.take(chosen), residuals[chosen]).maximum_a_posteriori()
     covariance = parts.covariance(mode)[0] + np.diag(mode.noise**2 * (1.0 / run_weights - 1.0))
-    inverse = np.asarray(np.linalg.inv(covariance))
+    inverse, _ = covariance_inverse(covariance)
     return GaussianProcess(
         runs,
         mode.amplitude,

@@ -9,10 +9,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
 from engine.forecast import FloatArray, IntArray
+from engine.models.laws.covariance import covariance_inverse
+from engine.models.laws.reference_frame import SINGLE, as_single
 
 AMPLITUDE, AMPLITUDE_SPREAD = 0.05, 1.0
 """Prior median of the amplitude of the smooth remainder of log time and the standard deviation of
@@ -37,6 +40,14 @@ DOUBTFUL_NOISE = 1.0
 no noise."""
 
 MOST_STEPS, SMALLEST_STEP = 40, 1e-3
+
+STEPS_PER_INFORMATION = 3
+"""Steps after which a long search takes the expected curvature again, in the time of one or two
+steps."""
+
+SMALLEST_GAIN = 1e-3
+"""Gain of log density that a step promises below which the search ends: no hyperparameter is then
+off by more than a twentieth of its prior spread."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,12 +103,30 @@ class KernelParts:
         return self.waves.reshape(len(self.waves), self.linear.size)
 
 
+class Evaluation(NamedTuple):
+    """Minus the log posterior density at some hyperparameters.
+
+    Attributes:
+        value: up to a constant.
+        gradient: (h,) of it.
+        at: the hyperparameters.
+        inverse: (r, r) inverse covariance of the runs.
+        smooth: (r, r) covariance by the smooth remainder.
+    """
+
+    value: float
+    gradient: FloatArray
+    at: Hyperparameters
+    inverse: FloatArray
+    smooth: FloatArray
+
+
 @dataclass(frozen=True, eq=False)
 class NegativeLogPosterior:
-    """Minus the log posterior density of the hyperparameters given residuals (r,), and its
-    gradient.
+    """Minus the log posterior density of the hyperparameters given residuals (r,), with its
+    derivatives.
 
-    Both are functions of the logarithms of the hyperparameters, standardised by the prior's medians
+    They are functions of the logarithms of the hyperparameters, standardised by the prior's medians
     and standard deviations, in the order amplitude, noise, waves, lengths.
     """
 
@@ -119,13 +148,13 @@ class NegativeLogPosterior:
         waves = 2 + len(self.parts.waves)
         return Hyperparameters(float(values[0]), float(values[1]), values[2:waves], values[waves:])
 
-    def __call__(self, standard: FloatArray) -> tuple[float, FloatArray]:
+    def __call__(self, standard: FloatArray) -> Evaluation:
+        """At standardised logarithms (h,)."""
         at, parts = self.at(standard), self.parts
         covariance, smooth = parts.covariance(at)
-        factor = np.linalg.cholesky(covariance)
-        inverse = np.linalg.inv(covariance)
+        inverse, half_log_determinant = covariance_inverse(covariance)
         weights = inverse @ self.residuals
-        value = 0.5 * self.residuals @ weights + np.log(np.diag(factor)).sum()
+        value = 0.5 * self.residuals @ weights + half_log_determinant
         slope = 0.5 * (inverse - weights[:, None] * weights)
         by_smooth = (slope * smooth).ravel()
         length_slopes = parts.squared_distances @ by_smooth
@@ -136,7 +165,30 @@ class NegativeLogPosterior:
                 length_slopes * at.lengths**-2.0,
             )
         )
-        return float(value + 0.5 * standard @ standard), gradient * self._prior[1] + standard
+        return Evaluation(
+            value=float(value + 0.5 * standard @ standard),
+            gradient=gradient * self._prior[1] + standard,
+            at=at,
+            inverse=inverse,
+            smooth=smooth,
+        )
+
+    def information(self, evaluation: Evaluation) -> FloatArray:
+        """(h, h) expected curvature: the Fisher information of the residuals (Mardia and Marshall,
+        Biometrika 1984) and the precision of the prior. By 32-bit numbers: it only says how far to
+        step."""
+        at, parts, waves = evaluation.at, self.parts, 2 + len(self.parts.waves)
+        spreads, runs = self._prior[1], len(self.residuals)
+        slopes = np.empty((len(spreads), runs, runs), dtype=SINGLE)
+        slopes[0] = 2.0 * evaluation.smooth
+        slopes[1] = 2.0 * at.noise**2 * np.eye(runs)
+        slopes[2:waves] = 2.0 * at.waves[:, None, None] ** 2 * parts.waves
+        distances = parts.squared_distances.reshape(-1, runs, runs)
+        slopes[waves:] = distances * at.lengths[:, None, None] ** -2.0 * evaluation.smooth
+        relative = as_single(evaluation.inverse) @ slopes
+        transposed = relative.swapaxes(1, 2).reshape(len(relative), -1)
+        information = 0.5 * relative.reshape(transposed.shape) @ transposed.T
+        return np.eye(len(spreads)) + spreads[:, None] * information * spreads
 
     def maximum_a_posteriori(self) -> Hyperparameters:
         """The posterior mode, searched from the prior's medians; and, where that ends at much
@@ -146,36 +198,45 @@ class NegativeLogPosterior:
         best, value = _bfgs_minimum(self, start)
         if best[1] >= DOUBTFUL_NOISE:
             start[0], start[1 : 2 + len(self.parts.waves)] = 2.0, -2.0
-            other, other_value = _bfgs_minimum(self, start)
+            other, other_value = _bfgs_minimum(self, start, far=True)
             best = other if other_value < value else best
         return self.at(best)
 
 
-def _bfgs_minimum(posterior: NegativeLogPosterior, start: FloatArray) -> tuple[FloatArray, float]:
+def _bfgs_minimum(
+    posterior: NegativeLogPosterior, start: FloatArray, *, far: bool = False
+) -> tuple[FloatArray, float]:
     """A local minimum and its value, by BFGS with step halving (Nocedal and Wright, Numerical
-    Optimization, 6.1). SciPy's takes longer to import than this to run."""
-    x, (value, gradient) = start, posterior(start)
+    Optimization, 6.1). SciPy's takes longer to import than this to run.
+
+    Args:
+        far: whether the way is long: then the expected curvature replaces that of the steps before
+            at the start and every `STEPS_PER_INFORMATION` steps, in half as many steps.
+    """
+    x, here = start, posterior(start)
     inverse = identity = np.eye(len(x))
-    for _ in range(MOST_STEPS):
-        direction = -inverse @ gradient
+    for count in range(MOST_STEPS):
+        if far and count % STEPS_PER_INFORMATION == 0:
+            inverse = np.linalg.inv(posterior.information(here))
+        direction = -inverse @ here.gradient
         direction /= max(1.0, float(np.abs(direction).max()))
-        slope = float(direction @ gradient)
-        if slope > -(SMALLEST_STEP**2):
+        slope = float(direction @ here.gradient)
+        if slope > -SMALLEST_GAIN:
             break
         step = 1.0
         while step > SMALLEST_STEP:
             candidate = np.minimum(x + step * direction, MOST_PRIOR_SPREADS)
             np.maximum(candidate, -MOST_PRIOR_SPREADS, out=candidate)
-            new_value, new_gradient = posterior(candidate)
-            if new_value <= value + 1e-4 * step * slope:
+            there = posterior(candidate)
+            if there.value <= here.value + 1e-4 * step * slope:
                 break
             step *= 0.5
         else:
             break
-        moved, change = candidate - x, new_gradient - gradient
-        x, value, gradient = candidate, new_value, new_gradient
+        moved, change = candidate - x, there.gradient - here.gradient
+        x, here = candidate, there
         curvature = float(moved @ change)
         if curvature > 1e-10:
             left = identity - moved[:, None] * change / curvature
             inverse = left @ inverse @ left.T + moved[:, None] * moved / curvature
-    return x, value
+    return x, here.value

@@ -8,8 +8,8 @@ import numpy as np
 
 from engine.fitting import isotonic_regression
 from engine.forecast import FloatArray
+from engine.models.laws.along_laws import interpolated_along_laws
 from engine.models.laws.encoding import Rows
-from engine.models.laws.run_times import interpolated_along_laws
 
 MOST_ITERATION_COUNTS = 8
 """The most numbers of iterations that are interpolated between; of more, some evenly spaced."""

@@ -17,6 +17,7 @@ import numpy as np
 from engine.batch import ClusterBatch
 from engine.catalog import Catalog
 from engine.cluster import Workload
+from engine.distinct import distinct_few_rows
 from engine.errors import ModelDoesNotFit
 from engine.forecast import BoolArray, FloatArray, Forecast, IntArray
 from engine.models.base import Explanation, FittedModel
@@ -61,6 +62,7 @@ from engine.models.laws.weighted_fits import (
     heaviest_fit,
     mixed_log_times,
     mixed_means,
+    scales_at_runs,
 )
 from engine.models.log_notices import transferred_notice
 from engine.models.workloads import (
@@ -143,15 +145,13 @@ class TableModel(FittedModel):
             _type_fits(rows, seconds, joint, with_parameters & (rows.type_index == index))
             for index in range(len(tables))
         )
-        at_runs = mixed_log_times(fits, joint.rows, joint.rows.type_index, monotone=False)
-        scales = np.sqrt(np.mean(at_runs.scale**2, axis=0))
         constant = {name: v for name, v in wanted.parameters.items() if name not in names}
         nearest_values, doublings = nearest_parameters(runs, constant)
         notices = (transferred_notice(runs, constant, nearest_values, doublings, what="runs"),)
         without_outliers = replace(
             self.profile, runs=without(self.profile.runs, [*slow, *outliers])
         )
-        noise = run_noise(without_outliers, scales, fitted=joint.noise)
+        noise = run_noise(without_outliers, scales_at_runs(fits), fitted=joint.noise)
         return ParameterFit(
             tables=tables,
             machine_types=machine_types,
@@ -343,7 +343,7 @@ def _type_fits(
 ) -> tuple[WeightedFit, ...]:
     """The fit of all runs, and one of the type's own runs if there are enough."""
     picked = rows.take(of_type)
-    if of_type.all() or len(np.unique(picked.configurations, axis=0)) < MINIMUM_ALONE:
+    if of_type.all() or len(distinct_few_rows(picked.configurations)[0]) < MINIMUM_ALONE:
         return (WeightedFit(joint, 1.0),)
     known_weights = joint.run_weights[joint.indices_of(picked)]
     alone = fit_run_times(picked, seconds[of_type], known_weights, draw_share=ALONE_DRAW_SHARE)

@@ -14,8 +14,8 @@ import numpy as np
 
 from engine.forecast import FloatArray, IntArray
 from engine.models.laws.encoding import Encoding, Rows, at_least_as_hard
+from engine.models.laws.observations import Observations
 from engine.models.laws.outlier_runs import outlier_posterior
-from engine.models.laws.sampling import Observations
 from engine.profile import Run
 from engine.runs.slow_runs import LEAST_FACTOR, SuspectedOutlier
 

@@ -20,14 +20,8 @@ import numpy as np
 
 from engine.forecast import BoolArray, FloatArray, IntArray
 from engine.models.laws.draw_weights import normalised_weights
-from engine.models.laws.sampling import (
-    NOISE_DOF,
-    NOISE_SCALE,
-    Observations,
-    PosteriorDraws,
-    log_likelihood,
-    posterior,
-)
+from engine.models.laws.observations import NOISE_DOF, NOISE_SCALE, Observations, log_likelihood
+from engine.models.laws.sampling import PosteriorDraws, posterior
 from engine.runs.slow_runs import LEAST_FACTOR, LEAST_ODDS, MOST_FACTOR, OUTLIER_PROBABILITY
 
 OUTLIER_THRESHOLD = LEAST_ODDS / (1.0 + LEAST_ODDS)
@@ -129,7 +123,7 @@ class _OutlierHypotheses:
         return cls(
             runs=initial.runs,
             precision=initial.precision,
-            weighted_residuals=initial.precision @ residuals,
+            weighted_residuals=initial.weighted_by_precision(residuals),
             misfit=misfit if initial is observations else initial.misfit(residuals),
             draw_log_density=draw_log_density,
             errors=_leave_one_out_errors(draws, draw_log_density),
@@ -183,7 +177,7 @@ class _OutlierHypotheses:
 def _leave_one_out_errors(draws: PosteriorDraws, draw_log_density: FloatArray) -> FloatArray:
     """(r,) leave-one-out error of log time of each run, effects included, by reweighted draws."""
     observations = draws.observations
-    weighted_residuals = observations.precision @ draws.tempered_residuals
+    weighted_residuals = observations.weighted_by_precision(draws.tempered_residuals)
     diagonal = np.diag(observations.precision)[:, None]
     without = np.maximum(draws.tempered_misfit - weighted_residuals**2 / diagonal, 0.0)
     run_weights = 1.0 if observations.run_weights is None else observations.run_weights[:, None]

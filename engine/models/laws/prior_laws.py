@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
 import numpy as np
@@ -22,9 +22,15 @@ class PriorLaws(Laws):
 
     Args:
         unit_shares: (d, 11) these shares.
+        cliffs: (d,) their cliffs.
     """
 
     unit_shares: FloatArray
+    cliffs: FloatArray
+
+    @property
+    def cliff(self) -> FloatArray:
+        return self.cliffs
 
     @cached_property
     def shares(self) -> FloatArray:
@@ -33,10 +39,16 @@ class PriorLaws(Laws):
 
     def take(self, indices: IntArray | slice) -> Laws:
         if isinstance(indices, slice):
-            return PriorLaws(self.frame, self.parameters[:, indices], self.unit_shares[indices])
+            return PriorLaws(
+                self.frame,
+                self.parameters[:, indices],
+                self.unit_shares[indices],
+                self.cliffs[indices],
+            )
         # `take` would first copy all parameters, which are a part of a wider array.
         parameters = np.ascontiguousarray(self.parameters[:, indices])
         parameters[:CLIFF] += np.log(self.frame.scales)[:, None]
+        parameters[CLIFF] = self.cliffs[indices]
         return Laws(self.frame, parameters)
 
 
@@ -46,7 +58,17 @@ def first_prior_laws(
     """The first `count` laws, at most `MOST_PRIOR_DRAWS`, drawn from the prior; as 32-bit numbers
     if `single`."""
     parameters, unit_shares = _prior_parameters(seed, single)
-    return PriorLaws(frame, parameters[:, :count], unit_shares[:count])
+    parameters, unit_shares = parameters[:, :count], unit_shares[:count]
+    return PriorLaws(frame, parameters, unit_shares, parameters[CLIFF])
+
+
+def stratified_prior_laws(frame: ReferenceFrame, count: int, *, seed: int) -> PriorLaws:
+    """The first `count` laws as 32-bit numbers, with one cliff in each `count`-th part of its
+    prior, descending: chance decides less of how many laws have one where, and those that meet a
+    cliff are next to each other."""
+    drawn = first_prior_laws(frame, count, seed=seed, single=True)
+    cliffs = (np.arange(len(drawn) - 1, -1, -1) + drawn.cliffs) / len(drawn)
+    return replace(drawn, cliffs=as_single(cliffs))
 
 
 def prior_laws(frame: ReferenceFrame, count: int, *, seed: int) -> Laws:

@@ -16,7 +16,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from engine.distinct import distinct_few_rows
 from engine.forecast import BoolArray, FloatArray, IntArray
+from engine.models.laws.along_laws import interpolated_along_laws
 from engine.models.laws.candidate_models import (
     MINIMUM_FOR_SMOOTH,
     CandidateModels,
@@ -27,7 +29,7 @@ from engine.models.laws.candidate_models import (
 from engine.models.laws.encoding import Rows
 from engine.models.laws.error_distribution import prior_error_distribution, with_common_dof
 from engine.models.laws.extrapolation import Extrapolation, doublings_beyond
-from engine.models.laws.sampling import NOISE_DOF
+from engine.models.laws.observations import NOISE_DOF
 from engine.models.workloads import SAME
 from engine.one_thread import one_thread
 
@@ -83,23 +85,33 @@ class RunTimeFit:
         return processes[-1].noise if len(processes) > 1 else 0.0
 
     @one_thread()
-    def moments(self, rows: Rows, *, monotone: bool = True) -> LogTimes:
+    def moments(self, rows: Rows) -> LogTimes:
         """Predicted log times of n rows, the mean monotone in the size; in blocks of rows, whose
-        intermediate results stay in the CPU's cache.
-
-        Args:
-            monotone: False leaves the mean as the candidates have it, in half the time; the scale
-                is the same, but of a mixture where means differ.
-        """
+        intermediate results stay in the CPU's cache."""
         starts = range(0, max(1, len(rows)), BLOCK_ROWS)
-        parts = [
-            self._moments(rows.take(slice(start, start + BLOCK_ROWS)), monotone) for start in starts
-        ]
+        parts = [self._moments(rows.take(slice(start, start + BLOCK_ROWS))) for start in starts]
         return LogTimes(*(np.concatenate(column, axis=-1) for column in zip(*parts, strict=True)))
 
-    def _moments(self, rows: Rows, monotone: bool) -> LogTimes:
+    def _moments(self, rows: Rows) -> LogTimes:
         law, means, variances = self.candidates.moments(rows)
         extrapolation = self.extrapolation(rows)
+        scale, dof = self._scale(rows, extrapolation, means, variances)
+        return LogTimes(self._mean(rows, extrapolation, law, means), scale, dof)
+
+    @cached_property
+    def at_runs(self) -> LogTimes:
+        """Log times of the runs themselves as of `moments`, with means that are not made monotone:
+        without their laws' times, which the fit has taken already."""
+        residuals, variances = self.candidates.at_runs()
+        means, extrapolation = self.log_seconds - residuals, self.extrapolation(self.rows)
+        mean = self._weighted_mean(extrapolation.mean_weights(self.rows.size), means)
+        return LogTimes(mean, *self._scale(self.rows, extrapolation, means, variances))
+
+    def _scale(
+        self, rows: Rows, extrapolation: Extrapolation, means: FloatArray, variances: Variances
+    ) -> tuple[FloatArray, FloatArray]:
+        """(2, n) scale of log time below and above, and (n,) degrees of freedom, from the means
+        (c, n) and variances of the candidates."""
         variance, dof = self._scaled_variance(
             extrapolation.variance_weights(rows.size), means, variances
         )
@@ -115,13 +127,7 @@ class RunTimeFit:
             wider = other > variance[:, both]
             dof[:, both] = np.where(wider, other_dof, dof[:, both])
             variance[:, both] = np.where(wider, other, variance[:, both])
-        scale = np.sqrt(variance + self.repetition_variance)
-        mean = (
-            self._mean(rows, extrapolation, law, means)
-            if monotone
-            else self._weighted_mean(extrapolation.mean_weights(rows.size), means)
-        )
-        return LogTimes(mean, *with_common_dof(scale, dof))
+        return with_common_dof(np.sqrt(variance + self.repetition_variance), dof)
 
     def _scaled_variance(
         self, weights: Mapping[str, FloatArray], means: FloatArray, variances: Variances
@@ -258,7 +264,8 @@ class RunTimeFit:
     @cached_property
     def _jobs(self) -> FloatArray:
         """(j, .) the distinct parameters and iterations of the runs."""
-        return np.asarray(np.unique(self.rows.jobs, axis=0))
+        jobs = self.rows.jobs
+        return np.asarray(jobs[distinct_few_rows(jobs)[0]])
 
     def validation(self, question: str) -> Validation:
         """The validation for a question ("inside", "machines", "size", "parameters"); that for
@@ -321,29 +328,6 @@ BLOCK_ROWS = 1024
 """Rows that are predicted at once."""
 
 
-def interpolated_along_laws(
-    laws: FloatArray, means: FloatArray, law_wanted: FloatArray
-) -> FloatArray:
-    """(n,) log time where the laws say `law_wanted` (n,): piecewise linear interpolation of the
-    non-decreasing `means` (k, n) over `laws` (k, n); slope 1 outside."""
-    below = np.minimum(law_wanted - laws[0], 0.0)
-    beyond = np.maximum(law_wanted - laws[-1], 0.0)
-    result = means[0].copy()
-    for index in range(len(laws) - 1):
-        width = laws[index + 1] - laws[index]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            share = np.clip((law_wanted - laws[index]) / width, 0.0, 1.0)
-        share = np.where(
-            width > EQUAL_LOG_TIMES, share, law_wanted >= laws[index + 1] - EQUAL_LOG_TIMES
-        )
-        result += share * (means[index + 1] - means[index])
-    return np.asarray(result + below + beyond)
-
-
-EQUAL_LOG_TIMES = 1e-12
-"""Differences of log time up to this count as none."""
-
-
 @one_thread()
 def fit_run_times(
     rows: Rows,
@@ -386,15 +370,13 @@ def _merge_repetitions(
     the variance of a run beyond that of such means. Leaving out only one of several repetitions
     would test nothing. The variance of the means, a k-th of the variance among k repetitions, is in
     their left-out errors already."""
-    _, first, group = np.unique(rows.configurations, axis=0, return_index=True, return_inverse=True)
-    group = group.reshape(-1)
+    first, group = distinct_few_rows(rows.configurations)
     count = np.bincount(group)
     mean = np.bincount(group, log_seconds) / count
     repeated = len(log_seconds) - len(first)
-    order = np.argsort(first)
-    merged = first[order], mean[order], count[order]
     if repeated == 0:
-        return *merged, 0.0
+        return first, mean, count, 0.0
     variance = float(((log_seconds - mean[group]) ** 2).sum() / repeated)
     reliability = repeated / (repeated + NOISE_DOF)
-    return *merged, reliability * variance * float(1.0 - (1.0 / count).mean())
+    beyond_means = reliability * variance * float(1.0 - (1.0 / count).mean())
+    return first, mean, count, beyond_means

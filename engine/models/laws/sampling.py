@@ -13,21 +13,16 @@ from functools import cached_property
 import numpy as np
 
 from engine.forecast import FloatArray, IntArray
-from engine.models.laws.distinct_points import DistinctPoints
 from engine.models.laws.draw_weights import (
     normalised_weights,
     systematic_resample,
     tempering_step,
 )
 from engine.models.laws.laws import CLIFF, SPARSEST, STOP, Laws
-from engine.models.laws.prior_laws import first_prior_laws
+from engine.models.laws.observations import Observations, log_likelihood
+from engine.models.laws.prior_laws import first_prior_laws, stratified_prior_laws
 from engine.models.laws.proposals import Proposals, ProposalStream
-from engine.models.laws.reference_frame import LawFeatures, ReferenceFrame
-from engine.models.laws.terms import Points
-
-NOISE_SCALE, NOISE_DOF = 0.04, 4.0
-"""Prior of the noise of log time about a law: scale and degrees of freedom of a scaled inverse
-chi-square distribution. Repetitions differ by 1 to 4 %, and no law is exact."""
+from engine.models.laws.reference_frame import LawFeatures
 
 FIRST_DRAWS = 600_000
 """Draws from the prior, divided by the number of runs. Few runs need many draws: they leave laws of
@@ -48,89 +43,12 @@ MANY_RUNS = 30
 EFFECTIVE_SHARE = 0.5
 """Effective sample size after a step, as a share of the draws that are kept."""
 
+NEARLY_THERE = 0.9
+"""Share of the way to the power aimed at from which on a step goes all of it, in a fit that does
+not answer alone: another step for the rest would take as many moves as one."""
+
 TIMES_PER_BLOCK = 131_072
 """Log times (laws x points) that are computed at once."""
-
-
-@dataclass(frozen=True, eq=False)
-class Observations:
-    """The log times of r runs, with the design matrix of the linear effects that are integrated out
-    together with the noise.
-
-    Args:
-        points: where the runs were made.
-        log_seconds: (r,).
-        effects: (r, e) columns of the effects (the level, types, parameters), each times its prior
-            standard deviation.
-        run_weights: (r,) the power to which each run's likelihood is raised; None for 1.
-        draw_share: how many draws stand for the posterior, as a share of those for a fit that
-            answers alone.
-    """
-
-    points: Points
-    log_seconds: FloatArray
-    effects: FloatArray
-    run_weights: FloatArray | None = None
-    draw_share: float = 1.0
-
-    def __len__(self) -> int:
-        return len(self.log_seconds)
-
-    @cached_property
-    def runs(self) -> float:
-        """The sum of the run weights: the effective number of runs."""
-        return float(len(self)) if self.run_weights is None else float(self.run_weights.sum())
-
-    @cached_property
-    def precision(self) -> FloatArray:
-        """(r, r) inverse covariance of the residuals by effects and noise, relative to the noise's
-        variance."""
-        x = self.effects / NOISE_SCALE
-        noise = np.ones(len(self)) if self.run_weights is None else 1.0 / self.run_weights
-        return np.asarray(np.linalg.inv(np.diag(noise) + x @ x.T))
-
-    def coefficients(self, residuals: FloatArray) -> FloatArray:
-        """(e, d) posterior mean of the effects behind residuals (r, d), each relative to its prior
-        standard deviation."""
-        x = self._weighted(self.effects / NOISE_SCALE)
-        explained = x.T @ self._weighted(residuals)
-        return np.asarray(np.linalg.solve(np.eye(x.shape[1]) + x.T @ x, explained) / NOISE_SCALE)
-
-    def misfit(self, residuals: FloatArray) -> FloatArray:
-        """(d,) weighted sum of squares of residuals (r, d), less what the effects explain."""
-        explained = self._explained_root @ residuals
-        if self.run_weights is None:
-            squares = np.einsum("rd,rd->d", residuals, residuals)
-        else:
-            squares = self.run_weights @ residuals**2
-        squares -= np.einsum("ed,ed->d", explained, explained)
-        return np.asarray(np.maximum(squares, 0.0))
-
-    @cached_property
-    def at_distinct_points(self) -> DistinctPoints:
-        """The same, runs at one point together."""
-        return DistinctPoints.of(
-            self.points, self.log_seconds, self.run_weights, self._explained_root
-        )
-
-    @cached_property
-    def _explained_root(self) -> FloatArray:
-        """(e, r) matrix that maps residuals to a vector whose squared norm is the sum of squares
-        that the effects explain. Factored once, where solving for the effects of every law would
-        take its time."""
-        x = self._weighted(self.effects / NOISE_SCALE)
-        factor = np.linalg.cholesky(np.eye(x.shape[1]) + x.T @ x)
-        return np.asarray(np.linalg.solve(factor, self._weighted(x).T))
-
-    def _weighted(self, rows: FloatArray) -> FloatArray:
-        """(r, .) rows times the square root of their run weights."""
-        return rows if self.run_weights is None else np.sqrt(self.run_weights)[:, None] * rows
-
-
-def log_likelihood(misfit: FloatArray, runs: FloatArray | float) -> FloatArray:
-    """(...) log likelihood of laws up to a constant, the noise variance integrated out under an
-    inverse chi-square prior (Gelman et al., Bayesian Data Analysis, 3.2)."""
-    return np.asarray(-0.5 * (runs - 1 + NOISE_DOF) * np.log(NOISE_DOF * NOISE_SCALE**2 + misfit))
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,7 +84,7 @@ class PosteriorDraws:
     @cached_property
     def tempered_residuals(self) -> FloatArray:
         """(r, d) log times of the runs less those by the tempered draws, effects included."""
-        log_times = self.tempered.log_times(self.observations.points)
+        log_times = self.tempered.log_times_from(self.observations.features)
         return self.observations.log_seconds[:, None] - log_times
 
     @cached_property
@@ -191,11 +109,15 @@ def posterior(
     runs = len(observations)
     share = observations.draw_share
     size = int(max(share * np.clip(KEPT // runs, FEWEST_KEPT, MOST_KEPT), FEWEST_KEPT))
-    frame = ReferenceFrame.of(observations.points)
+    frame = observations.frame
     features = frame.features(observations.at_distinct_points.points)
     likelihood = Likelihood(observations, features.in_single_precision)
     draws = max(int(share * FIRST_DRAWS) // runs, size)
-    first = first_prior_laws(frame, draws, seed=seed, single=True)
+    first = (
+        stratified_prior_laws(frame, draws, seed=seed)
+        if likelihood.is_mixed
+        else first_prior_laws(frame, draws, seed=seed, single=True)
+    )
     times = before.prior_log_times if before else likelihood.log_times(first)
     power = max(0.5, 1.0 - 3.0 / runs)
     path = likelihood.continued(before.path) if before and before.may_continue else []
@@ -267,21 +189,25 @@ class Likelihood:
         """The next population on the way to the power `goal`."""
         scored, power, stream = population.scored, population.power, population.stream.copy()
         step = tempering_step(scored.log_likelihood, goal - power, EFFECTIVE_SHARE * stream.count)
+        if self.is_mixed and step >= NEARLY_THERE * (goal - power):
+            step = goal - power
+        from_prior = power == 0.0
         power = goal if step == goal - power else power + step
-        moves = self._moves(at_goal=power == goal)
-        if power == 1.0 and (len(self.observations) >= MANY_RUNS or self._is_mixed):
+        moves = self._moves(at_goal=power == goal, from_prior=from_prior)
+        if power == 1.0 and (len(self.observations) >= MANY_RUNS or self.is_mixed):
             moves = LAST_MOVES
         return self._moved(scored, step * scored.log_likelihood, power, stream, moves)
 
     @property
-    def _is_mixed(self) -> bool:
-        """Whether the fit is mixed with another one."""
+    def is_mixed(self) -> bool:
+        """Whether the fit is mixed with another one: less hangs on chance in its draws."""
         return self.observations.draw_share < 1.0
 
-    def _moves(self, *, at_goal: bool) -> int:
-        """Metropolis moves after a step."""
+    def _moves(self, *, at_goal: bool, from_prior: bool = False) -> int:
+        """Metropolis moves after a step; in a fit that is mixed with another one half as many, and
+        fewer yet `from_prior`, whose draws are independent."""
         moves = MOVES_AT_GOAL if at_goal else MOVES
-        return moves // 2 if self._is_mixed else moves
+        return (moves - MOVES * from_prior) // 2 if self.is_mixed else moves
 
     def _moved(
         self,

@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from engine.forecast import FloatArray
-from engine.models.laws.sampling import NOISE_DOF, NOISE_SCALE
+from engine.models.laws.observations import NOISE_DOF, NOISE_SCALE
 
 TYPE_SD, TYPE_SD_LOG_SPREAD = 0.1, 0.7
 """Prior median of the standard deviation of log time among machine types at equal cores, and the

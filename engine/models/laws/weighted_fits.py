@@ -30,16 +30,16 @@ def heaviest_fit(fits: Sequence[WeightedFit]) -> RunTimeFit:
 
 
 def mixed_log_times(
-    fits: Sequence[Sequence[WeightedFit]], rows: Rows, sources: IntArray, *, monotone: bool = True
+    fits: Sequence[Sequence[WeightedFit]], rows: Rows, sources: IntArray
 ) -> LogTimes:
     """Log times of rows by the mixture of the fits for each row's measured type, `sources` (n,).
     The fit of all runs, common to all types, is evaluated once for the rows where its weight
-    counts. `monotone`: see `RunTimeFit.moments`."""
+    counts."""
     significant = [_significant(type_fits) for type_fits in fits]
     joint = fits[0][0].fit
     uses_joint = np.asarray([type_fits[0].fit is joint for type_fits in significant])[sources]
     joint_index = np.cumsum(uses_joint) - 1
-    by_joint = joint.moments(rows.take(uses_joint), monotone=monotone)
+    by_joint = joint.moments(rows.take(uses_joint))
     result = LogTimes(np.empty(len(rows)), np.empty((2, len(rows))), np.empty(len(rows)))
     for source in np.unique(sources):
         at = np.flatnonzero(sources == source)
@@ -48,13 +48,34 @@ def mixed_log_times(
             [
                 by_joint.take(joint_index[at])
                 if weighted.fit is joint
-                else weighted.fit.moments(rows.take(at).in_own_cores, monotone=monotone)
+                else weighted.fit.moments(rows.take(at).in_own_cores)
                 for weighted in significant[source]
             ],
         )
         for column, values in zip(result, mixed, strict=True):
             column[..., at] = values
     return result
+
+
+def scales_at_runs(fits: Sequence[Sequence[WeightedFit]]) -> FloatArray:
+    """(r,) scale of log time at each configuration of the fit of all runs, on average of both
+    sides: by the mixture for its type, and by the fit of all runs alone where the type's own knows
+    nothing of its parameters."""
+    joint = fits[0][0].fit
+    variance = np.mean(joint.at_runs.scale**2, axis=0)
+    for type_fits in fits:
+        significant = _significant(type_fits)
+        if any(weighted.fit is not joint for weighted in significant):
+            at = joint.indices_of(type_fits[1].fit.rows)
+            mixed = _mixture_moments(
+                np.asarray([weighted.weight for weighted in significant]),
+                [
+                    joint.at_runs.take(at) if weighted.fit is joint else weighted.fit.at_runs
+                    for weighted in significant
+                ],
+            )
+            variance[at] = np.mean(mixed.scale**2, axis=0)
+    return np.sqrt(variance)
 
 
 def mixed_means(

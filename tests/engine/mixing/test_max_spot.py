@@ -70,13 +70,13 @@ def test_beside_spot_nodes_are_as_many_on_demand_as_the_service_rents(least: int
     """No spot nodes need none beside them; nodes that one owns are none of the spot nodes."""
     counts = np.asarray([[on, spot] for on in range(5) for spot in range(5)])
     rows, spot = np.tile([0, 1], (len(counts), 1)), np.asarray([False, True])
-    types, owned = np.zeros(2, dtype=np.int64), np.asarray([3, 0])
+    types, owned = np.zeros(2, dtype=np.int64), np.asarray([1, 0])
     allowed = SpotShare(types, spot, 1.0, least).allowed(rows, counts)
     assert allowed.tolist() == [on >= least or spot == 0 for on, spot in counts.tolist()]
     # Where spot nodes are wanted, more are not rented on demand: they are those that one owns.
     rented = SpotShare(types, spot, 1.0, least, owned).allowed(rows, counts)
     assert rented.tolist() == [
-        (on >= least or spot == 0) and on <= max(least, 3) for on, spot in counts.tolist()
+        (on >= least or spot == 0) and on <= max(least, 1) for on, spot in counts.tolist()
     ]
 
 

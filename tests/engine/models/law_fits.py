@@ -5,9 +5,9 @@ import numpy as np
 from engine.forecast import FloatArray
 from engine.models.laws.averaging import LawPosterior, law_posterior
 from engine.models.laws.laws import Laws
+from engine.models.laws.observations import Observations
 from engine.models.laws.prior_laws import prior_laws
 from engine.models.laws.reference_frame import ReferenceFrame
-from engine.models.laws.sampling import Observations
 from engine.models.laws.terms import Points
 
 MACHINES = np.asarray([2.0, 4.0, 8.0, 16.0, 32.0])

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from engine.forecast import FloatArray
+from engine.models.laws.observations import Observations
 from engine.models.laws.outlier_runs import LEAST_WEIGHT
-from engine.models.laws.sampling import Observations, PosteriorDraws, posterior
+from engine.models.laws.sampling import PosteriorDraws, posterior
 from engine.models.laws.terms import Points
 
 MACHINES = np.asarray([8.0, 2.0, 4.0, 8.0, 2.0, 4.0, 16.0, 3.0, 6.0, 12.0])

@@ -14,7 +14,12 @@ from engine.models.laws.gaussian_process import (
     linear_process,
     smooth_process,
 )
-from engine.models.laws.hyperparameters import AMPLITUDE, KernelParts, NegativeLogPosterior
+from engine.models.laws.hyperparameters import (
+    AMPLITUDE,
+    KernelParts,
+    NegativeLogPosterior,
+    _bfgs_minimum,
+)
 
 
 def inputs(x: FloatArray) -> ProcessInputs:
@@ -127,18 +132,46 @@ def test_leave_one_out_is_that_of_processes_without_the_run(
         assert variances[place] == pytest.approx(variance[0], rel=1e-4)
 
 
-def test_the_gradient_is_that_of_the_value() -> None:
+def density() -> NegativeLogPosterior:
+    """Of twelve runs, with both kinds of waves."""
     known, values = runs(12)
     alike = np.exp(-0.5 * (known.cores[:, None] - known.cores) ** 2)
     waves = np.stack((alike, alike**2))
     parts = KernelParts(known.effects @ known.effects.T, waves, known.coordinates, np.ones(2))
-    posterior = NegativeLogPosterior(parts, values)
-    at = np.asarray([0.3, -0.2, 0.1, 0.4, -0.3, 0.2])
-    slope = posterior(at)[1]
-    for place in range(len(at)):
-        step = 1e-5 * np.eye(len(at))[place]
-        numeric = (posterior(at + step)[0] - posterior(at - step)[0]) / 2e-5
+    return NegativeLogPosterior(parts, values)
+
+
+AT = np.asarray([0.3, -0.2, 0.1, 0.4, -0.3, 0.2])
+"""Some hyperparameters of it."""
+
+
+def test_the_gradient_is_that_of_the_value() -> None:
+    posterior, slope = density(), density()(AT).gradient
+    for place in range(len(AT)):
+        step = 1e-5 * np.eye(len(AT))[place]
+        numeric = (posterior(AT + step).value - posterior(AT - step).value) / 2e-5
         assert slope[place] == pytest.approx(numeric, rel=1e-4, abs=1e-5)
+
+
+def test_the_expected_curvature_is_that_of_the_covariance() -> None:
+    """tr(K^-1 dK K^-1 dK) / 2 by numeric derivatives, and 1 by the prior of each."""
+    posterior = density()
+
+    def covariance(at: FloatArray) -> FloatArray:
+        return posterior.parts.covariance(posterior.at(at))[0]
+
+    steps = 1e-5 * np.eye(len(AT))
+    slopes = [(covariance(AT + step) - covariance(AT - step)) / 2e-5 for step in steps]
+    relative = np.linalg.inv(covariance(AT)) @ np.stack(slopes)
+    expected = 0.5 * np.einsum("aij,bji->ab", relative, relative) + np.eye(len(AT))
+    assert posterior.information(posterior(AT)) == pytest.approx(expected, rel=1e-3, abs=1e-3)
+
+
+def test_a_long_search_ends_where_a_short_one_does() -> None:
+    posterior, near = density(), _bfgs_minimum(density(), np.zeros(6))
+    far = _bfgs_minimum(posterior, np.asarray([2.0, -2.0, -2.0, -2.0, 0.0, 0.0]), far=True)
+    assert far[1] == pytest.approx(near[1], abs=0.01)
+    assert far[0] == pytest.approx(near[0], abs=0.1)
 
 
 def test_it_learns_a_bend_and_forgets_it_far_away() -> None:

@@ -1,6 +1,7 @@
 """The sampler of the posterior: tempering steps, proposals, and the posterior that they reach."""
 
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -8,10 +9,12 @@ from law_fits import changed, few_runs, mean_of, points
 
 from engine.models.laws.averaging import law_posterior
 from engine.models.laws.draw_weights import STEP_PARTS, tempering_step
+from engine.models.laws.laws import Laws
+from engine.models.laws.observations import Observations, log_likelihood
 from engine.models.laws.prior_laws import MOST_PRIOR_DRAWS, prior_laws
 from engine.models.laws.proposals import Proposals
 from engine.models.laws.reference_frame import ReferenceFrame
-from engine.models.laws.sampling import Observations, log_likelihood, proposed_cliffs
+from engine.models.laws.sampling import NEARLY_THERE, posterior, proposed_cliffs
 
 
 def effective(density: np.ndarray, step: float) -> float:
@@ -111,3 +114,40 @@ def test_many_narrow_runs_find_their_law_whatever_the_random_numbers() -> None:
     for seed in range(4):
         left_out = law_posterior(observations, seed=seed).residuals_left_out
         assert np.std(left_out, axis=1).max() < 0.02
+
+
+def each_of(laws: Laws) -> list[bytes]:
+    """The laws one by one, as they are compared."""
+    return [law.tobytes() for law in laws.take(np.arange(len(laws))).parameters.T]
+
+
+def test_a_types_own_fit_moves_draws_from_the_prior_where_they_go_all_the_way() -> None:
+    """They are independent: on the way to the power aimed at, moves add little to them. A fit that
+    answers alone moves them: it has fewer of them for each run."""
+    machines = np.tile([2.0, 3.0, 5.0, 8.0, 13.0, 21.0], 6)
+    at = points(machines, np.repeat(np.linspace(0.2, 2.0, 6), 6))
+    logs = np.log(30.0 + 400.0 * at.size / at.machines)
+    alone = Observations(at, logs - logs.mean(), np.full((36, 1), 3.0))
+    mixed = replace(alone, draw_share=0.5)
+    direct = replace(few_runs(3), draw_share=0.5)
+    of_prior = []
+    for observations in (alone, mixed, direct):
+        path = posterior(observations).path
+        prior, first = (set(each_of(population.scored.laws)) for population in path[:2])
+        of_prior.append(len(first & prior) / len(first))
+        assert (len(path) == 2) == (observations is direct)
+    assert of_prior[1] == 1.0
+    assert max(of_prior[0], of_prior[2]) < 0.7
+
+
+def test_a_types_own_fit_takes_no_step_for_a_tenth_of_the_way() -> None:
+    random = np.random.default_rng(1)
+    for count in (8, 12, 20, 40):
+        machines = np.exp(random.uniform(np.log(2.0), np.log(64.0), count))
+        logs = np.log(20.0 + 600.0 / machines) + 0.05 * random.normal(size=count)
+        at = points(machines, np.ones(count))
+        level = np.full((count, 1), 3.0)
+        draws = posterior(Observations(at, logs - logs.mean(), level, draw_share=0.5))
+        powers = [population.power for population in draws.path]
+        for before, power in pairwise(powers[:-1]):
+            assert power - before < NEARLY_THERE * (draws.power - before)

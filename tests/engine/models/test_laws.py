@@ -18,10 +18,16 @@ from engine.models.laws.laws import (
     SHARES,
     mean_log,
 )
-from engine.models.laws.prior_laws import MOST_PRIOR_DRAWS, first_prior_laws, prior_laws
+from engine.models.laws.observations import NOISE_SCALE, Observations, log_likelihood
+from engine.models.laws.prior_laws import (
+    MOST_PRIOR_DRAWS,
+    first_prior_laws,
+    prior_laws,
+    stratified_prior_laws,
+)
 from engine.models.laws.proposals import Proposals, ProposalStream
 from engine.models.laws.reference_frame import CLIFF_REACH, ReferenceFrame
-from engine.models.laws.sampling import NOISE_SCALE, Likelihood, Observations, log_likelihood
+from engine.models.laws.sampling import Likelihood
 from engine.models.laws.terms import PHASES, Points, terms
 
 
@@ -205,6 +211,16 @@ def test_cliffs_are_as_probable_as_the_prior_says() -> None:
     assert np.mean(threshold > frame.high) == pytest.approx(0.05, abs=0.005)
 
 
+def test_each_part_of_the_stratified_prior_has_one_cliff() -> None:
+    """However many are drawn, so that chance decides little of how many laws have one where."""
+    for count in (7, 1_000, MOST_PRIOR_DRAWS):
+        laws = stratified_prior_laws(ReferenceFrame.of(grid()), count, seed=4)
+        cliffs = laws.take(np.arange(count)).cliff.astype(np.float64)
+        np.testing.assert_array_equal(cliffs, laws.cliff)
+        parts = np.floor(count * cliffs[::-1] + 1e-6 * count * np.asarray([-1.0, 1.0])[:, None])
+        assert np.all((parts[0] <= np.arange(count)) & (np.arange(count) <= parts[1]))
+
+
 @pytest.mark.parametrize(("runs", "inside"), [(1, 0.0), (2, 0.2), (3, 0.2)])
 def test_a_cliff_is_sought_between_any_two_runs(runs: int, inside: float) -> None:
     """Of one alone, or several of the same memory per input, it may lie on either side."""
@@ -257,6 +273,7 @@ def test_the_misfit_is_that_of_least_squares_with_the_priors() -> None:
     expected = np.einsum("rd,rs,sd->d", residuals, inverse, residuals)
     assert observations.misfit(residuals) == pytest.approx(expected)
     assert observations.precision == pytest.approx(inverse)
+    assert observations.weighted_by_precision(residuals) == pytest.approx(inverse @ residuals)
 
 
 def test_leave_one_out_by_weights_agrees_with_fitting_again() -> None:

@@ -17,8 +17,10 @@ from engine.models.laws.measured_configurations import (
     unusual_runs,
     with_shared_sizes,
 )
+from engine.models.laws.model import TableModel
 from engine.models.laws.weighted_fits import WeightedFit
-from engine.profile import Run
+from engine.models.workloads import with_defaults
+from engine.profile import Profile, Run
 from engine.runs.run_noise import Noise
 
 
@@ -76,6 +78,24 @@ def test_what_was_measured_with_noise_is_as_unsure_as_the_noise() -> None:
             found = model.predict(cluster=one.cluster, workload=one.workload)
             inside.append((found.low or 0.0) <= one.seconds <= (found.high or 0.0))
     assert np.mean(inside) > 0.8
+
+
+def test_the_noise_of_a_table_of_several_parameters_is_that_of_its_runs() -> None:
+    """A fit of a type's runs of one parameter knows nothing of the others' noise."""
+    random = np.random.default_rng(6)
+    runs = [
+        run(count, instance=kind, k=k)
+        for kind in ("m", "c")
+        for count in (2, 3, 4, 6, 8, 12)
+        for k in (1.0, 4.0, 16.0)
+    ]
+    runs = [
+        replace(one, seconds=one.seconds * float(np.exp(0.03 * x)))
+        for one, x in zip(runs, random.normal(size=len(runs)), strict=True)
+    ]
+    profile = Profile("job", tuple(runs))
+    wanted = with_defaults(profile.reference_workload, profile)
+    assert TableModel("sparkplan", profile).parameter_fit(wanted).noise.scale < 0.06
 
 
 def read_to(count: int, size: float, random: np.random.Generator) -> Run:

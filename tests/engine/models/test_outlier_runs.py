@@ -9,6 +9,7 @@ import pytest
 
 from engine.forecast import BoolArray, FloatArray, IntArray
 from engine.models.laws import outlier_runs
+from engine.models.laws.observations import NOISE_DOF, NOISE_SCALE, Observations, log_likelihood
 from engine.models.laws.outlier_runs import (
     LEAST_WEIGHT,
     OUTLIER_LOG_FACTOR,
@@ -18,14 +19,7 @@ from engine.models.laws.outlier_runs import (
     _OutlierHypotheses,
     outlier_posterior,
 )
-from engine.models.laws.sampling import (
-    NOISE_DOF,
-    NOISE_SCALE,
-    Observations,
-    PosteriorDraws,
-    log_likelihood,
-    posterior,
-)
+from engine.models.laws.sampling import PosteriorDraws, posterior
 from engine.models.laws.terms import Points
 from engine.runs.slow_runs import LEAST_FACTOR
 
@@ -62,6 +56,7 @@ def test_run_weights_divide_the_variance_of_noise() -> None:
         np.einsum("rd,rs,sd->d", residuals, inverse, residuals)
     )
     assert observations.precision == pytest.approx(inverse)
+    assert observations.weighted_by_precision(residuals) == pytest.approx(inverse @ residuals)
     assert observations.runs == pytest.approx(run_weights.sum())
     ridge = (
         np.linalg.solve(x.T @ (run_weights[:, None] * x) + np.eye(2), x.T * run_weights) @ residuals

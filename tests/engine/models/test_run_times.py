@@ -8,13 +8,13 @@ import pytest
 from scipy.stats import t as student
 
 from engine.forecast import FloatArray
+from engine.models.laws.along_laws import interpolated_along_laws
 from engine.models.laws.candidate_models import pseudo_bma_weights
 from engine.models.laws.encoding import Encoding, Rows
 from engine.models.laws.run_times import (
     BLOCK_ROWS,
     RunTimeFit,
     fit_run_times,
-    interpolated_along_laws,
 )
 
 
@@ -53,6 +53,18 @@ def test_errors_below_noise_decide_nothing() -> None:
     """0.1 % against 0.5 % on five runs: both are right."""
     weights = pseudo_bma_weights(np.stack((np.full(5, 0.005), np.full(5, 0.001))), np.ones(5))
     assert weights[0] > 0.5
+
+
+@pytest.mark.parametrize("doubted", [False, True])
+def test_the_runs_own_times_are_those_of_any_row(doubted: bool) -> None:
+    """Of one size, so that no mean is made monotone; one half of them beyond a cliff."""
+    at = rows(np.asarray([1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0]), np.ones(9))
+    seconds = (30.0 + 900.0 / at.machines) * np.where(at.machines < 5.0, 6.0, 1.0)
+    seconds *= np.exp(0.05 * np.random.default_rng(3).normal(size=len(at)))
+    fit = fit_run_times(at, seconds, np.where(doubted & (at.machines == 6.0), 0.1, 1.0))
+    found, expected = fit.at_runs, fit.moments(fit.rows)
+    for part, of_rows in zip(found, expected, strict=True):
+        assert part == pytest.approx(of_rows, rel=1e-4, abs=1e-5)
 
 
 def test_validations_are_weighted_by_the_measured_range() -> None:

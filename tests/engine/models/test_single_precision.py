@@ -8,10 +8,10 @@ from law_fits import few_runs
 from sparkplan_runs import fit, nodes
 
 from engine.cluster import Workload
+from engine.models.laws.observations import log_likelihood as log_likelihood_of
 from engine.models.laws.prior_laws import first_prior_laws
 from engine.models.laws.reference_frame import ReferenceFrame
 from engine.models.laws.sampling import Likelihood, posterior
-from engine.models.laws.sampling import log_likelihood as log_likelihood_of
 from engine.profile import Run
 
 SCALED = ((2, 300.0), (4, 310.0), (6, 318.0), (8, 325.0), (12, 333.0), (16, 341.0))

@@ -81,19 +81,32 @@ def test_a_log_without_spills_predicts_them_on_less_memory() -> None:
     assert (tight.high or 0.0) / (tight.low or 1.0) > (roomy.high or 0.0) / (roomy.low or 1.0)
 
 
-def test_tasks_that_had_their_memory_off_the_heap_spill_no_more_than_in_their_log() -> None:
+def test_queries_that_had_their_memory_off_the_heap_spill_no_more_than_in_their_log() -> None:
     """Two tasks of 300 MiB share 1 GiB off a heap of 512 MiB, of which 64 MiB are theirs."""
-    run = run_of()
+    rdds = run_of()
+    run = replace(rdds, stages=tuple(replace(one, sql_execution_id=0) for one in rdds.stages))
     on_heap = replace(run.cluster, executor_memory_gib=0.5)
     off_heap = replace(on_heap, beside=BesideHeap(off_heap_gib=1.0))
-    for cluster, suffices in ((on_heap, False), (off_heap, True)):
-        one = replace(run, cluster=cluster)
+    for given, cluster, suffices in (
+        (run, on_heap, False), (run, off_heap, True), (rdds, off_heap, False),
+    ):  # fmt: skip
+        one = replace(given, cluster=cluster)
         told = TaskMemory.of(one, ClusterBatch.of([cluster], Profile("", (one,))))
         assert bool(told.task_bytes[0] >= PEAK) == suffices
         assert (spilling_stages(Replay.of(one))[0].fill_factor == 1.0) == suffices
     own = ask(replace(run, cluster=off_heap), heap=0.5)
     assert "memory-spill" not in codes(own)
     assert own.seconds == pytest.approx(ask(run, heap=4.0).seconds)
+
+
+def test_little_memory_off_the_heap_is_all_that_queries_have() -> None:
+    """A heap of 4 GiB holds a task's 300 MiB; 256 MiB for two of them off it do not."""
+    rdds = run_of()
+    run = replace(rdds, stages=tuple(replace(one, sql_execution_id=0) for one in rdds.stages))
+    little = replace(run.cluster, beside=BesideHeap(off_heap_gib=0.25))
+    one = replace(run, cluster=little)
+    told = TaskMemory.of(one, ClusterBatch.of([little], Profile("", (one,))))
+    assert told.task_bytes[0] == pytest.approx(128 * MIB)
 
 
 def test_few_tasks_share_an_executor_with_few_others() -> None:

@@ -45,9 +45,9 @@ class ExecutorMemory:
         heap_seen: share of the configured heap that the JVM reports.
         legacy_storage: share of the heap for cached blocks before Spark 1.6; None since.
         storage_each_bytes: memory for cached blocks of each executor, as the log tells it.
-        off_heap_task_bytes: Spark's off-heap memory for each core (`spark.memory.offHeap`),
-            which grows with the cores of an executor (`engine.machines.beside_heap`); blocks are
-            elsewhere.
+        off_heap_task_bytes: Spark's off-heap memory for each core (`spark.memory.offHeap`), of a
+            run with queries: their tasks have it in place of the heap's. It grows with the cores of
+            an executor (`engine.machines.beside_heap`); blocks are on the heap. Else 0.
     """
 
     heap_gib: float | None
@@ -74,9 +74,10 @@ class ExecutorMemory:
                 reported_share if LEAST_SEEN < reported_share < MOST_SEEN else REPORTED_HEAP_SHARE
             )
             legacy = each / heap if legacy is not None else None
-        protected = _share(run.config.get("spark.memory.storageFraction"), STORAGE_FRACTION)
+        storage_share = run.config.get("spark.memory.storageFraction")
+        protected = _share(storage_share, STORAGE_FRACTION, may_be_0=True)
         cores, own_bytes = run.cluster.executor_cores, None if each is None else each * GIB
-        beside = run.cluster.beside
+        beside = run.cluster.beside if _queries(run) else None
         off_heap = (beside.off_heap_gib or 0.0) * GIB / cores if beside and cores else 0.0
         return cls(heap, cores, fraction, protected, reported, legacy, own_bytes, off_heap)
 
@@ -95,7 +96,7 @@ class ExecutorMemory:
         as many cores.
 
         Running tasks take `task_bytes` for each core that they hold first, but not below the
-        protected share, and not what they have off the heap.
+        protected share, and nothing where theirs is off the heap.
         """
         heap = self.heaps_gib(batch)
         legacy = self.legacy_storage is not None
@@ -105,18 +106,18 @@ class ExecutorMemory:
             each = np.where(same, self.storage_each_bytes, each)
         if legacy:
             return np.asarray(each * batch.executors)
-        off_heap = self.off_heap_task_bytes * batch.executor_cores / batch.cores_held
-        busy = batch.cores_held * np.maximum(0.0, task_bytes - off_heap)
+        busy = 0.0 if self.off_heap_task_bytes else batch.cores_held * task_bytes
         return np.asarray(np.maximum(each * self.protected, each - busy) * batch.executors)
 
     def task_bytes(self, batch: ClusterBatch) -> FloatArray:
         """(n,) memory for each core that tasks hold when all such of an executor are busy and
-        nothing is cached; NaN where the heap is unknown."""
+        nothing is cached; NaN where the heap is unknown, and theirs."""
+        if self.off_heap_task_bytes:
+            return np.asarray(self.off_heap_task_bytes * batch.executor_cores / batch.cores_held)
         heap = self.heaps_gib(batch)
         if self.legacy_storage is not None:
             return np.asarray(heap * LEGACY_TASK_SHARE * GIB / batch.cores_held)
-        off_heap = self.off_heap_task_bytes * batch.executor_cores
-        return np.asarray((self._unified_bytes(heap) + off_heap) / batch.cores_held)
+        return np.asarray(self._unified_bytes(heap) / batch.cores_held)
 
     def _unified_bytes(self, heap_gib: FloatArray) -> FloatArray:
         unified = unified_memory_gib(heap_gib, fraction=self.fraction, heap_seen=self.heap_seen)
@@ -128,18 +129,24 @@ LEAST_SEEN, MOST_SEEN = 0.8, 1.05
 configured one."""
 
 
+def _queries(run: Run) -> bool:
+    """Whether a run has queries, which take the memory of their tasks from one place alone: off the
+    heap if Spark may (`MemoryManager.tungstenMemoryMode`). Sorts and maps of RDDs keep the heap."""
+    return any(stage.sql_execution_id is not None for stage in run.stages)
+
+
 def _is_legacy(run: Run) -> bool:
     """Whether storage memory is a fixed share of the heap: before Spark 1.6, or asked for."""
     before = (1, 0) <= spark_version(run) < (1, 6)
     return before or run.config.get("spark.memory.useLegacyMode", "").lower() == "true"
 
 
-def _share(text: str | None, default: float) -> float:
+def _share(text: str | None, default: float, *, may_be_0: bool = False) -> float:
     try:
         value = float(text) if text else default
     except ValueError:
         return default
-    return value if 0.0 < value <= 1.0 else default
+    return value if 0.0 < value <= 1.0 or (may_be_0 and value == 0.0) else default
 
 
 def concurrent_tasks_per_executor(
