@@ -19,7 +19,7 @@ def covariance_inverse(covariance: FloatArray) -> tuple[FloatArray, float]:
     Raises:
         numpy.linalg.LinAlgError: when it is not positive definite.
     """
-    factor = np.linalg.cholesky(covariance)
+    factor = np.asarray(np.linalg.cholesky(covariance), dtype=np.float64)
     inverse_factor = _triangle_inverse(factor)
     return inverse_factor.T @ inverse_factor, float(np.log(factor.diagonal()).sum())
 

@@ -217,7 +217,7 @@ def _bfgs_minimum(
     inverse = identity = np.eye(len(x))
     for count in range(MOST_STEPS):
         if far and count % STEPS_PER_INFORMATION == 0:
-            inverse = np.linalg.inv(posterior.information(here))
+            inverse = np.asarray(np.linalg.inv(posterior.information(here)), dtype=np.float64)
         direction = -inverse @ here.gradient
         direction /= max(1.0, float(np.abs(direction).max()))
         slope = float(direction @ here.gradient)
