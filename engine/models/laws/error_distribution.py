@@ -212,7 +212,8 @@ def _tails(dof: float) -> tuple[FloatArray, FloatArray]:
     distinct = np.arange(apart.min(), apart.max() + 1)
     tails = stdtr(dof * RELATIVE_DOF[:, None], -np.exp(GRID_STEP * distinct))
     tails = tails[:, apart - distinct[0]].swapaxes(0, 1)
-    return GRID_STEP * TAIL_STEPS, np.asarray(tails.reshape(-1, len(TAIL_STEPS)))
+    at = np.asarray(GRID_STEP * TAIL_STEPS, dtype=float)
+    return at, np.asarray(tails.reshape(-1, len(TAIL_STEPS)))
 
 
 def _student_with_bounds(near: float, far: float) -> tuple[float, float]:

@@ -24,7 +24,6 @@ import numpy as np
 
 from engine.distinct import distinct_few_rows
 from engine.forecast import FloatArray, IntArray
-from engine.models.laws.covariance import covariance_inverse
 from engine.models.laws.hyperparameters import KernelParts, NegativeLogPosterior
 
 WAVES_LENGTH = 0.1
@@ -221,7 +220,7 @@ def linear_process(runs: ProcessInputs, noise: float, run_weights: FloatArray) -
     """The process of linear effects and noise alone."""
     covariance = runs.effects @ runs.effects.T + np.diag(noise**2 / run_weights)
     lengths = np.ones(runs.coordinates.shape[1])
-    inverse, _ = covariance_inverse(covariance)
+    inverse = np.asarray(np.linalg.inv(covariance))
     return GaussianProcess(runs, 0.0, np.empty(0), lengths, noise, inverse, run_weights)
 
 
@@ -242,7 +241,7 @@ def smooth_process(
     )
     mode = NegativeLogPosterior(parts.take(chosen), residuals[chosen]).maximum_a_posteriori()
     covariance = parts.covariance(mode)[0] + np.diag(mode.noise**2 * (1.0 / run_weights - 1.0))
-    inverse, _ = covariance_inverse(covariance)
+    inverse = np.asarray(np.linalg.inv(covariance))
     return GaussianProcess(
         runs,
         mode.amplitude,

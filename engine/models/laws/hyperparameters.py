@@ -14,7 +14,6 @@ from typing import NamedTuple
 import numpy as np
 
 from engine.forecast import FloatArray, IntArray
-from engine.models.laws.covariance import covariance_inverse
 from engine.models.laws.reference_frame import SINGLE, as_single
 
 AMPLITUDE, AMPLITUDE_SPREAD = 0.05, 1.0
@@ -152,9 +151,10 @@ class NegativeLogPosterior:
         """At standardised logarithms (h,)."""
         at, parts = self.at(standard), self.parts
         covariance, smooth = parts.covariance(at)
-        inverse, half_log_determinant = covariance_inverse(covariance)
+        factor = np.linalg.cholesky(covariance)
+        inverse = np.asarray(np.linalg.inv(covariance), dtype=np.float64)
         weights = inverse @ self.residuals
-        value = 0.5 * self.residuals @ weights + half_log_determinant
+        value = 0.5 * self.residuals @ weights + np.log(np.diag(factor)).sum()
         slope = 0.5 * (inverse - weights[:, None] * weights)
         by_smooth = (slope * smooth).ravel()
         length_slopes = parts.squared_distances @ by_smooth
@@ -217,7 +217,7 @@ def _bfgs_minimum(
     inverse = identity = np.eye(len(x))
     for count in range(MOST_STEPS):
         if far and count % STEPS_PER_INFORMATION == 0:
-            inverse = np.linalg.inv(posterior.information(here))
+            inverse = np.asarray(np.linalg.inv(posterior.information(here)), dtype=np.float64)
         direction = -inverse @ here.gradient
         direction /= max(1.0, float(np.abs(direction).max()))
         slope = float(direction @ here.gradient)

@@ -75,7 +75,7 @@ def scales_at_runs(fits: Sequence[Sequence[WeightedFit]]) -> FloatArray:
                 ],
             )
             variance[at] = np.mean(mixed.scale**2, axis=0)
-    return np.sqrt(variance)
+    return np.asarray(np.sqrt(variance))
 
 
 def mixed_means(

@@ -36,10 +36,7 @@ from engine.models.replay.priors import (
 from engine.models.replay.replayed_run import Replay
 from engine.models.replay.stage_laws import PairFit, pair_fit, with_laws
 from engine.models.replay.times import SCALE_PER_HALF_WIDTH_90, Times
-from engine.models.stages.one_machine import (
-    SharedCores,
-    crowding_doublings,
-)
+from engine.models.stages.one_machine import SharedCores, crowding_between
 from engine.runs.configurations import configurations, pairs_between, times_run
 
 PAIR_NOISE = 0.10
@@ -211,16 +208,16 @@ class LogPairs:
         speed, speed_scale = replay.node_load.speed_on(left_out.run)
         outcome = replay.replayed(left_out.slots, ratio=ratio, speed=speed)
         driver_share = outcome.driver_seconds / outcome.seconds
-        crowded = float(crowding_doublings(self.doublings[i, j, 0])) * (1.0 - driver_share)
+        crowding = crowding_between(replay.run, left_out.run, ratio)
+        crowding_mean = float(cores.expected(crowding)[0]) * (1.0 - driver_share)
+        crowding_scale = float(cores.log_scale(crowding)[0]) * (1.0 - driver_share)
         join_factor, join_reach = _sort_merge_effect(replay, outcome, ratio, speed)
         corrected = math.log(outcome.seconds) + self.bias[i]
         corrected += log_iterations(replay.run, left_out.run.workload)
         return _SingleLogPrediction(
-            log_seconds=corrected + cores.expected(crowded) + join_factor,
+            log_seconds=corrected + crowding_mean + join_factor,
             distance=self.doublings[i, j] * task_error_share(driver_share),
-            log_scale=math.hypot(
-                speed_scale, cores.log_scale(crowded), SCALE_PER_HALF_WIDTH_90 * join_reach
-            ),
+            log_scale=math.hypot(speed_scale, crowding_scale, SCALE_PER_HALF_WIDTH_90 * join_reach),
         )
 
 

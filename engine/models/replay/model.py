@@ -71,7 +71,7 @@ from engine.models.replay.times import (
     input_steps,
     requested_partitions_scale,
 )
-from engine.models.stages.one_machine import SharedCores, crowding_doublings_of, one_machine_notice
+from engine.models.stages.one_machine import SharedCores, crowding_of_batch, one_machine_notice
 from engine.models.stages.pauses import long_pauses
 from engine.models.workloads import with_defaults
 from engine.notices import Notice, in_order
@@ -162,8 +162,8 @@ class ReplayModel(FittedModel):
         times = replayed.at(slots, speed)
         doublings = log2_distances(replayed.uncertain_slots(slots) / replay.slots, ratio)
         task_share = 1.0 - times.driver_seconds / times.seconds
-        crowded = task_share * crowding_doublings_of(batch, doublings[:, 0])
-        shared_scale = np.hypot(speed_scale, self._shared_cores.log_scale(crowded))
+        crowding = crowding_of_batch(replay.run, batch, doublings[:, 0], ratio)
+        crowding_scale = task_share * self._shared_cores.log_scale(crowding)
         requested_scale = requested_partitions_scale(replayed, times, slots, speed, replay.slots)
         others = self._alternatives if ratio != 1.0 else self._alternatives_at_log_input
         other_times = [times_of(other) for other in others[index]]
@@ -182,11 +182,11 @@ class ReplayModel(FittedModel):
         )
         corrected = np.log(times.seconds) + log_iterations(replay.run, wanted) + self.bias[index]
         return LogForecast(
-            log_seconds=corrected + self._shared_cores.expected(crowded),
+            log_seconds=corrected + task_share * self._shared_cores.expected(crowding),
             memory=memory + joins.log_factor,
             doublings=doublings,
             error_share=task_error_share(times.driver_seconds / times.seconds),
-            log_scale=np.hypot(shared_scale, requested_scale),
+            log_scale=np.hypot(np.hypot(speed_scale, crowding_scale), requested_scale),
             least_scale=np.maximum(least_scale_reaching(times, other_times), joins_scale),
         )
 

@@ -4,9 +4,10 @@ machine.
 A log does not say how many cores the machine has. For more slots on it, it is unknown whether each
 gets a core of its own (tasks take as long as before) or none (on twice the slots twice as long).
 The cost of a doubling of slots is taken to be uniform between the two in log time, for all tasks,
-since compilers and the driver run on those cores too. Executors of `local-cluster` are further
-JVMs, which load and compile the same code again on those cores: there more slots can be worse than
-none. This applies to further executors only: nodes, and named types, are other machines.
+since compilers and the driver run on those cores too. Executors of `local-cluster` are JVMs, each
+of which loads and compiles the same code on those cores: twice the executors cost between nothing
+and as much again, also on the same slots. So more of them can be worse than none. This applies to
+further executors only: nodes, and named types, are other machines.
 
 The published laws give each slot a core of its own. They stay as published, and their intervals are
 widened by the possible error (`shared_cores_scale`).
@@ -24,7 +25,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import NamedTuple
 
 import numpy as np
 
@@ -38,25 +39,21 @@ from engine.notices import Notice
 from engine.profile import Run
 from engine.stage_run import StageRun
 
-Doublings = TypeVar("Doublings", float, FloatArray)
-
 CONTENTION = 0.5
 CONTENTION_SPREAD = 1.0 / math.sqrt(12.0)
-"""Mean and standard deviation, as shares of `max_contention`, of the increase of log task time per
-doubling of slots: uniform between 0 and that."""
+"""Mean and standard deviation, as shares of `NO_ADDED_CORES`, of the increase of log task time per
+doubling of slots, and per doubling of JVMs: uniform between 0 and that."""
 
 NO_ADDED_CORES = math.log(2.0)
-"""Log of the factor on task time if twice the slots have no more cores."""
-
-FURTHER_JVM_FACTOR = 1.25
-"""Prior: largest cost of a doubling, in `NO_ADDED_CORES`, if slots are executors of their own."""
+"""Log of the factor on task time if twice the slots have no more cores, or if tasks do nothing but
+meet new code, which twice the JVMs compile twice on the same cores."""
 
 FIXED_WAITING_SHARE = 0.5
 """Prior: share of the tasks' waiting time that does not grow with the input."""
 
 MOST_DOUBLINGS = 1.0
-"""Most doublings of slots that count. Few ask for more than twice the slots on the same machine;
-many more mean other machines, whose cores are as little known."""
+"""Most doublings of slots, and of JVMs, that count. Few ask for more than twice the slots on the
+same machine; many more mean other machines, whose cores are as little known."""
 
 
 def of_local_master(run: Run) -> bool:
@@ -84,37 +81,104 @@ def share_cores(runs: Sequence[Run]) -> bool:
     return all(of_local_master(run) and run.cluster.instance is None for run in runs)
 
 
-def max_contention(runs: Sequence[Run]) -> float:
-    """Largest increase of log task time per doubling of slots of these runs' one machine."""
-    jvms = any(run.config.get("spark.master", "").startswith("local-cluster") for run in runs)
-    return (FURTHER_JVM_FACTOR if jvms else 1.0) * NO_ADDED_CORES
+class Crowding(NamedTuple):
+    """Doublings of what shares the cores of one machine on n clusters, relative to its log.
+
+    Args:
+        slots: (n,) doublings of busy slots.
+        jvms: (n,) doublings of the executors' JVMs, as far as their new code counts.
+    """
+
+    slots: FloatArray
+    jvms: FloatArray
+
+    def expected(self, *, slots_observed: bool, jvms_observed: bool) -> FloatArray:
+        """(n,) expected increase of log task time, without what logs show of either."""
+        return (
+            CONTENTION
+            * NO_ADDED_CORES
+            * ((not slots_observed) * self.slots + (not jvms_observed) * self.jvms)
+        )
+
+    @property
+    def log_scale(self) -> FloatArray:
+        """(n,) standard deviation of that increase; slots and JVMs are independent."""
+        return np.asarray(CONTENTION_SPREAD * NO_ADDED_CORES * np.hypot(self.slots, self.jvms))
+
+
+def crowding_of_batch(
+    run: Run, batch: ClusterBatch, slots_doublings: FloatArray, ratio: float = 1.0
+) -> Crowding:
+    """The (n,) clusters of a batch on the machine of a run; 0 for those given in nodes.
+
+    Args:
+        slots_doublings: (n,) doublings of the slots that are ever busy.
+        ratio: input relative to the run's.
+    """
+    crowding = _crowding(run, slots_doublings, batch.executors, ratio)
+    given_in_executors = np.isnan(batch.nodes)
+    return Crowding(*(np.where(given_in_executors, part, 0.0) for part in crowding))
+
+
+def crowding_between(run: Run, other: Run, ratio: float) -> Crowding:
+    """(1,) the cluster of another run on the machine of a run."""
+    slots = [(cluster.slots or 1) for cluster in (other.cluster, run.cluster)]
+    executors = np.asarray(
+        [math.nan if other.cluster.executors is None else other.cluster.executors]
+    )
+    return _crowding(run, np.log2([slots[0] / slots[1]]), executors, ratio)
+
+
+def _crowding(
+    run: Run, slots_doublings: FloatArray, executors: FloatArray, ratio: float
+) -> Crowding:
+    """Each doubling limited to `MOST_DOUBLINGS`. An executor without a busy slot compiles nothing.
+    A JVM compiles its code once: of more data it is a smaller part."""
+    log_jvms, jvms = run.cluster.executors, np.zeros_like(slots_doublings)
+    if log_jvms and run.config.get("spark.master", "").startswith("local-cluster"):
+        busy = np.minimum(executors, (run.cluster.slots or log_jvms) * 2.0**slots_doublings)
+        doublings = _limited(np.log2(np.maximum(1.0, busy) / log_jvms)) / max(1.0, ratio)
+        jvms = np.where(np.isnan(busy), 0.0, doublings)
+    return Crowding(_limited(slots_doublings), jvms)
+
+
+def _limited(doublings: FloatArray) -> FloatArray:
+    return np.clip(doublings, -MOST_DOUBLINGS, MOST_DOUBLINGS)
 
 
 @dataclass(frozen=True)
 class SharedCores:
-    """The cost of further slots on the one machine of some logs.
+    """The cost of further slots and JVMs on the one machine of some logs.
 
     Args:
-        max_contention: largest increase of log task time per doubling; 0 if the logs are not of one
-            machine.
-        mean_observed: whether the logs, of several numbers of slots, show the mean themselves.
+        shared: whether the logs are of one machine.
+        slots_observed, jvms_observed: whether the logs show the mean cost of more slots, or of as
+            many more JVMs, themselves.
     """
 
-    max_contention: float
-    mean_observed: bool
+    shared: bool
+    slots_observed: bool
+    jvms_observed: bool
 
     @classmethod
     def of(cls, runs: Sequence[Run]) -> SharedCores:
-        """For logs that are combined in one prediction."""
-        return cls(max_contention(runs) if share_cores(runs) else 0.0, not on_one_machine(runs))
+        """For logs that are combined in one prediction. What laws of stages learn goes by slots: it
+        holds the cost of JVMs where these differ too."""
+        observed = not on_one_machine(runs)
+        return cls(
+            share_cores(runs), observed, observed and len({r.cluster.executors for r in runs}) > 1
+        )
 
-    def expected(self, doublings: Doublings) -> Doublings:
-        """Expected increase of log time over a number of `crowding_doublings`."""
-        return (0.0 if self.mean_observed else CONTENTION * self.max_contention) * doublings
+    def expected(self, crowding: Crowding) -> FloatArray:
+        """(n,) `Crowding.expected` of what these logs do not show; 0 on other machines."""
+        expected = crowding.expected(
+            slots_observed=self.slots_observed, jvms_observed=self.jvms_observed
+        )
+        return self.shared * expected
 
-    def log_scale(self, doublings: Doublings) -> Doublings:
-        """Standard deviation of that increase."""
-        return CONTENTION_SPREAD * self.max_contention * doublings
+    def log_scale(self, crowding: Crowding) -> FloatArray:
+        """(n,) `Crowding.log_scale`; 0 on other machines."""
+        return self.shared * crowding.log_scale
 
 
 def waiting_law(stage: StageRun) -> StageLaw:
@@ -127,17 +191,6 @@ def waiting_law(stage: StageRun) -> StageLaw:
     waited -= sum(m.total for m in (stage.gc_seconds, stage.fetch_wait_seconds) if m is not None)
     share = min(1.0, max(0.0, waited / slot_seconds)) if slot_seconds > 0.0 else 0.0
     return StageLaw(work=-FIXED_WAITING_SHARE * share)
-
-
-def crowding_doublings(slots_doublings: FloatArray) -> FloatArray:
-    """(n,) doublings of slots that share the machine's cores, limited to `MOST_DOUBLINGS`."""
-    return np.clip(slots_doublings, -MOST_DOUBLINGS, MOST_DOUBLINGS)
-
-
-def crowding_doublings_of(batch: ClusterBatch, slots_doublings: FloatArray) -> FloatArray:
-    """(n,) `crowding_doublings` of the clusters that are given in executors; 0 for those given in
-    nodes."""
-    return np.where(np.isnan(batch.nodes), crowding_doublings(slots_doublings), 0.0)
 
 
 def shared_cores_scale(
@@ -160,24 +213,26 @@ def shared_cores_scale(
     busy = np.minimum(batch.slots, max(useful_slots, slots))
     driver = sum(driver_seconds(run) for run in runs) / len(runs)
     share = np.clip(1.0 - driver / seconds, 0.0, 1.0)
-    per_doubling = math.hypot(CONTENTION, CONTENTION_SPREAD) * max_contention(runs)
-    return np.asarray(
-        per_doubling * share * np.abs(crowding_doublings_of(batch, np.log2(busy / slots)))
-    )
+    crowded = crowding_of_batch(runs[0], batch, np.log2(busy / slots))
+    expected = crowded.expected(slots_observed=False, jvms_observed=False)
+    return np.asarray(share * np.hypot(expected, crowded.log_scale))
 
 
 def one_machine_notice(runs: Sequence[Run], batch: ClusterBatch, *, law: str = "") -> Notice | None:
-    """The warning that another number of slots shares an unknown number of cores.
+    """The warning that another number of slots, or of executors, shares an unknown number of cores.
 
     Args:
         law: the published model whose law gives each slot a core; empty if contention is modelled.
     """
     slots = runs[0].cluster.slots
-    asked = batch.slots[np.isnan(batch.nodes) & np.isfinite(batch.slots)]
-    if not on_one_machine(runs) or slots is None or not np.any(asked != slots):
+    if not on_one_machine(runs) or slots is None:
         return None
-    most = f"{math.exp(max_contention(runs)):.1f}".removesuffix(".0")
-    taken = f"on twice the slots tasks are taken to be between 1 and {most} times as long"
+    crowded = crowding_of_batch(runs[0], batch, np.log2(batch.slots / slots))
+    if not (np.nan_to_num(crowded.slots).any() or crowded.jvms.any()):
+        return None
+    taken = "on twice the slots tasks are taken to be between 1 and 2 times as long"
+    if crowded.jvms.any():
+        taken += ", and as much again where executors are twice as many"
     tasks = f"{slots} tasks at once" if slots > 1 else "tasks, one at a time,"
     given = f"{law} gives each slot a core of its own, and the interval is wider for those without"
     return Notice(

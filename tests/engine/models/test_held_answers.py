@@ -16,7 +16,7 @@ import engine
 from engine.cluster import Cluster, Workload
 from engine.forecast import FloatArray
 from engine.models.base import FittedModel
-from engine.models.replay.log_forecasts import LogForecasts
+from engine.models.replay.log_forecasts import LogForecast, LogForecasts
 from engine.models.replay.mean_times_cache import MeanTimes
 from engine.models.replay.monotone_times import (
     MEMORY_SUBDIVISIONS,
@@ -56,10 +56,15 @@ def one_log(logs: Law, memory: Law) -> Callable[[float], MeanTimes]:
     def answer(size: float) -> MeanTimes:
         time, zero = np.full(2, logs(size)), np.zeros(2)
         far = np.full((2, 2), math.log2(size))
-        return LogForecasts.of(
-            [time], [np.asarray([0.0, memory(size)])], [far], [zero], [zero], [zero],
-            np.ones(1, dtype=int),
-        ).times  # fmt: skip
+        forecast = LogForecast(
+            log_seconds=time,
+            memory=np.asarray([0.0, memory(size)]),
+            doublings=far,
+            error_share=zero,
+            log_scale=zero,
+            least_scale=zero,
+        )
+        return LogForecasts.of([forecast], np.ones(1, dtype=int)).times
 
     return answer
 

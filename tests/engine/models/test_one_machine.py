@@ -13,7 +13,13 @@ from engine.batch import ClusterBatch
 from engine.cluster import Cluster, Workload
 from engine.models.base import Prediction
 from engine.models.stages.job_phases import driver_seconds
-from engine.models.stages.one_machine import on_one_machine, shared_cores_scale, waiting_law
+from engine.models.stages.one_machine import (
+    SharedCores,
+    crowding_of_batch,
+    on_one_machine,
+    shared_cores_scale,
+    waiting_law,
+)
 from engine.profile import Profile, Run
 
 TASKS, INPUT = 64, 64 * 128e6
@@ -47,24 +53,98 @@ def codes(found: Prediction) -> set[str]:
     return {notice.code for notice in found.warnings}
 
 
-@pytest.mark.parametrize(
-    ("master", "most"), [("local[2]", 2.0), ("local-cluster[2,1,1024]", 2.0**1.25)]
-)
+@pytest.mark.parametrize(("master", "most"), [("local[2]", 2.0), ("local-cluster[2,1,1024]", 4.0)])
 def test_twice_the_slots_of_one_machine_save_between_half_and_nothing(
     master: str, most: float
 ) -> None:
-    """Further executors are further JVMs on the same cores, further threads of one are not."""
+    """Further executors are further JVMs on the same cores, further threads of one are not: what
+    more of either costs is between nothing and a doubling."""
     own, more = (ask(run_of(master), slots=slots) for slots in (2, 4))
     apart = ask(run_of("yarn"), slots=4)
     assert apart.seconds * 1.3 < more.seconds < apart.seconds * math.sqrt(most) * 1.01
     assert more.seconds == pytest.approx(apart.seconds * math.sqrt(most), rel=0.05)
     text = next(notice.text for notice in more.warnings if notice.code == "one-machine")
-    assert f"between 1 and {most:.1f}".removesuffix(".0") in text
+    assert "between 1 and 2 times as long" in text
+    assert ("as much again where executors are twice as many" in text) == (most == 4.0)
     assert apart.low is not None
     assert more.high > own.seconds * 0.95
     assert width(more) > 1.5 * width(apart)
     assert "one-machine" in codes(more)
     assert "one-machine" not in codes(own) | codes(apart)
+
+
+def in_executors(run: Run, executors: int) -> Run:
+    """The same run on as many slots of so many executors."""
+    cores = (run.cluster.slots or 1) // executors
+    cluster = Cluster.of_executors(executors=executors, executor_cores=cores)
+    return replace(run, cluster=cluster)
+
+
+def of_jvms(executors: int, cores: int, *, scale: float = 1.0) -> Run:
+    master = f"local-cluster[{executors},{cores},1024]"
+    return in_executors(run_of(master, slots=executors * cores, scale=scale), executors)
+
+
+@pytest.mark.parametrize(("own", "asked"), [(2, 1), (1, 2)])
+def test_the_same_slots_in_other_jvms_load_the_same_code_more_or_less_often(
+    own: int, asked: int
+) -> None:
+    """Between nothing and twice the time for twice the JVMs, whose slots are as many."""
+    log = of_jvms(own, 2 // own)
+    model = engine.fit(Profile("job", (log,)), model="sparkplan")
+    same = model.predict(cluster=log.cluster, workload=log.workload)
+    other = model.predict(cluster=of_jvms(asked, 2 // asked).cluster, workload=log.workload)
+    assert other.seconds == pytest.approx(same.seconds * math.sqrt(asked / own), rel=0.02)
+    assert other.low < same.seconds < other.high
+    assert width(other) > 1.5 * width(same)
+    assert "one-machine" in codes(other)
+    assert "one-machine" not in codes(same)
+
+
+def test_of_more_data_the_code_of_further_jvms_is_a_smaller_part() -> None:
+    log, clusters = of_jvms(1, 2), [of_jvms(1, 2).cluster, of_jvms(2, 1).cluster]
+    model = engine.fit(Profile("job", (log,)), model="sparkplan")
+    costs = []
+    for scale in (1.0, 4.0, 16.0, 0.25):
+        workload = Workload(INPUT * scale)
+        one, two = (model.predict(cluster=c, workload=workload).seconds for c in clusters)
+        costs.append(math.log(two / one))
+    assert costs[0] == pytest.approx(math.log(2.0) / 2.0, rel=0.05)
+    assert costs[1:] == pytest.approx([costs[0] / 4.0, costs[0] / 16.0, costs[0]], rel=0.05)
+
+
+def test_executors_without_a_task_load_nothing() -> None:
+    """A single task keeps one of four executors busy, whatever the others do."""
+    run = observed([Stage(np.full(1, 60.0), input_bytes=128e6)], slots=1)
+    run = replace(run, config={"spark.master": "local-cluster[1,1,1024]"})
+    model = engine.fit(Profile("job", (run,)), model="sparkplan")
+    clusters = [Cluster.of_executors(executors=many, executor_cores=1) for many in (1, 4)]
+    one, four = (model.predict(cluster=one, workload=run.workload).seconds for one in clusters)
+    assert four == pytest.approx(one, rel=1e-9)
+
+
+def test_logs_of_other_slots_tell_of_jvms_only_where_these_differ_too() -> None:
+    asked = of_jvms(2, 1)
+    crowded = crowding_of_batch(
+        of_jvms(1, 2), ClusterBatch.of([asked.cluster], Profile("job", (asked,))), np.zeros(1)
+    )
+    threads = SharedCores.of([of_jvms(1, 1), of_jvms(1, 2)])
+    executors = SharedCores.of([of_jvms(1, 1), of_jvms(2, 1)])
+    assert threads.expected(crowded) == pytest.approx([math.log(2.0) / 2.0])
+    assert executors.expected(crowded) == pytest.approx([0.0])
+    assert executors.log_scale(crowded) == threads.log_scale(crowded) > 0.0
+
+
+def test_a_left_out_log_is_predicted_with_what_its_jvms_cost() -> None:
+    """Twice the slots, as threads or as executors: these are the slower by what JVMs cost."""
+    threads, executors = (
+        engine.fit(Profile("job", (of_jvms(1, 1), more)), model="sparkplan").validation
+        for more in (of_jvms(1, 2), of_jvms(2, 1))
+    )
+    assert threads is not None
+    assert executors is not None
+    ratio = executors.predicted_seconds[1] / threads.predicted_seconds[1]
+    assert ratio == pytest.approx(math.sqrt(2.0), rel=0.02)
 
 
 def test_many_times_the_slots_are_asked_of_other_machines() -> None:
