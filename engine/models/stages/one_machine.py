@@ -127,8 +127,8 @@ def crowding_between(run: Run, other: Run, ratio: float) -> Crowding:
 def _crowding(
     run: Run, slots_doublings: FloatArray, executor_slots: FloatArray, ratio: float
 ) -> Crowding:
-    """Each doubling limited to `MOST_DOUBLINGS`. Only executors count that hold the busy slots: more
-    change nothing. A JVM compiles its code once: of more data it is a smaller part.
+    """Each doubling limited to `MOST_DOUBLINGS`. Executors beyond the busy slots change
+    nothing. A JVM compiles its code once: of more data it is a smaller part.
 
     Args:
         executor_slots: (n,) slots of one executor; NaN where unknown.
