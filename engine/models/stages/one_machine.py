@@ -122,13 +122,10 @@ def crowding_of_batch(
 
 def crowding_between(run: Run, other: Run, ratio: float) -> Crowding:
     """(1,) the cluster of another run on the machine of a run."""
-    there, own, executors = (
-        other.cluster.slots or 1,
-        run.cluster.slots or 1,
-        other.cluster.executors,
-    )
-    of_each = there / executors if executors else math.nan
-    return _crowding(run, np.log2([there / own]), np.asarray([of_each]), ratio)
+    slots, executors = other.cluster.slots or 1, other.cluster.executors
+    executor_slots = slots / executors if executors else math.nan
+    doublings = np.log2([slots / (run.cluster.slots or 1)])
+    return _crowding(run, doublings, np.asarray([executor_slots]), ratio)
 
 
 def _crowding(
