@@ -14,15 +14,10 @@ from engine.exports.base import Handover
 from engine.machines.beside_heap import CODE
 from engine.machines.node_memory import yarn_memory_gib
 from engine.machines.platforms import diskless, nearest_supported, platform_of
-from engine.memory import beside_heap_gib, default_overhead_gib
+from engine.memory import beside_heap_gib
 from engine.notices import Notice
 from engine.profile import TASK_CPUS, Profile
-from engine.runs.carried_settings import (
-    DRIVER_MEMORY,
-    FEWER_TASK_CPUS,
-    carried_settings,
-    driver_gib,
-)
+from engine.runs.carried_settings import FEWER_TASK_CPUS, carried_settings
 from engine.runs.executor_resources import scaled_resources
 
 SHUFFLE_PARTITIONS = "spark.sql.shuffle.partitions"
@@ -51,7 +46,7 @@ def handover_of(
             "the executor layout on these nodes is not known, so there is nothing to set",
             remedy="use a catalog that gives vCPUs and memory",
         )
-    settings, lines = _settings(profile, layout, workload)
+    settings, setting_notes = _settings(profile, layout, workload)
     asked = workload or profile.reference_workload
     summary = statement(choice, recommendation, asked, profile.input_unit, catalog)
     handover = Handover(
@@ -59,9 +54,10 @@ def handover_of(
         composition=choice.composition,
         executors=choice.executors,
         layout=layout,
-        statement=(*summary, *_assumed_beside(layout, profile), *lines),
+        statement=(*summary, *_assumed_beside(layout, profile)),
         notices=_handed_over_notices(choice, recommendation),
         settings=settings,
+        setting_notes=tuple(setting_notes),
         spot=bool(choice.spot) if choice.composition else spot,
         part_spot=choice.spot,
         report=recommendation,
@@ -83,7 +79,7 @@ def _handed_over_notices(choice: Choice, recommendation: Recommendation) -> tupl
 def _settings(
     profile: Profile, layout: Layout, workload: Workload | None
 ) -> tuple[dict[str, str], list[str]]:
-    """The Spark settings of the job on executors of this layout, and the lines about them."""
+    """The Spark settings of the job on executors of this layout, and notes on what was changed."""
     carried = carried_settings(profile)
     cpus = _task_cpus(carried, layout.executor_cores)
     resources = scaled_resources(carried, profile, layout.executor_cores)
@@ -93,7 +89,7 @@ def _settings(
         settings |= {SHUFFLE_PARTITIONS: asked}
         settings |= dict.fromkeys({INITIAL_PARTITIONS} & settings.keys(), asked)
     notes = [each.note for each in resources]
-    return settings, [*_carried(settings), *_fewer_cpus(carried, cpus), *notes]
+    return settings, [*_fewer_cpus(carried, cpus), *notes]
 
 
 def _on_nodes_of(catalog: Catalog, handover: Handover, choice: Choice, layout: Layout) -> Handover:
@@ -101,12 +97,13 @@ def _on_nodes_of(catalog: Catalog, handover: Handover, choice: Choice, layout: L
     memories = _yarn_memories(choice, layout, catalog)
     name = choice.instance
     offer = catalog.offers.get(name) if name else None
+    master = catalog.offers.get(catalog.billing.master or "")
     return replace(
         handover,
-        statement=(*handover.statement, *_large_driver(handover.settings, catalog)),
         provider=catalog.provider,
         region=catalog.region,
         master=catalog.billing.master,
+        master_memory_gib=master.instance.memory_gib if master is not None else None,
         platform=platform_of(catalog),
         node_memory_gib=memories.get(name) if name else None,
         memories_gib=memories,
@@ -149,28 +146,6 @@ def _fewer_cpus(carried: Mapping[str, str], cpus: Mapping[str, str]) -> list[str
         f"note: tasks of the logs held {carried[key]} cores each ({key}), executors here have "
         f"{cores}: a task gets all of them [{FEWER_TASK_CPUS}]"
         for key, cores in cpus.items()
-    ]
-
-
-def _carried(settings: Mapping[str, str]) -> list[str]:
-    """The line about the assumed settings."""
-    settings_text = ", ".join(f"{key}={value}" for key, value in settings.items())
-    return [f"assumes: {settings_text} (as in the logs or as asked for)"] if settings_text else []
-
-
-def _large_driver(settings: Mapping[str, str], catalog: Catalog) -> list[str]:
-    """The line that the driver's heap does not fit the master, where a driver runs on one."""
-    heap = driver_gib(settings)
-    master = catalog.offers.get(catalog.billing.master or "")
-    if heap is None or master is None:
-        return []
-    needed_gib, has_gib = heap + default_overhead_gib(heap), master.instance.memory_gib
-    if needed_gib <= has_gib:
-        return []
-    return [
-        f"note: with {DRIVER_MEMORY}={settings[DRIVER_MEMORY]} the driver takes {needed_gib:.3g} "
-        f"GiB, the master {master.instance.name} has {has_gib:.3g} GiB: take a larger one "
-        "[driver-does-not-fit]"
     ]
 
 

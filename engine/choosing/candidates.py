@@ -97,6 +97,10 @@ class Candidates:
         """Types on which the job would wait forever (`types_without_room`)."""
         return types_without_room(self.names, self.layouts, self.wide_stage)
 
+    def barred(self, limits: Limits) -> frozenset[str]:
+        """Types that get no node: not rented, or without room for a task."""
+        return self.not_rented(limits) | self.without_room
+
     def binding_limits(self, limits: Limits) -> Limits:
         """The limits with those that the candidates add: the job's barrier stages, the fewest
         workers that the service starts, and no nodes of types that are only compared, or without
@@ -106,7 +110,7 @@ class Candidates:
             barrier_stages=limits.barrier_stages or self.barrier_stages,
             min_nodes=max(limits.min_nodes, least_workers(self.catalog)),
         )
-        barred = sorted(self.not_rented(limits) | self.without_room)
+        barred = sorted(self.barred(limits))
         if not barred:
             return limits
         kept = [entry for entry in limits.most if entry[0] not in barred]

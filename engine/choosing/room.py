@@ -7,9 +7,6 @@ from collections.abc import Sequence
 from engine.catalog import Catalog
 from engine.cluster import BesideHeap, Layout
 from engine.errors import BadInput
-from engine.models.base import FittedModel
-from engine.runs.barrier_stages import not_started
-from engine.runs.carried_settings import wide_stage
 from engine.runs.stage_labels import numbered_label
 from engine.stage_run import StageRun
 from engine.units import format_count
@@ -42,32 +39,13 @@ def require_room(layouts: Sequence[Layout], stage: StageRun | None) -> None:
     """
     most = max((layout.executor_cores for layout in layouts), default=0)
     if stage is not None and most < stage.task_cpus:
-        raise _no_room_error(
+        raise no_room_error(
             stage, most, remedy=f"name types of {format_count(stage.task_cpus, 'vCPU')} or more"
         )
 
 
-def require_startable(fitted: FittedModel, max_executors: int, executor_cores: int) -> None:
-    """Checks that so many executors of these cores start every stage of a job.
-
-    Raises:
-        BadInput: if they have too few slots for a barrier stage, or too few cores for a task.
-    """
-    wide = wide_stage(fitted.profile)
-    if wide is not None and executor_cores < wide.task_cpus:
-        raise _no_room_error(wide, executor_cores, remedy="raise --executor-cores")
-    stage = not_started(fitted.barrier_stages, max_executors, executor_cores)
-    if stage is not None:
-        tasks = stage.room(max_executors, executor_cores)
-        raise BadInput(
-            f"{stage.label} starts its {stage.tasks} tasks all at once (barrier mode), and there "
-            f"is room for {tasks:.0f} on {format_count(max_executors, 'executor')} of "
-            f"{format_count(executor_cores, 'core')}",
-            remedy="raise --max-executors or --executor-cores",
-        )
-
-
-def _no_room_error(stage: StageRun, cores: int, *, remedy: str) -> BadInput:
+def no_room_error(stage: StageRun, cores: int, *, remedy: str) -> BadInput:
+    """The error that executors of so many cores at most have no room for a task of `stage`."""
     return BadInput(
         f"{numbered_label(stage)} asks for {stage.task_cpus} cores for each task "
         f"(RDD.withResources), and executors here have {cores} at most: Spark would launch none of "

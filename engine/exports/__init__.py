@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 from engine.errors import UnknownName
-from engine.exports.base import (
-    Export,
-    Handover,
-    with_platform_note,
-    with_readable_settings,
-    with_spark_note,
-)
+from engine.exports.base import Export, Handover
 from engine.exports.databricks import Databricks
 from engine.exports.dataproc import Dataproc
 from engine.exports.emr import Emr
+from engine.exports.for_target import for_target
 from engine.exports.kubernetes import Kubernetes
 from engine.exports.report_html import Html
 from engine.exports.report_markdown import Markdown
@@ -44,7 +39,4 @@ def render(handover: Handover, *, to: str) -> str:
     if to not in by_name:
         raise UnknownName("export target", to, by_name, where="--to")
     target = by_name[to]
-    platform = target.platform(handover)
-    annotated = with_platform_note(handover, platform)
-    readable = with_readable_settings(annotated, platform or handover.platform)
-    return target.render(with_spark_note(readable, target.spark))
+    return target.render(for_target(handover, target))

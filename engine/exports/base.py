@@ -6,7 +6,7 @@ import math
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from engine.choosing.recommendation import Choice, Recommendation
 from engine.cluster import Layout
@@ -35,9 +35,11 @@ class Handover:
         statement: the prediction and its assumptions as text lines. Every export includes it and
             the notices as comments, if its format has comments.
         provider, region: None for a cluster that the user owns.
+        master: the type of the master, and master_memory_gib its memory; None where none is known.
         node_memory_gib: memory that YARN may allocate per node; memories_gib: by type, in a mix.
         node_vcpus: vCPUs of the one type.
-        settings: job settings that the prediction depends on (`engine.runs.carried_settings`).
+        settings: job settings that the prediction depends on (`engine.runs.carried_settings`);
+            setting_notes: what was changed of them, as text lines.
         spot: the workers are rented at spot prices; the master never is.
         part_spot: type -> number of spot nodes, where only some nodes are spot.
         report: the whole answer, and choice: the exported part of it, for human-readable targets.
@@ -58,8 +60,10 @@ class Handover:
     provider: str | None = None
     region: str | None = None
     master: str | None = None
+    master_memory_gib: float | None = None
     node_memory_gib: float | None = None
     settings: Mapping[str, str] = field(default_factory=dict)
+    setting_notes: tuple[str, ...] = ()
     spot: bool = False
     report: Recommendation | None = None
     choice: Choice | None = None
@@ -99,6 +103,11 @@ class Export(ABC):
     def platform(self, handover: Handover) -> str | None:
         """The platform of the text (a name of `engine.machines.platforms`); None for any."""
         return self.name if self.spark else None
+
+    def decides(self, handover: Handover) -> tuple[str, ...]:
+        """Beginnings of settings that the target's platform decides itself, and that the text does
+        not set."""
+        return ()
 
     @abstractmethod
     def render(self, handover: Handover) -> str:
@@ -185,54 +194,6 @@ def _ran_before(handover: Handover, major: int, minor: int) -> bool:
     """Whether the job ran with a Spark version before `major.minor`; False where unknown."""
     ran = re.match(r"(\d+)\.(\d+)", handover.spark_version or "")
     return ran is not None and (int(ran[1]), int(ran[2])) < (major, minor)
-
-
-def with_platform_note(handover: Handover, platform: str | None) -> Handover:
-    """The handover, with a note in its statement if the target is for another platform than the one
-    whose executor sizes and prices were planned."""
-    if platform is None or not handover.composition or platform == handover.platform:
-        return handover
-    note = (
-        f"note: executors and price are for {handover.platform or 'another platform'}, this is for "
-        f"{platform}: plan with --platform {platform} [other-platform]"
-    )
-    return replace(handover, statement=(*handover.statement, note))
-
-
-def with_spark_note(handover: Handover, spark: str | None) -> Handover:
-    """The handover, with a note in its statement if the release named in the target has another
-    Spark version than the job ran with. The matching release is not named, since only the
-    provider's list has it."""
-    ran = re.match(r"\d+\.\d+", handover.spark_version or "")
-    if spark is None or ran is None or ran[0] == spark:
-        return handover
-    note = (
-        f"note: the job ran with Spark {handover.spark_version}, the release named here has Spark "
-        f"{spark}: put one that has yours [other-spark]"
-    )
-    return replace(handover, statement=(*handover.statement, note))
-
-
-DATABRICKS = "databricks"
-
-ONLY_DATABRICKS = "auto"
-"""A number of shuffle partitions that Databricks alone reads; elsewhere each query would end with
-an error."""
-
-
-def with_readable_settings(handover: Handover, platform: str | None) -> Handover:
-    """The handover without settings that the target's platform cannot read, with a note in its
-    statement for each."""
-    unread = [key for key, value in handover.settings.items() if value == ONLY_DATABRICKS]
-    if platform == DATABRICKS or not unread:
-        return handover
-    notes = [
-        f"note: only Databricks reads {key}={ONLY_DATABRICKS}: left out, so that Spark's default "
-        "holds [databricks-setting]"
-        for key in unread
-    ]
-    kept = {key: value for key, value in handover.settings.items() if key not in unread}
-    return replace(handover, settings=kept, statement=(*handover.statement, *notes))
 
 
 def comments(handover: Handover) -> str:

@@ -39,7 +39,7 @@ _VOLUMES = {
 }
 """Databricks refuses nodes on AWS that have neither a disk nor a volume; all nodes get the same."""
 
-_DECIDED = ("spark.executor.instances", "spark.dynamicAllocation.", DRIVER_MEMORY)
+DECIDED = ("spark.executor.instances", "spark.dynamicAllocation.", DRIVER_MEMORY)
 """Databricks decides these itself: the number of executors follows from the workers, the driver's
 heap from its node."""
 
@@ -49,6 +49,9 @@ class Databricks(Export):
     summary = "databricks clusters create, with its JSON"
     suffix = ".sh"
     spark = SPARK_OF_RELEASES
+
+    def decides(self, handover: Handover) -> tuple[str, ...]:
+        return DECIDED
 
     def render(self, handover: Handover) -> str:
         cluster = json.dumps(cluster_of(handover), indent=2)
@@ -105,7 +108,7 @@ def cluster_of(handover: Handover) -> dict[str, Any]:
         "spark_conf": {
             key: value
             for key, value in spark_properties(handover).items()
-            if not key.startswith(_DECIDED)
+            if not key.startswith(DECIDED)
         },
         attributes: renting,
     }

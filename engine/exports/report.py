@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from engine.choosing.recommendation import Choice, Goal, Recommendation
-from engine.exports.base import Handover
+from engine.exports.base import Export, Handover
 from engine.text.lists import printable
 from engine.units import (
     format_count,
@@ -31,6 +31,13 @@ class Section:
     title: str
     lines: tuple[str, ...] = ()
     table: tuple[tuple[str, ...], ...] = ()
+
+
+class Report(Export):
+    """A report is for the platform that was planned."""
+
+    def platform(self, handover: Handover) -> str | None:
+        return handover.platform
 
 
 def title_of(handover: Handover) -> str:

@@ -7,8 +7,8 @@ from html import escape
 
 from engine.choosing.recommendation import Choice, Recommendation
 from engine.exports import svg
-from engine.exports.base import Export, Handover, spark_properties
-from engine.exports.report import Section, frontier_of, sections, title_of
+from engine.exports.base import Handover, spark_properties
+from engine.exports.report import Report, Section, frontier_of, sections, title_of
 from engine.units import format_seconds, format_usd
 
 _STYLE = (
@@ -18,7 +18,7 @@ _STYLE = (
 )
 
 
-class Html(Export):
+class Html(Report):
     name = "html"
     summary = "the same report as one HTML file, with charts"
     suffix = ".html"

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 
-from engine.exports.base import Export, Handover, spark_properties
-from engine.exports.report import Section, sections, title_of
+from engine.exports.base import Handover, spark_properties
+from engine.exports.report import Report, Section, sections, title_of
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~&])")
 
 
-class Markdown(Export):
+class Markdown(Report):
     name = "markdown"
     summary = "the whole answer as a report to read"
     suffix = ".md"

@@ -49,6 +49,10 @@ class Terraform(Export):
     def platform(self, handover: Handover) -> str | None:
         return _service(handover)
 
+    def decides(self, handover: Handover) -> tuple[str, ...]:
+        on_databricks = _service(handover) == databricks.Databricks.name
+        return databricks.DECIDED if on_databricks else ()
+
     def render(self, handover: Handover) -> str:
         service = _service(handover)
         if service is None:

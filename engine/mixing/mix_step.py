@@ -42,17 +42,20 @@ def unmixable_types(surface: Surface) -> dict[int, int]:
     """
     measured = set(surface.fitted.profile.instance_types)
     candidates = surface.candidates
+    barred = candidates.barred(surface.limits)
     cores = [layout.executor_cores for layout in candidates.layouts]
-    others = Counter(c for n, c in zip(candidates.names, cores, strict=True) if n not in measured)
+    others = Counter(
+        executor_cores
+        for name, executor_cores in zip(candidates.names, cores, strict=True)
+        if name not in measured | barred
+    )
     if not others:
         return {}
     common = others.most_common(1)[0][0]
     return {
         row: common
         for row, (name, executor_cores) in enumerate(zip(candidates.names, cores, strict=True))
-        if name in measured - candidates.not_rented(surface.limits)
-        and executor_cores != common
-        and others[executor_cores] == 0
+        if name in measured - barred and executor_cores != common and others[executor_cores] == 0
     }
 
 

@@ -29,7 +29,7 @@ def why_none(*, refused: bool) -> Sequence[Line]:
     """What to do where there is no plan: it was refused, or no source was opened."""
     why = "No plan yet: press o to open an event log or a sample."
     if refused:
-        why = "No plan: see above why, and what to do; o opens other logs or a sample."
+        why = "No plan: see above why, and what to do; or press o to open other logs or a sample."
     return [[(why, "muted")]]
 
 

@@ -32,7 +32,7 @@ _KIND = re.compile(rb"\], ([A-Z][A-Za-z]{3,20})\b")
 
 _BUILD_SIDES = {
     b"Inner": (0, 1), b"Cross": (0, 1), b"LeftOuter": (1,), b"LeftSemi": (1,), b"LeftAnti": (1,),
-    b"RightOuter": (0,),
+    b"LeftSingle": (1,), b"ExistenceJoin": (1,), b"RightOuter": (0,),
 }  # fmt: skip
 """Join type -> which of the two sides (0 left, 1 right) Spark may broadcast."""
 

@@ -62,6 +62,16 @@ def test_a_word_that_only_databricks_reads_goes_nowhere_else(to: str, read: bool
     assert ("spark.sql.shuffle.partitions" in plain) is read
     assert ("[databricks-setting]" in text) is not read
     assert "spark.sql.adaptive.enabled" in plain
+    (assumes,) = [line for line in text.splitlines() if "assumes:" in line]
+    assert ("auto" in assumes) is read
+
+
+@pytest.mark.parametrize("to", ["spark-submit", "spark-defaults"])
+def test_a_command_for_any_spark_has_no_word_of_databricks_where_its_prices_are_for_that(
+    to: str,
+) -> None:
+    text = render(handover(settings=AUTO, platform="databricks"), to=to)
+    assert "[databricks-setting]" in text
 
 
 def test_a_report_of_a_plan_for_databricks_has_its_words() -> None:

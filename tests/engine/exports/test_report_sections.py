@@ -99,6 +99,6 @@ def test_words_of_logs_and_price_lists_stay_text_wherever_they_stand(to: str) ->
     if to == "html":
         assert "<b>" not in text
         root = ElementTree.fromstring(text.replace("\x1b", "").removeprefix("<!DOCTYPE html>"))
-        assert "".join(root.itertext()).count("<b>r5</b>") == 8
+        assert "".join(root.itertext()).count("<b>r5</b>") == 9
     else:
         assert "<b>" not in text.partition("## Settings")[0].replace("\\<", "")

@@ -20,6 +20,7 @@ from engine.mixing.effort import MAX_BOUNDS, MAX_BOUNDS_SENSITIVITY, Effort
 from engine.mixing.market import MixResult
 from engine.mixing.search import Search
 from engine.optimiser import recommend
+from engine.stage_run import Measure, StageRun
 
 CORES = {"small": 4.0, "big": 32.0, "odd": 36.0}
 HOURLY = Billing(granularity_seconds=3600.0)
@@ -203,6 +204,26 @@ def test_a_measured_type_is_left_out_of_mixes_where_no_other_has_such_executors(
     )
     candidates = replace(surface.candidates, layouts=layouts, comparison_only=frozenset(compared))
     expected = {candidates.names.index("ran"): left_out} if left_out else {}
+    assert mix_step.unmixable_types(replace(surface, candidates=candidates)) == expected
+
+
+def test_types_without_room_for_a_task_have_no_say_in_the_executors_of_mixes() -> None:
+    cores = {"ran": 5, "a": 4, "b": 4, "c": 8}
+    types = catalog_of(*(offer(name, 0.2, vcpus=8, memory_gib=32.0) for name in cores))
+    ran_on = profile_on(types.offers["ran"].instance)
+    stage = StageRun(0, "wide", 8, 0.0, 60.0, Measure(8, 60.0, (7.5,)), task_cpus=5)
+    surface = Surface.build(
+        model(lambda name, nodes: 60.0 / nodes, ran_on),
+        select_candidates(types, profile=ran_on, instances=["*"]),
+        max_nodes=2,
+    )
+    layouts = tuple(
+        replace(layout, executor_cores=cores[name])
+        for name, layout in zip(surface.candidates.names, surface.candidates.layouts, strict=True)
+    )
+    candidates = replace(surface.candidates, layouts=layouts, wide_stage=stage)
+    assert candidates.without_room == {"a", "b"}
+    expected = {candidates.names.index("ran"): 8}
     assert mix_step.unmixable_types(replace(surface, candidates=candidates)) == expected
 
 

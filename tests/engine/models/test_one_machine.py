@@ -114,13 +114,15 @@ def test_of_more_data_the_code_of_further_jvms_is_a_smaller_part() -> None:
 
 
 def test_executors_without_a_task_load_nothing() -> None:
-    """A single task keeps one of four executors busy, whatever the others do."""
-    run = observed([Stage(np.full(1, 60.0), input_bytes=128e6)], slots=1)
-    run = replace(run, config={"spark.master": "local-cluster[1,1,1024]"})
+    """Two tasks keep one of four executors of two cores busy, asked for alone or together."""
+    run = observed([Stage(np.full(2, 60.0), input_bytes=2 * 128e6)], slots=2)
+    run = replace(in_executors(run, 1), config={"spark.master": "local-cluster[1,2,1024]"})
     model = engine.fit(Profile("job", (run,)), model="sparkplan")
-    clusters = [Cluster.of_executors(executors=many, executor_cores=1) for many in (1, 4)]
-    one, four = (model.predict(cluster=one, workload=run.workload).seconds for one in clusters)
-    assert four == pytest.approx(one, rel=1e-9)
+    clusters = [Cluster.of_executors(executors=many, executor_cores=2) for many in (1, 4)]
+    alone = [model.predict(cluster=one, workload=run.workload).seconds for one in clusters]
+    batch = ClusterBatch.of(clusters, model.profile)
+    assert alone == pytest.approx([alone[0]] * 2, rel=1e-9)
+    assert model.forecast(batch, run.workload).seconds == pytest.approx(alone, rel=1e-9)
 
 
 def test_logs_of_other_slots_tell_of_jvms_only_where_these_differ_too() -> None:

@@ -182,6 +182,16 @@ def test_a_driver_that_the_master_has_no_memory_for_is_said(memory: str, said: b
         assert re.search(rf"spark\.driver\.memory\W{{1,6}}{memory}\b", text)
 
 
+@pytest.mark.parametrize("to", ["kubernetes", "databricks"])
+def test_a_driver_that_has_no_master_does_not_have_to_fit_one(to: str) -> None:
+    request, found = recommended(None)
+    profile = with_config(request.profile, **{"spark.driver.memory": "40g"})
+    text = engine.export(found, to=to, profile=profile, catalog=request.catalog)
+    assert "[driver-does-not-fit]" not in text
+    assumed = [line for line in text.splitlines() if "assumes: spark" in line]
+    assert any("spark.driver.memory=40g" in line for line in assumed) is (to == "kubernetes")
+
+
 @pytest.mark.parametrize(
     ("held", "given", "type_", "cores"),
     [

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 import engine
+from engine.planner import prepare
 from engine.profile import Profile, Run
 from engine.runs.carried_settings import held_cores, wide_stage
 
@@ -72,6 +73,17 @@ def test_types_on_which_it_would_wait_forever_are_none_to_recommend() -> None:
         ("m5.xlarge", "stage-needs-cores"),
     ]
     assert "asks for 8 cores for each task, and its executors have 4" in found.rejected[0].reason
+
+
+def test_a_curve_says_why_a_type_without_room_for_it_has_no_price() -> None:
+    profile = wide_profile(task_cpus=8)
+    types = ("m5.xlarge", "m5.2xlarge")
+    request = engine.PlanRequest(profile, engine.load_catalog("aws"), instances=types, max_nodes=4)
+    plan, goal = prepare(request), engine.Goal(deadline_seconds=3600.0, max_nodes=4)
+    curves = {name: plan.curve(name, goal, request.catalog.billing) for name in types}
+    assert {name: curve.unpriced for name, curve in curves.items()} == {
+        "m5.xlarge": "no price (its executors have no room for a task)", "m5.2xlarge": "",
+    }  # fmt: skip
 
 
 def test_no_type_with_room_for_it_is_an_error_that_says_what_has() -> None:

@@ -1,0 +1,101 @@
+"""A handover as one target needs it: settings that its platform reads, notes on what differs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+
+from engine.exports.base import Export, Handover
+from engine.memory import default_overhead_gib
+from engine.runs.carried_settings import DRIVER_MEMORY, driver_gib
+
+DATABRICKS = "databricks"
+
+ONLY_DATABRICKS = "auto"
+"""A number of shuffle partitions that Databricks alone reads; elsewhere each query would end with
+an error."""
+
+OWN_DRIVERS = (DATABRICKS, "kubernetes")
+"""Platforms whose driver does not share the master of a catalog: Kubernetes looks for a node for
+it, Databricks gives it the heap of a node of its own."""
+
+
+def for_target(handover: Handover, target: Export) -> Handover:
+    """The handover with the settings that the target sets, and its statement with these and with
+    notes on another platform, another Spark version, settings left out and a driver too large."""
+    platform = target.platform(handover)
+    unread = _unread(handover.settings, platform)
+    left_out = (*unread, *target.decides(handover))
+    settings = {
+        key: value for key, value in handover.settings.items() if not key.startswith(left_out)
+    }
+    lines = [
+        *_assumed(settings),
+        *handover.setting_notes,
+        *_large_driver(handover, settings, platform or handover.platform),
+        *_other_platform(handover, platform),
+        *map(_unread_note, unread),
+        *_other_spark(handover, target.spark),
+    ]
+    return replace(handover, settings=settings, statement=(*handover.statement, *lines))
+
+
+def _unread(settings: Mapping[str, str], platform: str | None) -> list[str]:
+    """The settings with a value that the platform cannot read."""
+    if platform == DATABRICKS:
+        return []
+    return [key for key, value in settings.items() if value == ONLY_DATABRICKS]
+
+
+def _unread_note(key: str) -> str:
+    return (
+        f"note: only Databricks reads {key}={ONLY_DATABRICKS}: left out, so that Spark's default "
+        "holds [databricks-setting]"
+    )
+
+
+def _assumed(settings: Mapping[str, str]) -> list[str]:
+    """The line about the assumed settings."""
+    text = ", ".join(f"{key}={value}" for key, value in settings.items())
+    return [f"assumes: {text} (as in the logs or as asked for)"] if text else []
+
+
+def _large_driver(
+    handover: Handover, settings: Mapping[str, str], platform: str | None
+) -> list[str]:
+    """The line that the driver's heap does not fit the master, where the driver runs on one."""
+    heap, has_gib = driver_gib(settings), handover.master_memory_gib
+    if heap is None or has_gib is None or platform in OWN_DRIVERS:
+        return []
+    needed_gib = heap + default_overhead_gib(heap)
+    if needed_gib <= has_gib:
+        return []
+    return [
+        f"note: with {DRIVER_MEMORY}={settings[DRIVER_MEMORY]} the driver takes {needed_gib:.3g} "
+        f"GiB, the master {handover.master} has {has_gib:.3g} GiB: take a larger one "
+        "[driver-does-not-fit]"
+    ]
+
+
+def _other_platform(handover: Handover, platform: str | None) -> list[str]:
+    """The note that the target is for another platform than the one whose executor sizes and prices
+    were planned."""
+    if platform is None or not handover.composition or platform == handover.platform:
+        return []
+    return [
+        f"note: executors and price are for {handover.platform or 'another platform'}, this is for "
+        f"{platform}: plan with --platform {platform} [other-platform]"
+    ]
+
+
+def _other_spark(handover: Handover, spark: str | None) -> list[str]:
+    """The note that the release named in the target has another Spark version than the job ran
+    with. The matching release is not named, since only the provider's list has it."""
+    ran = re.match(r"\d+\.\d+", handover.spark_version or "")
+    if spark is None or ran is None or ran[0] == spark:
+        return []
+    return [
+        f"note: the job ran with Spark {handover.spark_version}, the release named here has Spark "
+        f"{spark}: put one that has yours [other-spark]"
+    ]
