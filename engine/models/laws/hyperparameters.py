@@ -152,7 +152,7 @@ class NegativeLogPosterior:
         at, parts = self.at(standard), self.parts
         covariance, smooth = parts.covariance(at)
         factor = np.linalg.cholesky(covariance)
-        inverse = np.linalg.inv(covariance)
+        inverse = np.asarray(np.linalg.inv(covariance), dtype=np.float64)
         weights = inverse @ self.residuals
         value = 0.5 * self.residuals @ weights + np.log(np.diag(factor)).sum()
         slope = 0.5 * (inverse - weights[:, None] * weights)
