@@ -103,15 +103,13 @@ class Candidates:
 
     def binding_limits(self, limits: Limits) -> Limits:
         """The limits with those that the candidates add: the job's barrier stages, the fewest
-        workers that the service starts, and no nodes of types that are only compared, or without
-        room for a task."""
+        workers that the service starts, and no nodes of `barred` types."""
         limits = replace(
             limits,
             barrier_stages=limits.barrier_stages or self.barrier_stages,
             min_nodes=max(limits.min_nodes, least_workers(self.catalog)),
         )
-        barred = sorted(self.barred(limits))
-        if not barred:
+        if not (barred := sorted(self.barred(limits))):
             return limits
         kept = [entry for entry in limits.most if entry[0] not in barred]
         return replace(limits, most=(*kept, *((name, 0) for name in barred)))

@@ -44,9 +44,9 @@ STEPS_PER_INFORMATION = 3
 """Steps after which a long search takes the expected curvature again, in the time of one or two
 steps."""
 
-SMALLEST_GAIN = 1e-3
-"""Gain of log density that a step promises below which the search ends: no hyperparameter is then
-off by more than a twentieth of its prior spread."""
+SMALLEST_GAIN = 1e-5
+"""Gain of log density that a step promises below which the search ends. Where the density is nearly
+flat more is left: with a larger one, some searches stopped short of where a second start helps."""
 
 
 @dataclass(frozen=True, eq=False)

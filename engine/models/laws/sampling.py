@@ -32,10 +32,16 @@ KEPT, FEWEST_KEPT, MOST_KEPT = 50_000, 500, 1_000
 """Draws that are kept and moved: the first divided by the number of runs, within the other two."""
 
 MOVES, MOVES_AT_GOAL, LAST_MOVES = 4, 8, 2
-"""Metropolis moves of each draw after a step, after a step that reaches the power aimed at (half of
-both in a fit that does not answer alone), and after the last one to the full likelihood, from draws
-that are moved already: of `MANY_RUNS`, where most of these stay effective, or in a fit that does
-not answer alone."""
+"""Metropolis moves of each draw after a step, after a step that reaches the power aimed at, and
+after the last one to the full likelihood, from draws that are moved already: of `MANY_RUNS`, where
+most of these stay effective, or in a fit that does not answer alone."""
+
+MIXED_MOVES, MIXED_MOVES_AT_GOAL = 2, 4
+"""The first two in a fit that does not answer alone."""
+
+MIXED_MOVES_FROM_PRIOR, MIXED_MOVES_FROM_PRIOR_AT_GOAL = 0, 2
+"""The same after its first step, from draws of the prior: what a resampled one is apart from its
+copies, the moves after later steps make of it."""
 
 MANY_RUNS = 30
 """Runs from which on the tempered draws have at least nine tenths of the likelihood's power."""
@@ -204,10 +210,12 @@ class Likelihood:
         return self.observations.draw_share < 1.0
 
     def _moves(self, *, at_goal: bool, from_prior: bool = False) -> int:
-        """Metropolis moves after a step; in a fit that is mixed with another one half as many, and
-        fewer yet `from_prior`, whose draws are independent."""
-        moves = MOVES_AT_GOAL if at_goal else MOVES
-        return (moves - MOVES * from_prior) // 2 if self.is_mixed else moves
+        """Metropolis moves after a step; fewer in a fit that is mixed with another one."""
+        if not self.is_mixed:
+            return MOVES_AT_GOAL if at_goal else MOVES
+        if from_prior:
+            return MIXED_MOVES_FROM_PRIOR_AT_GOAL if at_goal else MIXED_MOVES_FROM_PRIOR
+        return MIXED_MOVES_AT_GOAL if at_goal else MIXED_MOVES
 
     def _moved(
         self,
