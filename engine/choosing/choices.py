@@ -189,10 +189,8 @@ class ChoiceBuilder:
     def _master_notices(self, worker_notices: Sequence[Notice]) -> tuple[Notice, ...]:
         """Warnings of the price list about the master node, which is paid for even beside owned
         nodes, without codes that `worker_notices` already has."""
-        master, codes = (
-            master_offer(self.catalog, self.billing),
-            {notice.code for notice in worker_notices},
-        )
+        master = master_offer(self.catalog, self.billing)
+        codes = {notice.code for notice in worker_notices}
         if master is None:
             return ()
         name = f"the master {master.instance.name}"

@@ -304,10 +304,8 @@ class _ExecutorCounts:
             none_if_nan(bound[0]) for bound in forecast.interval(self.problem.goal.confidence)
         )
         cores, seconds = int(self.batch.executor_cores[index]), float(forecast.seconds[0])
-        memory, size = (
-            none_if_nan(self.batch.executor_memory_gib[index]),
-            self.problem.workload.input_bytes,
-        )
+        memory = none_if_nan(self.batch.executor_memory_gib[index])
+        size = self.problem.workload.input_bytes
         in_bytes = size is not None and self.problem.fitted.profile.input_unit == "bytes"
         return Choice(
             composition={},

@@ -324,11 +324,9 @@ def _moment_matched(beliefs: Sequence[Belief], weights: FloatArray) -> Belief:
     mean = np.asarray(
         sum(weight * belief.mean for weight, belief in zip(weights, beliefs, strict=True))
     )
-    covariance, noise, squared_variance_over_dof = (
-        np.zeros_like(beliefs[0].covariance),
-        np.zeros_like(mean),
-        0.0,
-    )
+    covariance = np.zeros_like(beliefs[0].covariance)
+    noise = np.zeros_like(mean)
+    squared_variance_over_dof = 0.0
     for weight, belief in zip(weights, beliefs, strict=True):
         offset = belief.mean - mean
         covariance += weight * (belief.covariance + np.outer(offset, offset))

@@ -106,10 +106,8 @@ def _predictive_scale(rows: FloatArray, target: FloatArray, belief: Belief) -> f
     """
     if rank(rows) < rows.shape[1]:
         return None
-    noise_variance, current_variance = (
-        float(belief.noise[0]) ** 2,
-        max(float(belief.covariance[0, 0]), LEAST_VARIANCE),
-    )
+    noise_variance = float(belief.noise[0]) ** 2
+    current_variance = max(float(belief.covariance[0, 0]), LEAST_VARIANCE)
     fit_variance = (
         noise_variance * float(target @ np.linalg.solve(rows.T @ rows, target)) + MISFIT**2
     )

@@ -73,10 +73,8 @@ def tasks_on_unused_slots(
         tasks: (s,) tasks of each stage.
         near, cpus: (s,) as in `UnusedSlots.use`.
     """
-    unused, cold_tasks = (
-        UnusedSlots(slots, per_executor=per_executor),
-        np.zeros(len(tasks), np.int64),
-    )
+    unused = UnusedSlots(slots, per_executor=per_executor)
+    cold_tasks = np.zeros(len(tasks), np.int64)
     for index in np.argsort(start, kind="stable").tolist():
         cold_tasks[index] = unused.use(
             tasks[index], slots=slots, near=near[index], cpus=cpus[index]

@@ -119,10 +119,8 @@ def run_priced(
         max_spot=args.max_spot,
     )
     choice, evidence = answer.choice, Evidence.of(fitted, workload, profile)
-    cost_fields, cost_lines = (
-        costs.choice_dict(choice, catalog),
-        costs.choice_lines(choice, catalog),
-    )
+    cost_fields = costs.choice_dict(choice, catalog)
+    cost_lines = costs.choice_lines(choice, catalog)
     cluster = recommend.composition(choice)
     print_prediction(args, answer.prediction, evidence, cluster, cost_fields, cost_lines)
     return 0
@@ -240,10 +238,8 @@ def as_text(
 
 
 def cluster_in_words(cluster: engine.Cluster) -> str:
-    described, unnamed = (
-        text.cluster(cluster),
-        not cluster.composition and cluster.executors is None,
-    )
+    described = text.cluster(cluster)
+    unnamed = not cluster.composition and cluster.executors is None
     return f"{described} like those measured" if unnamed else described
 
 

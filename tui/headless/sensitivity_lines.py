@@ -91,17 +91,13 @@ def _tightest_goals(sensitivity: engine.Sensitivity, goal: engine.Goal) -> list[
     shown = []
     if sensitivity.least_deadline_seconds is not None:
         least = engine.reachable_seconds(sensitivity.least_deadline_seconds)
-        at, then = (
-            text.seconds(min(least, goal.deadline_seconds or least)),
-            _next_answer(sensitivity.below),
-        )
+        at = text.seconds(min(least, goal.deadline_seconds or least))
+        then = _next_answer(sensitivity.below)
         shown.append(f"stays the answer down to a deadline of {at}; below it {then}")
     if sensitivity.least_budget_usd is not None:
         usd = engine.reachable_usd(sensitivity.least_budget_usd)
-        at, then = (
-            text.usd(min(usd, goal.budget_usd or usd)),
-            _next_answer(sensitivity.below_budget),
-        )
+        at = text.usd(min(usd, goal.budget_usd or usd))
+        then = _next_answer(sensitivity.below_budget)
         shown.append(f"stays the answer down to a budget of {at}; below it {then}")
     return shown
 

@@ -97,10 +97,8 @@ def about(answer: Answer, report: WorkflowReport | None) -> list[Line]:
     shown = sentences.composition(best)
     ends = " ends after " if of_plan else " ends, state by state, after "
     if answer.equivalent is not None:
-        shown, ends = (
-            text.composition(dict(answer.equivalent)),
-            " (about the mix's capacity) ends after ",
-        )
+        shown = text.composition(dict(answer.equivalent))
+        ends = " (about the mix's capacity) ends after "
     odds, span = text.odds(prediction.confidence), text.span(prediction.low, prediction.high)
     return [
         [

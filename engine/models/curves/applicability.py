@@ -66,10 +66,8 @@ def _cliff(runs: MachineRuns, steepest: float) -> tuple[float, float] | None:
         for low, high in pairwise(order):
             fall = work[low] / work[high]
             if runs.machines[low] < runs.machines[high] and fall > steepest_fall:
-                steepest_fall, counts = (
-                    fall,
-                    (float(runs.machines[low]), float(runs.machines[high])),
-                )
+                steepest_fall = fall
+                counts = (float(runs.machines[low]), float(runs.machines[high]))
     return counts
 
 

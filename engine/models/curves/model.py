@@ -331,10 +331,8 @@ class CurvesModel(FittedModel):
         question = self._asked(batch, workload)
         notices = list(question.notices)
         for index in np.unique(question.at.family):
-            curve, machines = (
-                question.curves[index],
-                question.at.machines[question.at.family == index],
-            )
+            curve = question.curves[index]
+            machines = question.at.machines[question.at.family == index]
             notices += curve.notices(question.workload)
             if self._uses_prior(curve):
                 notices.append(PRIOR_INTERVAL_NOTICE)

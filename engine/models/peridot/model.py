@@ -150,10 +150,8 @@ class PeridotFitted(FittedModel):
             )
             tried.append((float(seconds[0]), float(references.seconds[index]), float(expected[0])))
         for run in references.elsewhere:
-            size, cores = (
-                run.workload.input_bytes or 0.0,
-                np.asarray([float(run.cluster.slots or 0)]),
-            )
+            size = run.workload.input_bytes or 0.0
+            cores = np.asarray([float(run.cluster.slots or 0)])
             seconds = self.parameters.seconds(size, cores, np.ones(1))
             tried.append(
                 (float(seconds[0]), run.seconds, float(self._prior(size, cores, seconds)[0]))

@@ -136,10 +136,8 @@ def outgrown(
     _, threshold = _threshold(replay.run.config)
     if threshold is None or ratio <= 1.0:
         return []
-    run_over_cpu, adaptive_threshold = (
-        run_over_cpu_time(replay.run.stages),
-        _conversion_threshold(replay),
-    )
+    run_over_cpu = run_over_cpu_time(replay.run.stages)
+    adaptive_threshold = _conversion_threshold(replay)
     broadcasts = list[OutgrownBroadcast]()
     for table in broadcast_tables(replay.models, threshold):
         source = table.source

@@ -203,10 +203,8 @@ def groups_notice(replay: Replay, ratio: float) -> Notice | None:
 def _rows_and_reason(replay: Replay) -> tuple[str, str]:
     """Which rows of a run do not grow with its input, and the evidence of their growth, in
     words."""
-    grouped_rows, by_groups = (
-        "rows that were grouped",
-        "judging by the groups that tasks of the log have in common",
-    )
+    grouped_rows = "rows that were grouped"
+    by_groups = "judging by the groups that tasks of the log have in common"
     if not any(model.small_table for model in replay.models):
         return grouped_rows, by_groups
     if all(model.stage.groups is None for model in replay.models):

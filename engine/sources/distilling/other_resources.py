@@ -94,10 +94,8 @@ def _task_amounts(application: Application, profile: int) -> dict[str, float]:
 
 def _executor_amounts(application: Application, profile: int) -> dict[str, float]:
     """Custom resources of an executor that its tasks need: name -> amount."""
-    requests, names = (
-        application.resource_profiles.get(profile),
-        _task_amounts(application, profile),
-    )
+    requests = application.resource_profiles.get(profile)
+    names = _task_amounts(application, profile)
     if requests is not None:
         amounts = {name: request.amount for name, request in requests.executor.items()}
     else:

@@ -44,10 +44,8 @@ _EXIT_CODE = re.compile(r"((process|app|job|run|task)_?)?(exit|return)_?(code|st
 _SUCCESS = re.compile(r"(is_|was_)?(success|succeeded|successful)")
 _FAILURE = re.compile(r"(is_|was_|has_)?failed")
 """Names of columns with exit codes (0 is a success), and of yes/no columns."""
-_YES, _NO = (
-    frozenset({"true", "yes", "y", "t", "1", "1.0"}),
-    frozenset({"false", "no", "n", "f", "0", "0.0"}),
-)
+_YES = frozenset({"true", "yes", "y", "t", "1", "1.0"})
+_NO = frozenset({"false", "no", "n", "f", "0", "0.0"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,10 +56,8 @@ def _heading_elsewhere(head: bytes, where: str) -> BadInput | None:
     """The error for a heading below a title, as spreadsheets have one, or behind a #; None where
     there is none."""
     for number, line in enumerate(head.decode("utf-8", "replace").splitlines()[:64], 1):
-        what, remedy = (
-            "the heading of a run table stands below other lines",
-            "delete the lines above it",
-        )
+        what = "the heading of a run table stands below other lines"
+        remedy = "delete the lines above it"
         if line.lstrip().startswith("#"):
             what, remedy = "the heading of a run table is a comment", "remove the # before it"
         if _is_heading(line.lstrip("# \t")):

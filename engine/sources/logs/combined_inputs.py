@@ -69,10 +69,8 @@ class CombinedInputs:
         True for a product. A union whose inputs are all SQL shuffles, all files or all generated is
         treated as uniform, unless it has a few file inputs with different partition counts.
         """
-        origins, of_rdds = (
-            {entry.origin for entry in self.inputs},
-            any(i.of_rdds for i in self.inputs),
-        )
+        origins = {entry.origin for entry in self.inputs}
+        of_rdds = any(i.of_rdds for i in self.inputs)
         few = len(self.inputs) <= MOST_WRITTEN_OUT and origins == {"files"}
         unlike = few and len(set(self.partitions)) > 1
         return self.paired or of_rdds or unlike or "stored" in origins or len(origins) > 1

@@ -202,10 +202,8 @@ class StageTasks:
             grown = np.zeros(max(highest + 1, 2 * len(self._partition_done)), dtype=bool)
             grown[: len(self._partition_done)] = self._partition_done
             self._partition_done = grown
-        before, done_before = (
-            self._partition_done[partitions],
-            np.count_nonzero(self._partition_done),
-        )
+        before = self._partition_done[partitions]
+        done_before = np.count_nonzero(self._partition_done)
         self._partition_done[partitions] = True
         fresh = bool(np.count_nonzero(self._partition_done) == done_before + len(partitions))
         if not fresh:

@@ -215,10 +215,8 @@ class WrittenFiles(PlanTracker):
         if index is None:
             return None
         most, written = histories[path].largest_write[index], histories[path].total_files[index]
-        writer, wrote_half = (
-            stage_of_execution.get(most),
-            2 * (self._writes[most].files or 0) >= written,
-        )
+        writer = stage_of_execution.get(most)
+        wrote_half = 2 * (self._writes[most].files or 0) >= written
         return (
             writer
             if (wrote_half or writer in with_external_rows) and written >= stage.files_read

@@ -51,10 +51,8 @@ def coalesced_until(least: FloatArray) -> FloatArray:
 def _expected_fit(share: FloatArray) -> FloatArray:
     """(n,) expected number of leading partitions whose sum is at most (n,) times the mean."""
     fit = np.maximum(1.0, np.floor(share))
-    fits, next_fits = (
-        _fit_probability(share - fit, fit),
-        _fit_probability(share - fit - 1.0, fit + 1),
-    )
+    fits = _fit_probability(share - fit, fit)
+    next_fits = _fit_probability(share - fit - 1.0, fit + 1)
     return np.round(fit - 1.0 + fits + next_fits, DIGITS)
 
 

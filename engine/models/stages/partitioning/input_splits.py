@@ -179,10 +179,8 @@ class InputSplits:
         if self.packed is not None:
             counted_share = float(self.packed.counted_share)
             return round(counted_share * cores) if 0.0 < counted_share < 1.0 else None
-        each, most = (
-            self.tasks / self.scans,
-            self.settings.max_splits(self.scanned_bytes) / self.scans,
-        )
+        each = self.tasks / self.scans
+        most = self.settings.max_splits(self.scanned_bytes) / self.scans
         early = each > LEAST_CORES and PACKING_TOLERANCE * each < min(cores, most)
         return math.ceil(each) if early else None
 
@@ -211,11 +209,9 @@ class InputSplits:
 
     def for_slots(self, partitions: float, ratio: float) -> PartitionCount:
         """Splits of a scan on any number of cores, given those on the log's own cores."""
-        settings, size, partitions = (
-            self.settings,
-            self.scanned_bytes * ratio,
-            min(partitions, self.most),
-        )
+        settings = self.settings
+        size = self.scanned_bytes * ratio
+        partitions = min(partitions, self.most)
         if not self.is_scan or not settings.scans_depend_on_cluster or self.read_bytes is None:
             return PartitionCount(partitions)
         most = min(settings.max_splits(size), self.most)
