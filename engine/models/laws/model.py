@@ -89,7 +89,7 @@ MOST_RUNS = 300
 MINIMUM_ALONE = 3
 """The fewest configurations for a separate fit of one type."""
 
-ALONE_DRAW_SHARE = 0.5
+ALONE_DRAW_SHARE = 0.3
 """Draws for such a fit, as a share of those for one that answers alone: it is mixed with the fit of
 all runs, and there is one for each type."""
 
