@@ -120,6 +120,16 @@ def crowding_of_batch(
     return Crowding(*(np.where(given_in_executors, part, 0.0) for part in crowding))
 
 
+def crowding_of_nearest(
+    runs: Sequence[Run], batch: ClusterBatch, slots_doublings: FloatArray
+) -> Crowding:
+    """`crowding_of_batch` by the nearest, in JVMs, of runs that have the same slots."""
+    slots = crowding_of_batch(runs[0], batch, slots_doublings).slots
+    jvms = np.sort([crowding_of_batch(run, batch, slots_doublings).jvms for run in runs], axis=0)
+    nearest = np.abs(jvms).argmin(axis=0)
+    return Crowding(slots, np.take_along_axis(jvms, nearest[None], axis=0)[0])
+
+
 def crowding_between(run: Run, other: Run, ratio: float) -> Crowding:
     """(1,) the cluster of another run on the machine of a run."""
     slots, executors = other.cluster.slots or 1, other.cluster.executors
@@ -216,7 +226,7 @@ def shared_cores_scale(
     busy = np.minimum(batch.slots, max(useful_slots, slots))
     driver = sum(driver_seconds(run) for run in runs) / len(runs)
     share = np.clip(1.0 - driver / seconds, 0.0, 1.0)
-    crowded = crowding_of_batch(runs[0], batch, np.log2(busy / slots))
+    crowded = crowding_of_nearest(runs, batch, np.log2(busy / slots))
     expected = crowded.expected(slots_observed=False, jvms_observed=False)
     return np.asarray(share * np.hypot(expected, crowded.log_scale))
 
@@ -230,18 +240,20 @@ def one_machine_notice(runs: Sequence[Run], batch: ClusterBatch, *, law: str = "
     slots = runs[0].cluster.slots
     if not on_one_machine(runs) or slots is None:
         return None
-    crowded = crowding_of_batch(runs[0], batch, np.log2(batch.slots / slots))
-    if not (np.nan_to_num(crowded.slots).any() or crowded.jvms.any()):
+    crowded = crowding_of_nearest(runs, batch, np.log2(batch.slots / slots))
+    other_slots, other_jvms = bool(np.nan_to_num(crowded.slots).any()), bool(crowded.jvms.any())
+    if not (other_slots or other_jvms):
         return None
     taken = "on twice the slots tasks are taken to be between 1 and 2 times as long"
-    if crowded.jvms.any():
-        taken += ", and as much again where executors are twice as many"
-    tasks = f"{slots} tasks at once" if slots > 1 else "tasks, one at a time,"
     given = f"{law} gives each slot a core of its own, and the interval is wider for those without"
+    if other_jvms:
+        taken += ", and as much again where executors are twice as many"
+        given += ", and for executors that compile the same code once more"
+    tasks = f"{slots} tasks at once" if slots > 1 else "tasks, one at a time,"
     return Notice(
         "one-machine",
         f"the log ran on one machine ({runs[0].config['spark.master']}), and does not say how many "
         f"cores its {tasks} had: {given if law else taken}",
-        "add a log of another number of slots, or name the log's machine with --ran-on where the "
-        "wanted executors are on others",
+        f"add a log of another number of slots{' and of executors' if other_jvms else ''}, or name "
+        "the log's machine with --ran-on where the wanted executors are on others",
     )

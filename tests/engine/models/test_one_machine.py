@@ -101,6 +101,25 @@ def test_the_same_slots_in_other_jvms_load_the_same_code_more_or_less_often(
     assert "one-machine" not in codes(same)
 
 
+@pytest.mark.parametrize("name", ["simcost", "boe", "peridot", "sparkplan"])
+def test_each_layout_that_ran_is_known_whatever_the_order_of_the_logs(name: str) -> None:
+    logs = [of_jvms(2, 1, scale=0.5), of_jvms(1, 2)]
+    asked = [*(log.cluster for log in logs), of_jvms(4, 1).cluster]
+    models = [
+        engine.fit(Profile("job", tuple(ordered)), model=name) for ordered in (logs, logs[::-1])
+    ]
+    answers = [
+        [model.predict(cluster=cluster, workload=Workload(INPUT)) for cluster in asked]
+        for model in models
+    ]
+    for one, other in zip(*answers, strict=True):
+        assert (one.low, one.high) == pytest.approx((other.low, other.high), rel=1e-6)
+        assert ("one-machine" in codes(one)) is ("one-machine" in codes(other))
+    assert ["one-machine" in codes(found) for found in answers[0]] == [False, False, True]
+    (warning,) = [n for n in answers[0][2].warnings if n.code == "one-machine"]
+    assert "add a log of another number of slots and of executors" in warning.remedy
+
+
 def test_of_more_data_the_code_of_further_jvms_is_a_smaller_part() -> None:
     log, clusters = of_jvms(1, 2), [of_jvms(1, 2).cluster, of_jvms(2, 1).cluster]
     model = engine.fit(Profile("job", (log,)), model="sparkplan")

@@ -131,7 +131,8 @@ configured one."""
 
 def _queries(run: Run) -> bool:
     """Whether a run has queries, which take the memory of their tasks from one place alone: off the
-    heap if Spark may (`MemoryManager.tungstenMemoryMode`). Sorts and maps of RDDs keep the heap."""
+    heap if Spark may (`MemoryManager.tungstenMemoryMode`). Sorts and maps of RDDs keep the heap,
+    those of a run with queries too: their memory is underestimated here."""
     return any(stage.sql_execution_id is not None for stage in run.stages)
 
 
