@@ -93,7 +93,9 @@ class ClusterBatch:
         shape = (self.executors, self.executor_cores, self.executor_memory_gib)
         return (self.type_index, self.nodes, *shape)
 
-    def alike(self, slots: float, settled: BoolArray | None = None) -> tuple[IntArray, IntArray]:
+    def alike(
+        self, slots: float, memory_saturated: BoolArray | None = None
+    ) -> tuple[IntArray, IntArray]:
         """Representative rows for an application that never runs more than `slots` tasks at once,
         and (n,) the index of the representative of each row.
 
@@ -101,11 +103,12 @@ class ClusterBatch:
         at least `slots` slots, represents the others. On a grid of node counts that is most rows.
 
         Args:
-            settled: (n,) whether the memory of more nodes changes nothing either; None for all.
+            memory_saturated: (n,) whether the memory of more nodes changes nothing either; None for
+                all.
         """
         enough = self.slots >= slots
-        if settled is not None:
-            enough &= settled
+        if memory_saturated is not None:
+            enough &= memory_saturated
         same_as_previous = enough[1:] & enough[:-1] & (self.type_index[1:] == self.type_index[:-1])
         per_node = self.executors / self.nodes
         for column in (per_node, self.executor_cores, self.executor_memory_gib):

@@ -51,8 +51,8 @@ def test_unknown_slots_stand_for_themselves() -> None:
 
 def test_without_room_for_what_is_kept_more_nodes_count() -> None:
     batch = grid(slots_per_node=4, nodes=3)
-    settled = np.asarray([False, True, True, False, False, True])
-    assert batch.alike(1.0, settled)[0].tolist() == [0, 1, 3, 4, 5]
+    memory_saturated = np.asarray([False, True, True, False, False, True])
+    assert batch.alike(1.0, memory_saturated)[0].tolist() == [0, 1, 3, 4, 5]
 
 
 def test_no_rows() -> None:

@@ -7,7 +7,7 @@ from command_line import answer, refused, run
 from rich.cells import cell_len
 
 import engine
-from tui.headless import fleet
+from tui.headless import fleet, fleet_table
 
 LOGS = Path(engine.__file__).parents[1] / "sample_logs"
 TWO = "sales-report-small word-count-small --ran-on m5.xlarge --instances m5.*,c7a.*"
@@ -239,6 +239,15 @@ def test_no_row_is_wider_than_a_terminal(
     out, _ = run(capsys, f"fleet {sources}", status=1)
     assert max(map(cell_len, out.splitlines())) <= 80
     assert "".join(name.split()) in "".join(out.split())
+
+
+def test_a_name_of_blanks_alone_is_one_empty_line() -> None:
+    """It had no first word to begin with."""
+    blanks, named = " " * 90, f"  {'a ' * 60}"
+    lines = fleet_table._format_rows([*fleet_table.HEAD, blanks, named])
+    assert lines[len(fleet_table.HEAD)] == ""
+    assert " ".join(lines[3:]).split() == ["a"] * 60
+    assert max(map(cell_len, lines)) <= fleet_table.WIDTH
 
 
 def test_a_stream_is_answered_for_one_micro_batch(capsys: pytest.CaptureFixture[str]) -> None:

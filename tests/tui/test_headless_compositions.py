@@ -276,6 +276,7 @@ def test_what_an_hour_brings_is_said_once() -> None:
     both = f"{hour}, from a deadline of 2m 00s on"
     assert said(change(3, 1.0, 119.5)) == [both, dollar]
     assert said(change(4, 0.5, 89.5), change(3, 1.0, 119.5)) == [both, dollar, step]
+    assert said(change(3, 1.0, 119.5), change(3, 1.004, 149.5)) == [both, dollar]  # from the first
 
 
 @pytest.mark.parametrize(("answered", "hinging"), [(True, False), (False, True)])

@@ -108,13 +108,15 @@ def _format_rows(rows: Sequence[Row | str]) -> list[str]:
 
 def _wrapped(line: str) -> list[str]:
     """Lines of at most `WIDTH` cells, the later ones indented. A word that is longer is cut: names
-    in scripts without blanks are one word."""
+    in scripts without blanks are one word. Of blanks alone nothing is left but one empty line."""
     if text.cells_of(line) <= WIDTH:
         return [line]
     from rich.cells import chop_cells
 
     indent = " " * (len(line) - len(line.lstrip()))
     units = [unit for word in line.split() for unit in chop_cells(word, WIDTH - len(LATER))]
+    if not units:
+        return [""]
     lines = [f"{indent}{units[0]}"]
     for unit in units[1:]:
         if text.cells_of(f"{lines[-1]} {unit}") <= WIDTH:

@@ -13,8 +13,12 @@ def lines(sensitivity: engine.Sensitivity, recommendation: engine.Recommendation
         _which_hour(goal): _hour(sensitivity.one_more_hour, goal),
         "one more dollar": _dollar(sensitivity.one_more_dollar),
     }
-    # Where an hour brings no more than a looser goal does, one line says both.
-    first_at = {gain: at for at, gain in looser.items() if gain in gains.values()}
+    # Where an hour brings no more than a looser goal does, one line says both. Goals come from the
+    # tightest on: of equal gains the first goal is the one from which on they are to be had.
+    first_at: dict[str, str] = {}
+    for at, gain in looser.items():
+        if gain in gains.values():
+            first_at.setdefault(gain, at)
     return [
         *(
             f"{more}: {gain}, {first_at[gain]} on" if gain in first_at else f"{more}: {gain}"

@@ -145,14 +145,14 @@ def _data_power(model: StageModel, other: StageRun, slots: int, ratio: float) ->
     Args:
         other: the counterpart, in a run on `slots` slots with `ratio` times the input.
     """
-    log_bytes, log_ratio = model.stage.read_bytes, math.log(ratio)
-    if min(log_bytes, other.read_bytes) <= 0.0:
+    observed_bytes, log_ratio = model.stage.read_bytes, math.log(ratio)
+    if min(observed_bytes, other.read_bytes) <= 0.0:
         return math.nan
     prior = (SIZE_NOISE / POWER_SPREAD) ** 2
     own_growth = model.read_growth(ratio)
     other_growth = model.read_growth(ratio, slots * model.partitioning.cores_per_slot)
     expected = math.log(own_growth) / log_ratio
-    grown = math.log(other.read_bytes / log_bytes * own_growth / other_growth)
+    grown = math.log(other.read_bytes / observed_bytes * own_growth / other_growth)
     return (log_ratio * grown + prior * expected) / (log_ratio**2 + prior)
 
 
@@ -177,9 +177,9 @@ def _likelihood(
         * stage.tasks
         / count
     )
-    log_tasks = model.scaled(ratio, None).tasks if model.depends_on_cluster else count
+    tasks_in_log = model.scaled(ratio, None).tasks if model.depends_on_cluster else count
     expected = expected_task_seconds(
-        one, index, work, tasks=count, slots=slots, log_tasks=log_tasks
+        one, index, work, tasks=count, slots=slots, tasks_in_log=tasks_in_log
     )
     doublings = math.log2(
         model.concurrent_tasks(slots, count) / model.concurrent_tasks(model.ran_on)
@@ -193,13 +193,13 @@ def _likelihood(
 
 
 def expected_task_seconds(
-    replay: Replay, index: int, work: FloatArray, *, tasks: int, slots: int, log_tasks: int
+    replay: Replay, index: int, work: FloatArray, *, tasks: int, slots: int, tasks_in_log: int
 ) -> FloatArray:
     """(n,) mean task time of a stage with so many tasks, each with (n,) `work`, predicted from this
     log alone: `StageModel.tasks`, `slowdown_of` and `Tasks.slowed`, vectorised.
 
     Args:
-        log_tasks: number of tasks that the same work has on the log's own slots.
+        tasks_in_log: number of tasks that the same work has on the log's own slots.
     """
     model = replay.models[index]
     typical, fixed = model.mean_seconds * work, model.fixed_seconds
@@ -209,14 +209,14 @@ def expected_task_seconds(
     warm = np.zeros_like(work)
     if model.warm_up is not None:
         cpus = model.stage.task_cpus
-        lanes, log_lanes = (max(1, count // cpus) for count in (slots, model.ran_on))
-        in_log = work_of_slots(_observed_size_tasks(model, log_tasks), log_lanes)
-        log_work, beyond = work * tasks / log_tasks, np.maximum(0.0, work - 1.0)
+        lanes, lanes_in_log = (max(1, count // cpus) for count in (slots, model.ran_on))
+        in_log = work_of_slots(_observed_size_tasks(model, tasks_in_log), lanes_in_log)
+        task_work_in_log, beyond = work * tasks / tasks_in_log, np.maximum(0.0, work - 1.0)
         factor = warmed(
             model.warm_up.means_of,
-            in_log[0] * log_work,
+            in_log[0] * task_work_in_log,
             busiest=work_of_slots(_observed_size_tasks(model, tasks), lanes)[1] * work,
-            busiest_in_log=in_log[1] * log_work,
+            busiest_in_log=in_log[1] * task_work_in_log,
             typical_seconds=typical,
             fixed_seconds=fixed * beyond,
             late_fixed_seconds=model.late_fixed_seconds * beyond,

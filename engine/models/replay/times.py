@@ -73,7 +73,7 @@ class ReplayTimes:
         known = np.flatnonzero(slots >= 1.0)
         if not known.size:
             return Times(seconds, driver)
-        whole_slots, known_speed = self._whole(slots[known]), speed[known]
+        whole_slots, known_speed = self._whole_slots(slots[known]), speed[known]
         replayed = self._replayed_singly(whole_slots.astype(np.int64), known_speed)
         if replayed is not None:
             seconds[known], driver[known] = replayed
@@ -98,7 +98,7 @@ class ReplayTimes:
         """(n,) `Replay.log_gain_of_core_partitions`."""
         return self.replay.log_gain_of_core_partitions(slots, self.ratio, self.shuffle_partitions)
 
-    def _whole(self, slots: FloatArray) -> FloatArray:
+    def _whole_slots(self, slots: FloatArray) -> FloatArray:
         """Slots rounded down to whole numbers, at most `most_useful_slots`."""
         return np.minimum(np.floor(slots + 1e-9), self.most_useful_slots)
 

@@ -41,7 +41,7 @@ def test_reading_it_takes_as_much_longer_as_there_is_more_of_it() -> None:
     assert spans[1] == pytest.approx(10.0 * spans[0], rel=0.1)
 
 
-def test_a_cache_of_a_merged_shuffle_has_its_partitions_too() -> None:
+def test_a_cache_of_a_coalesced_shuffle_has_its_partitions_too() -> None:
     """As many as the scan of files has in the log by chance, they had been cut as files are."""
     run = kept_frame(cached_input_bytes=256.0 * MIB, cached_rdds=(7,), needed_rdds=(7,))
     scan, merged, reader = run.stages

@@ -28,7 +28,7 @@ def plan(
     *, scan_tasks: int = 4, scan_mib: float = 256.0, merged_tasks: int = 4,
     shuffle_mib: float = 64.0, slots: int = 4, **config: str,
 ) -> Run:  # fmt: skip
-    """A scan of files and the reader of its merged shuffle, on so many slots."""
+    """A scan of files and the reader of its coalesced shuffle, on so many slots."""
     stages = [
         Stage(np.full(scan_tasks, 4.0), input_bytes=scan_mib * MIB, more=SCAN),
         Stage(
@@ -53,7 +53,7 @@ def models(run: Run) -> tuple[StageModel, ...]:
         (1024.0, 100, 100.0),
     ],
 )
-def test_merged_partitions(total_mib: float, slots: int, partitions: float) -> None:
+def test_coalesced_partitions(total_mib: float, slots: int, partitions: float) -> None:
     """Spark 3.5, ShufflePartitionsUtil.coalescePartitions with its defaults."""
     found = PartitioningSettings(4).coalesced_count(total_mib * MIB, slots)
     assert found == pytest.approx(partitions)
@@ -66,7 +66,7 @@ def test_merging_by_size_alone_looks_at_no_cores() -> None:
     assert merged.scaled(8.0, None).tasks == merged.scaled(8.0, None, 400).tasks == 8
 
 
-def test_a_log_that_merged_by_size_goes_on_so() -> None:
+def test_a_log_that_coalesced_by_size_goes_on_so() -> None:
     """1 GiB in 16 partitions on 100 cores: 64 MiB each, whatever the settings do not say."""
     merged = models(plan(merged_tasks=16, shuffle_mib=1024.0, slots=100))[1]
     assert not merged.depends_on_cluster
@@ -359,7 +359,7 @@ def test_a_version_that_is_none_is_not_known(text: str | None, version: tuple[in
 @pytest.mark.parametrize(
     ("version", "partitions"), [("3.1.3", 40.0), ("3.2.0", 10.0), ("4.0.0", 10.0), (None, 40.0)]
 )
-def test_a_smallest_merged_partition_is_known_since_3_2(
+def test_a_smallest_coalesced_partition_is_known_since_3_2(
     version: str | None, partitions: float
 ) -> None:
     run = replace(plan(), spark_version=version)

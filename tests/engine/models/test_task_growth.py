@@ -39,7 +39,7 @@ def test_how_stages_grow_with_input() -> None:
     ("version", "reader"),
     [("3.1.1 (Databricks 9.1.x-scala2.12)", "CustomShuffleReader"), (None, "AQEShuffleRead")],
 )
-def test_a_plan_that_reads_merged_partitions_tells_that_adaptive_execution_was_on(
+def test_a_plan_that_reads_coalesced_partitions_tells_that_adaptive_execution_was_on(
     version: str | None, reader: str
 ) -> None:
     """Services had it on before Spark 3.2 did, and a log without its beginning has no version."""
@@ -79,7 +79,7 @@ def test_a_source_whose_bytes_nobody_counts_is_an_input_like_others(scan: str) -
     assert taken is numbers is Growth.NONE
 
 
-def test_merged_partitions_multiply_up_to_the_configured_number() -> None:
+def test_coalesced_partitions_multiply_up_to_the_configured_number() -> None:
     sql = {"sql_execution_id": 1}
     limit = {"spark__sql__shuffle__partitions": "40"}
     _, replay = growth_of(replace(SHUFFLED, more=sql), **limit)

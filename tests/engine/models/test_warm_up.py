@@ -261,7 +261,7 @@ def test_what_logs_are_held_against_is_what_is_replayed(work: float, slots: int)
         speed=1.0 / slowdown.warm,
     )
     typical = expected_task_seconds(
-        replay, 0, np.asarray([work]), tasks=64, slots=slots, log_tasks=64
+        replay, 0, np.asarray([work]), tasks=64, slots=slots, tasks_in_log=64
     )
     assert tasks.total / 64 == pytest.approx(float(typical[0]), rel=0.002 if slots == 8 else 0.08)
 

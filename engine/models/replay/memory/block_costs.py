@@ -97,10 +97,10 @@ class CacheReader:
     def crowded_out_seconds(self, share: FloatArray, share_by_rule: float) -> FloatArray:
         """(n,) what remains of `crowded_out_in_log` where (n,) shares of the cache fit beside the
         tasks that read it; `share_by_rule` fitted on the log's cluster."""
-        log_miss_seconds = float(np.interp(share_by_rule, SHARES, self.miss_seconds))
-        if self.crowded_out_in_log <= 0.0 or log_miss_seconds <= 0.0:
+        miss_seconds_in_log = float(np.interp(share_by_rule, SHARES, self.miss_seconds))
+        if self.crowded_out_in_log <= 0.0 or miss_seconds_in_log <= 0.0:
             return np.full(len(share), self.crowded_out_in_log)
-        part = np.interp(share, SHARES, self.miss_seconds) / log_miss_seconds
+        part = np.interp(share, SHARES, self.miss_seconds) / miss_seconds_in_log
         return np.asarray(self.crowded_out_in_log * np.minimum(1.0, part))
 
     def eviction_cost(self, share: FloatArray | float, surviving: FloatArray | float) -> FloatArray:

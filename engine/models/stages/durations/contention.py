@@ -51,8 +51,8 @@ def slowdown_of(
         per_doubling: its `contention_growth`.
         here, in_log: its tasks on these slots, and on the log's, where their number may differ.
     """
-    work, at_once = here[0].work, model.concurrent_tasks(slots, here[0].tasks)
-    doublings = math.log2(at_once / model.concurrent_tasks(model.ran_on))
+    work, concurrent = here[0].work, model.concurrent_tasks(slots, here[0].tasks)
+    doublings = math.log2(concurrent / model.concurrent_tasks(model.ran_on))
     warm = 0.0
     if model.warm_up is not None:
         lanes, own = (max(1, many // model.stage.task_cpus) for many in (slots, model.ran_on))
