@@ -114,6 +114,8 @@ class ReplayModel(FittedModel):
         slots, workloads = self._most_useful(wanted), [wanted, *self._path_workloads(wanted)]
         logs = self.cliffs, self.spilling, [replay.run for replay in self.replays]
         saturated = saturated_memory(*logs, batch, workloads, slots=slots)
+        if self._shared_cores.shared:
+            saturated &= ~np.isnan(batch.nodes) | (batch.executors >= slots)
         own, like = batch.alike(slots, saturated)
         return self._forecast(batch.take(own), wanted).take(like)
 

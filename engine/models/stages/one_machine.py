@@ -115,7 +115,7 @@ def crowding_of_batch(
         slots_doublings: (n,) doublings of the slots that are ever busy.
         ratio: input relative to the run's.
     """
-    crowding = _crowding(run, slots_doublings, batch.cores_held, ratio)
+    crowding = _crowding(run, slots_doublings, batch.executors, ratio)
     given_in_executors = np.isnan(batch.nodes)
     return Crowding(*(np.where(given_in_executors, part, 0.0) for part in crowding))
 
@@ -132,24 +132,23 @@ def crowding_of_nearest(
 
 def crowding_between(run: Run, other: Run, ratio: float) -> Crowding:
     """(1,) the cluster of another run on the machine of a run."""
-    slots, executors = other.cluster.slots or 1, other.cluster.executors
-    executor_slots = slots / executors if executors else math.nan
-    doublings = np.log2([slots / (run.cluster.slots or 1)])
-    return _crowding(run, doublings, np.asarray([executor_slots]), ratio)
+    doublings = np.log2([(other.cluster.slots or 1) / (run.cluster.slots or 1)])
+    return _crowding(run, doublings, np.asarray([other.cluster.executors or math.nan]), ratio)
 
 
 def _crowding(
-    run: Run, slots_doublings: FloatArray, executor_slots: FloatArray, ratio: float
+    run: Run, slots_doublings: FloatArray, executors: FloatArray, ratio: float
 ) -> Crowding:
-    """Each doubling limited to `MOST_DOUBLINGS`. Executors beyond the busy slots change nothing. A
-    JVM compiles its code once: of more data it is a smaller part.
+    """Each doubling limited to `MOST_DOUBLINGS`. Spark launches a task on every executor before a
+    second, so that as many JVMs are busy as there are executors or busy slots. A JVM compiles its
+    code once: of more data it is a smaller part.
 
     Args:
-        executor_slots: (n,) slots of one executor; NaN where unknown.
+        executors: (n,) NaN where unknown.
     """
     log_jvms, jvms = run.cluster.executors, np.zeros_like(slots_doublings)
     if log_jvms and run.config.get("spark.master", "").startswith("local-cluster"):
-        busy = (run.cluster.slots or log_jvms) * 2.0**slots_doublings / executor_slots
+        busy = np.minimum(executors, (run.cluster.slots or log_jvms) * 2.0**slots_doublings)
         doublings = _limited(np.log2(np.maximum(1.0, busy) / log_jvms)) / max(1.0, ratio)
         jvms = np.where(np.isnan(busy), 0.0, doublings)
     return Crowding(_limited(slots_doublings), jvms)
