@@ -12,6 +12,7 @@ import pytest
 from command_line import refused, run
 
 import engine
+from engine.choosing import limits
 from engine.scheduling import drf
 from tui.cli import COMMANDS, parser_of
 from tui.headless.completion import places
@@ -70,6 +71,7 @@ def test_bash_offers_what_may_stand_there(scripts: dict[str, str], tmp_path: Pat
     assert asked("catalog", "show", "azure-") == ["azure-databricks"]
     assert "recommend" in asked("workflow", "")
     assert asked("workflow", "x", "--scheduler", "") == list(drf.SCHEDULERS)
+    assert sorted(asked("recommend", "x", "--arch", "")) == sorted(limits.ARCHITECTURES)
     assert "nightly-pipeline" not in asked("predict", "night"), "it is no evidence of a job"
 
 
