@@ -76,7 +76,7 @@ SMALL_TARGETS = {
     "spark.sql.adaptive.coalescePartitions.minPartitionSize": "1k",
     "spark.sql.adaptive.advisoryPartitionSizeInBytes": "2k",
 }
-"""Of a few kB, shuffles are merged to several partitions on any cluster."""
+"""Of a few kB, shuffles are coalesced to several partitions on any cluster."""
 
 LITTLE_BROADCAST = {
     "spark.sql.autoBroadcastJoinThreshold": "-1",

@@ -1,4 +1,4 @@
-"""Merged shuffle partitions: as many as real Spark 3.5.9 had, on any number of cores."""
+"""Coalesced shuffle partitions: as many as real Spark 3.5.9 had, on any number of cores."""
 
 from pathlib import Path
 
@@ -32,7 +32,7 @@ def coalesced(
     )
 
 
-def test_whole_partitions_are_merged_as_spark_merged_them() -> None:
+def test_whole_partitions_are_coalesced_as_spark_coalesced_them() -> None:
     found = np.ceil(coalesced().count(CORES, 1.0))
     assert found == pytest.approx(OF_200, rel=0.05, abs=1.0)
 
@@ -42,7 +42,7 @@ def test_a_share_of_a_whole_number_holds_one_fewer_as_often_as_not() -> None:
     assert found == pytest.approx([1.0, 1.0, 1.5, 2.0, 3.15, 3.5, 3.85], abs=0.02)
 
 
-def test_a_small_last_one_is_merged_with_that_before() -> None:
+def test_a_small_last_one_is_coalesced_with_that_before() -> None:
     """Half a per cent of 4 MiB; of 400 MiB it is a task of its own."""
     small = CoalescedPartitions(200.0, 4.0 * MIB, MIB, 1024.0 * MIB, 2.0, 2.0, 200.0)
     assert small.count(np.asarray([2.0]), 1.0).tolist() == [2.0]
@@ -152,8 +152,8 @@ def test_the_log_s_own_cluster_has_what_was_seen() -> None:
 
 
 @pytest.mark.parametrize("seen", [1.0, 8.0, 199.0])
-def test_partitions_too_large_to_merge_are_those_that_hold_anything(seen: float) -> None:
-    """48 GiB ask for 768 partitions of 64 MiB, so that none of 200 is merged: a log with 8 tasks
+def test_partitions_too_large_to_coalesce_are_those_that_hold_anything(seen: float) -> None:
+    """48 GiB ask for 768 partitions of 64 MiB, so that none of 200 is coalesced: a log with 8 tasks
     has 192 empty ones (keys of few values), on any cluster and of more data."""
     keys = CoalescedPartitions(
         200.0, 48.0 * 1024.0 * MIB, MIB, 64.0 * MIB, 16.0, seen, observed_initial=200.0
@@ -177,7 +177,7 @@ def test_as_many_keys_fill_another_number_of_partitions(seen: float, spark: dict
         assert found == pytest.approx([tasks] * 2, rel=0.03, abs=0.5)
 
 
-def test_another_number_of_shuffle_partitions_is_merged_anew() -> None:
+def test_another_number_of_shuffle_partitions_is_coalesced_anew() -> None:
     reader = models(plan())[1]
     assert reader.partition_count(1.0, 40).at(16) == pytest.approx(40.0 / 2.0, rel=0.02)
     assert reader.partition_count(1.0, 12).at(64) == 12.0
@@ -186,7 +186,7 @@ def test_another_number_of_shuffle_partitions_is_merged_anew() -> None:
 
 
 def test_a_number_of_partitions_to_begin_with_counts_before_the_usual_one() -> None:
-    """Of 64 partitions two are merged for each of 30 cores, of 200 six or seven."""
+    """Of 64 partitions two are coalesced for each of 30 cores, of 200 six or seven."""
     first = {"spark_sql_adaptive_coalescePartitions_initialPartitionNum": "64"}
     found = [models(plan(**config))[1].partition_count(1.0, None).at(30) for config in ({}, first)]
     assert found == pytest.approx([200.0 / 6.0, 32.0], rel=0.02)

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from made_runs import Job, Stage, observed
-from test_partitions import MERGED_READ, SCAN
+from test_partitions import COALESCED_READ, SCAN
 
 from engine.cluster import Cluster
 from engine.models.replay.notices import fit_notices
@@ -22,11 +22,11 @@ MEAN, SLOTS = 4, (1, 2, 3, 4, 7, 8, 12, 16, 40)
 
 
 def fixed(slots: int) -> Run:
-    """A scan of forty files and, in a job after it, the reader of its merged shuffle, which were
+    """A scan of forty files and, in a job after it, the reader of its coalesced shuffle, which were
     cut for so many slots."""
     stages = [
         Stage(np.full(slots, 4.0), input_bytes=200.0 * MIB, more=SCAN),
-        Stage(np.full(slots, 4.0), (0,), job=1, shuffle_bytes=64.0 * MIB, more=MERGED_READ),
+        Stage(np.full(slots, 4.0), (0,), job=1, shuffle_bytes=64.0 * MIB, more=COALESCED_READ),
     ]
     run = replace(observed(stages, (Job(), Job((0,))), slots=slots), spark_version="3.5.1")
     scan = replace(run.stages[0], files_bytes=200.0 * MIB, files_read=40.0)

@@ -24,7 +24,7 @@ def skewed(
     joins: bool = False,
     slots: int = SLOTS,
 ) -> Run:
-    """A merged shuffle with one partition that is larger than the target, and in proportion
+    """A coalesced shuffle with one partition that is larger than the target, and in proportion
     longer."""
     size = np.full(tasks, usual_mib * MIB)
     size[-1] = hot_mib * MIB
@@ -81,7 +81,7 @@ def test_the_own_run_is_as_it_was() -> None:
     assert times_of(reader(run), 1.0, None)[-1] == pytest.approx(10.0)
 
 
-def test_a_hot_partition_is_merged_where_the_others_are_as_large() -> None:
+def test_a_hot_partition_is_coalesced_where_the_others_are_as_large() -> None:
     """A hundredth of the data is four times an even share on 512 cores; on eight, three partitions
     of fifty more."""
     run = skewed(hot_mib=8.0, usual_mib=2.0, tasks=400, slots=512)
@@ -252,7 +252,8 @@ def test_of_more_tasks_than_quantiles_the_largest_alone_is_known() -> None:
 
 
 def test_a_key_that_takes_more_time_than_its_data_stays_as_long() -> None:
-    """A third of the data in 90 of 100 s: merged with others on fewer cores it takes 90 s still."""
+    """A third of the data in 90 of 100 s: coalesced with others on fewer cores it takes 90 s
+    still."""
     hot = HotPartitions((0.35,), (np.inf,))
     ordered = np.asarray([1.0] * 10 + [90.0])
     for tasks in (3, 4, 8):

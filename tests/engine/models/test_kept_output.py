@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from made_runs import Stage, observed, without_growth
-from test_partitions import MERGED_READ, SCAN
+from test_partitions import COALESCED_READ, SCAN
 
 from engine.models.replay.replayed_run import Replay
 from engine.models.stages.partitioning.partitions import Growth
@@ -16,10 +16,11 @@ READS = {"sql_execution_id": 0, "stored_by": 1, "operations": ("Exchange", "chec
 
 
 def kept_frame(**reader: object) -> Run:
-    """A scan, its merged shuffle, which is kept, and a stage that reads that, counting no bytes."""
+    """A scan, its coalesced shuffle, which is kept, and a stage that reads that and counts no
+    bytes."""
     stages = [
         Stage(np.full(2, 4.0), input_bytes=256.0 * MIB, more=SCAN),
-        Stage(np.full(2, 4.0), (0,), shuffle_bytes=64.0 * MIB, more=MERGED_READ),
+        Stage(np.full(2, 4.0), (0,), shuffle_bytes=64.0 * MIB, more=COALESCED_READ),
         Stage(np.full(2, 4.0), more=READS | reader),
     ]
     return replace(observed(stages, slots=2), spark_version="3.5.9")
@@ -44,9 +45,9 @@ def test_reading_it_takes_as_much_longer_as_there_is_more_of_it() -> None:
 def test_a_cache_of_a_coalesced_shuffle_has_its_partitions_too() -> None:
     """As many as the scan of files has in the log by chance, they had been cut as files are."""
     run = kept_frame(cached_input_bytes=256.0 * MIB, cached_rdds=(7,), needed_rdds=(7,))
-    scan, merged, reader = run.stages
+    scan, coalesced, reader = run.stages
     cached = replace(reader, input_bytes=scan.input_bytes)
-    replay = Replay.of(replace(run, stages=(scan, merged, cached)))
+    replay = Replay.of(replace(run, stages=(scan, coalesced, cached)))
     assert replay.replayed(6).tasks[1:] == (6, 6)
 
 

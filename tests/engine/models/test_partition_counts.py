@@ -26,17 +26,19 @@ def files(count: int, tasks: int, mib: float) -> StageModel:
 
 
 def of_every_kind() -> list[StageModel]:
-    """Files that are cut and that are not, scans of which nobody knows the files, merged shuffles
-    of cores and of size, small ones, and a stage whose partitions stay."""
+    """Files that are cut and that are not, scans of which nobody knows the files, coalesced
+    shuffles of cores and of size, small ones, and a stage whose partitions stay."""
     by_size = {"spark_sql_adaptive_coalescePartitions_parallelismFirst": "false"}
     return [
         files(36, 9, 36 * 16.39),
-        *models(plan(scan_tasks=8, scan_mib=600.0, merged_tasks=9, slots=OWN)),
+        *models(plan(scan_tasks=8, scan_mib=600.0, coalesced_tasks=9, slots=OWN)),
         files(12, 12, 240.0),
         files(1000, 32, 10.0),
-        *models(plan(scan_tasks=60, scan_mib=6000.0, shuffle_mib=3000.0, merged_tasks=50, slots=8)),
-        *models(plan(merged_tasks=1, slots=OWN, **by_size)),
-        *models(plan(scan_tasks=2, scan_mib=1.0, shuffle_mib=0.1, merged_tasks=1, slots=OWN)),
+        *models(
+            plan(scan_tasks=60, scan_mib=6000.0, shuffle_mib=3000.0, coalesced_tasks=50, slots=8)
+        ),
+        *models(plan(coalesced_tasks=1, slots=OWN, **by_size)),
+        *models(plan(scan_tasks=2, scan_mib=1.0, shuffle_mib=0.1, coalesced_tasks=1, slots=OWN)),
         replace(
             files(36, 9, 36 * 16.39), law=replace(files(36, 9, 590.0).law, partition_power=0.7)
         ),
@@ -45,14 +47,14 @@ def of_every_kind() -> list[StageModel]:
 
 
 def written() -> list[StageModel]:
-    """Scans of what a scan wrote, in a file for each task and in folders, and of what a merged
+    """Scans of what a scan wrote, in a file for each task and in folders, and of what a coalesced
     shuffle did."""
     scan = files(36, 9, 36 * 16.39)
-    merged = models(plan(scan_tasks=8, scan_mib=600.0, merged_tasks=9, slots=OWN))[1]
+    coalesced = models(plan(scan_tasks=8, scan_mib=600.0, coalesced_tasks=9, slots=OWN))[1]
     read = files(1000, 32, 10.0)
     return [
         replace(read, written_by=replace(by, stage=replace(by.stage, **wrote)))
-        for by in (scan, merged)
+        for by in (scan, coalesced)
         for wrote in (
             {"written_files": 1000.0, "written_folders": 300.0},
             {"written_files": 9.0, "written_folders": 0.0},

@@ -20,19 +20,20 @@ from engine.models.stages.stage_law import StageLaw
 from engine.profile import Run
 from engine.units import MIB
 
-MERGED_READ = {"sql_execution_id": 0, "operations": ("AQEShuffleRead", "Exchange")}
+COALESCED_READ = {"sql_execution_id": 0, "operations": ("AQEShuffleRead", "Exchange")}
 SCAN = {"sql_execution_id": 0, "operations": ("Scan csv", "Exchange")}
 
 
 def plan(
-    *, scan_tasks: int = 4, scan_mib: float = 256.0, merged_tasks: int = 4,
+    *, scan_tasks: int = 4, scan_mib: float = 256.0, coalesced_tasks: int = 4,
     shuffle_mib: float = 64.0, slots: int = 4, **config: str,
 ) -> Run:  # fmt: skip
     """A scan of files and the reader of its coalesced shuffle, on so many slots."""
     stages = [
         Stage(np.full(scan_tasks, 4.0), input_bytes=scan_mib * MIB, more=SCAN),
         Stage(
-            np.full(merged_tasks, 4.0), (0,), shuffle_bytes=shuffle_mib * MIB, more=MERGED_READ
+            np.full(coalesced_tasks, 4.0), (0,), shuffle_bytes=shuffle_mib * MIB,
+            more=COALESCED_READ,
         ),
     ]  # fmt: skip
     settings = {key.replace("_", "."): value for key, value in config.items()}
@@ -59,44 +60,44 @@ def test_coalesced_partitions(total_mib: float, slots: int, partitions: float) -
     assert found == pytest.approx(partitions)
 
 
-def test_merging_by_size_alone_looks_at_no_cores() -> None:
-    run = plan(merged_tasks=1, spark_sql_adaptive_coalescePartitions_parallelismFirst="false")
-    merged = models(run)[1]
-    assert not merged.depends_on_cluster
-    assert merged.scaled(8.0, None).tasks == merged.scaled(8.0, None, 400).tasks == 8
+def test_coalescing_by_size_alone_looks_at_no_cores() -> None:
+    run = plan(coalesced_tasks=1, spark_sql_adaptive_coalescePartitions_parallelismFirst="false")
+    coalesced = models(run)[1]
+    assert not coalesced.depends_on_cluster
+    assert coalesced.scaled(8.0, None).tasks == coalesced.scaled(8.0, None, 400).tasks == 8
 
 
 def test_a_log_that_coalesced_by_size_goes_on_so() -> None:
     """1 GiB in 16 partitions on 100 cores: 64 MiB each, whatever the settings do not say."""
-    merged = models(plan(merged_tasks=16, shuffle_mib=1024.0, slots=100))[1]
-    assert not merged.depends_on_cluster
-    assert merged.scaled(2.0, None, 400).tasks == 32
+    coalesced = models(plan(coalesced_tasks=16, shuffle_mib=1024.0, slots=100))[1]
+    assert not coalesced.depends_on_cluster
+    assert coalesced.scaled(2.0, None, 400).tasks == 32
 
 
 def test_a_small_shuffle_is_cut_for_the_cores_whatever_its_size() -> None:
     """Half as much data again on the same cluster: as many partitions, each half as large again.
     Twice the data leave more than 1 MiB for a fifth, which stays by itself."""
-    merged = models(plan())[1]
-    same, more = merged.scaled(1.5, None), merged.scaled(2.0, None)
+    coalesced = models(plan())[1]
+    same, more = coalesced.scaled(1.5, None), coalesced.scaled(2.0, None)
     assert (same.tasks, same.work) == (4, pytest.approx(1.5))
     assert (more.tasks, more.work) == (5, pytest.approx(2.0, rel=0.02))
-    assert merged.scaled(1.0, None, 16).tasks == 17
-    assert merged.scaled(100.0, None).tasks == 100
+    assert coalesced.scaled(1.0, None, 16).tasks == 17
+    assert coalesced.scaled(100.0, None).tasks == 100
 
 
 def test_a_leftover_of_a_small_shuffle_is_no_other_rule() -> None:
     """1.25 MiB are one partition of the smallest size and a quarter more, two tasks; ten times as
     much is cut for the four cores and not in twenty."""
-    merged = models(plan(merged_tasks=2, shuffle_mib=1.25))[1]
-    assert merged.depends_on_cluster
-    assert merged.scaled(10.0, None).tasks <= 5
+    coalesced = models(plan(coalesced_tasks=2, shuffle_mib=1.25))[1]
+    assert coalesced.depends_on_cluster
+    assert coalesced.scaled(10.0, None).tasks <= 5
 
 
 def test_work_is_conserved_however_it_is_cut() -> None:
-    merged = models(plan())[1]
+    coalesced = models(plan())[1]
     for slots in (1, 3, 16, 1000):
-        scaled = merged.scaled(3.0, None, slots)
-        assert scaled.partitions * scaled.work == pytest.approx(3.0 * merged.stage.tasks)
+        scaled = coalesced.scaled(3.0, None, slots)
+        assert scaled.partitions * scaled.work == pytest.approx(3.0 * coalesced.stage.tasks)
 
 
 def test_a_small_input_is_cut_for_the_cores() -> None:
@@ -131,38 +132,42 @@ def test_less_of_a_small_input_is_cut_for_the_cores_too() -> None:
     assert (half.tasks, half.work) == (4, pytest.approx(0.5))
 
 
-def test_partitions_that_none_was_merged_of_may_be_elsewhere() -> None:
-    """20 GB in the 200 partitions that are configured leave nothing to merge: plans then name no
-    reader of merged ones. A hundredth of it is merged for the cores."""
-    run = plan(merged_tasks=200, shuffle_mib=20_000.0, slots=8)
-    unmerged = replace(run.stages[1], operations=("Exchange",))
-    merged = models(replace(run, stages=(run.stages[0], unmerged)))[1]
-    assert [merged.scaled(r, None).tasks for r in (1.0, 8.0, 0.1, 0.01)] == [200, 200, 32, 9]
-    few = replace(unmerged, shuffle_read_bytes=plan(shuffle_mib=50.0).stages[1].shuffle_read_bytes)
+def test_partitions_of_which_none_was_coalesced_may_be_elsewhere() -> None:
+    """20 GB in the 200 partitions that are configured leave nothing to coalesce: plans then name no
+    reader of coalesced ones. A hundredth of it is coalesced for the cores."""
+    run = plan(coalesced_tasks=200, shuffle_mib=20_000.0, slots=8)
+    not_coalesced = replace(run.stages[1], operations=("Exchange",))
+    coalesced = models(replace(run, stages=(run.stages[0], not_coalesced)))[1]
+    assert [coalesced.scaled(r, None).tasks for r in (1.0, 8.0, 0.1, 0.01)] == [200, 200, 32, 9]
+    few = replace(
+        not_coalesced, shuffle_read_bytes=plan(shuffle_mib=50.0).stages[1].shuffle_read_bytes
+    )
     asked = models(replace(run, stages=(run.stages[0], few)))[1]
     assert [asked.scaled(r, None).tasks for r in (1.0, 0.01)] == [200, 200]
 
 
 @pytest.mark.parametrize(("operations", "initial"), [(("Exchange",), ""), ((), ""), ((), "400")])
-def test_without_merging_the_configured_partitions_stay(
+def test_without_coalescing_the_configured_partitions_stay(
     operations: tuple[str, ...], initial: str
 ) -> None:
-    """All of 16 small partitions run, on few cores too; the number that merging would begin with
+    """All of 16 small partitions run, on few cores too; the number that coalescing would begin with
     is none (`SQLConf.numShufflePartitions`)."""
-    merging = "spark_sql_adaptive_coalescePartitions_"
+    coalescing = "spark_sql_adaptive_coalescePartitions_"
     off = {
         "spark_sql_shuffle_partitions": "16",
-        f"{merging}enabled": "false",
-        f"{merging}initialPartitionNum": initial,
+        f"{coalescing}enabled": "false",
+        f"{coalescing}initialPartitionNum": initial,
     }
-    run = plan(merged_tasks=16, slots=16, **off)
-    unmerged = replace(run, stages=(run.stages[0], replace(run.stages[1], operations=operations)))
-    reader = models(unmerged)[1]
+    run = plan(coalesced_tasks=16, slots=16, **off)
+    not_coalesced = replace(
+        run, stages=(run.stages[0], replace(run.stages[1], operations=operations))
+    )
+    reader = models(not_coalesced)[1]
     assert [reader.scaled(ratio, None, 2).tasks for ratio in (0.1, 1.0, 8.0)] == [16, 16, 16]
 
 
 def test_spaces_around_a_setting_that_is_on_or_off_count_nothing() -> None:
-    """Spark 3.1 merges where it is told to (`ConfigHelpers.toBoolean`)."""
+    """Spark 3.1 coalesces where it is told to (`ConfigHelpers.toBoolean`)."""
     on = replace(plan(spark_sql_adaptive_enabled=" true "), spark_version="3.1.3")
     assert models(on)[1].growth is Growth.COALESCED
     by_size = plan(spark_sql_adaptive_coalescePartitions_parallelismFirst=" False ")
@@ -173,10 +178,15 @@ def test_spaces_around_a_setting_that_is_on_or_off_count_nothing() -> None:
 
 @pytest.mark.parametrize("master", ["local", "local[1]", "local[*]"])
 def test_one_core_in_the_driver_is_one(master: str) -> None:
-    """64 MiB in one split and 20 MiB merged to one partition were cut for the cores, of which only
-    executors count as two at least (`LocalSchedulerBackend.defaultParallelism`)."""
+    """64 MiB in one split and 20 MiB coalesced to one partition were cut for the cores, of which
+    only executors count as two at least (`LocalSchedulerBackend.defaultParallelism`)."""
     run = plan(
-        scan_tasks=1, scan_mib=64.0, merged_tasks=1, shuffle_mib=20.0, slots=1, spark_master=master
+        scan_tasks=1,
+        scan_mib=64.0,
+        coalesced_tasks=1,
+        shuffle_mib=20.0,
+        slots=1,
+        spark_master=master,
     )
     made = Stage(np.full(1, 2.0), more={"generated": True})
     rows = observed([made], slots=1, config={"spark.master": master})
@@ -192,16 +202,16 @@ def test_many_splits_stay_as_they_are() -> None:
 
 
 def test_a_set_parallelism_is_that_of_every_cluster() -> None:
-    scan, merged = models(plan(spark_default_parallelism="4"))
+    scan, coalesced = models(plan(spark_default_parallelism="4"))
     assert not scan.depends_on_cluster
-    assert merged.scaled(1.0, None, 64).tasks == 4
+    assert coalesced.scaled(1.0, None, 64).tasks == 4
 
 
 def test_numbers_that_no_rule_explains_grow_with_the_input() -> None:
     """A local read has a partition for each task before it."""
-    merged = models(plan(merged_tasks=40))[1]
-    assert not merged.depends_on_cluster
-    assert merged.scaled(3.0, None).tasks == 120
+    coalesced = models(plan(coalesced_tasks=40))[1]
+    assert not coalesced.depends_on_cluster
+    assert coalesced.scaled(3.0, None).tasks == 120
 
 
 def test_a_number_that_the_query_asked_for_stays() -> None:
@@ -219,7 +229,7 @@ def test_a_number_that_the_query_asked_for_stays() -> None:
     "reads",
     [
         {"input_bytes": 2 * 512 * MIB, "more": SCAN | {"coalesced": True}},
-        {"shuffle_bytes": 64 * MIB, "more": MERGED_READ | {"coalesced": True}},
+        {"shuffle_bytes": 64 * MIB, "more": COALESCED_READ | {"coalesced": True}},
     ],
 )
 def test_what_is_coalesced_to_a_number_stays_there(reads: dict[str, Any]) -> None:
@@ -319,7 +329,7 @@ def test_scans_on_every_cluster_are_cut_for_the_cores_down_to_the_cost_of_openin
 def test_many_clusters_at_once_are_the_same_as_one_by_one(
     ratio: float, configured: int | None
 ) -> None:
-    for run in (plan(), plan(merged_tasks=16, shuffle_mib=1024.0, slots=100)):
+    for run in (plan(), plan(coalesced_tasks=16, shuffle_mib=1024.0, slots=100)):
         for model in models(run):
             each = [model.scaled(ratio, configured, slots) for slots in SLOTS]
             tasks, data = model.largest_task_bytes(
@@ -369,13 +379,13 @@ def test_a_smallest_coalesced_partition_is_known_since_3_2(
 
 
 def test_settings_of_the_log_decide() -> None:
-    merging = "spark_sql_adaptive_coalescePartitions_"
+    coalescing = "spark_sql_adaptive_coalescePartitions_"
     run = plan(
         **{
             "spark_default_parallelism": "7",
             "spark_sql_adaptive_advisoryPartitionSizeInBytes": "32m",
-            f"{merging}minPartitionSize": "2m",
-            f"{merging}minPartitionNum": "3",
+            f"{coalescing}minPartitionSize": "2m",
+            f"{coalescing}minPartitionNum": "3",
             "spark_sql_files_maxPartitionBytes": "256m",
             "spark_sql_files_openCostInBytes": "8m",
             "spark_sql_files_minPartitionNum": "5",

@@ -266,16 +266,16 @@ def test_more_shuffle_partitions_cure_a_spill() -> None:
 
 
 def test_partitions_that_the_cores_decide_are_counted_on_each_cluster() -> None:
-    """A merged shuffle of 2,400 MiB: 8 tasks of 300 MiB on 8 slots, 16 of 150 MiB on 16. Of so many
-    small partitions a share is always full."""
-    merged = {
+    """A coalesced shuffle of 2,400 MiB: 8 tasks of 300 MiB on 8 slots, 16 of 150 MiB on 16. Of so
+    many small partitions a share is always full."""
+    coalesced = {
         "sql_execution_id": 0,
         "operations": ("AQEShuffleRead", "Sort"),
         "peak_execution_memory_bytes": measure(np.full(8, PEAK)),
     }
     stages = [
         Stage(np.full(8, 1.0), input_bytes=8 * 128 * MIB),
-        Stage(np.full(8, 10.0), (0,), shuffle_bytes=2400 * MIB, more=merged),
+        Stage(np.full(8, 10.0), (0,), shuffle_bytes=2400 * MIB, more=coalesced),
     ]
     config = {"spark.sql.shuffle.partitions": "100000"}
     run = replace(observed(stages, slots=8, config=config), spark_version="3.5.1")
@@ -333,12 +333,12 @@ def test_many_stages_and_clusters_spill_as_each_by_itself(
     random = np.random.default_rng(3)
     stages = []
     for i in range(30):
-        merged = {"sql_execution_id": 0, "operations": ("AQEShuffleRead", "Sort")}
+        coalesced = {"sql_execution_id": 0, "operations": ("AQEShuffleRead", "Sort")}
         count = int(random.integers(2, 60))
         more = {
             "peak_execution_memory_bytes": measure(random.uniform(10, 900, count) * MIB),
             "memory_spilled_bytes": float(random.choice([0.0, 500 * MIB])),
-            **(merged if i % 2 else {}),
+            **(coalesced if i % 2 else {}),
         }
         shuffle = count * float(random.uniform(1, 120)) * MIB
         stages.append(Stage(np.full(count, 1.0), (), shuffle_bytes=shuffle, more=more))

@@ -31,7 +31,7 @@ def test_how_stages_grow_with_input() -> None:
     ten = {"spark__sql__shuffle__partitions": "10"}
     assert growth_of(replace(SHUFFLED, more=sql), **ten)[0] is Growth.COALESCED
     small = replace(SHUFFLED, more=sql, shuffle_bytes=1e7)
-    assert growth_of(small, **ten)[0] is Growth.WORK  # they could have been merged, and were not
+    assert growth_of(small, **ten)[0] is Growth.WORK  # they could have been coalesced, and were not
     assert growth_of(Stage(np.full(3, 1.0)))[0] is Growth.NONE
 
 
