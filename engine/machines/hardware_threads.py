@@ -77,7 +77,7 @@ def layout_notice(
     profile: Profile, instance: InstanceType, measured: Layout | None
 ) -> Notice | None:
     """The notice that a measured type gets a new layout on request, or keeps the measured one with
-    at least a quarter of its vCPUs idle; None where its vCPUs are filled.
+    room for a quarter more tasks (`DENSER`); None where its vCPUs are filled.
 
     Args:
         measured: the measured layout that is planned; None where it is unknown or leaves no heap.

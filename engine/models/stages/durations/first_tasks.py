@@ -1,7 +1,7 @@
 """Infers the time of warm tasks (whose code is loaded) if a log shows only first tasks.
 
 A first task loads and interprets code that later ones find compiled: the first tasks of an executor
-take 1 to 40 s longer, depending on how busy its machine is. No fixed time fits them all. The
+take 1 to 34 s longer, depending on how busy its machine is. No fixed time fits them all. The
 predictor is the overhead, the time that a task spends outside its run time: mostly the same loading
 on the same machine at the same moment. In complete logs the extra time of first tasks is a steady
 multiple of their overhead, whatever the data. So the overhead distinguishes a first task that
