@@ -96,9 +96,7 @@ def recommend(
     require_kind(fitted, FittedModel, "a fitted model", remedy="fit one with engine.fit(profile)")
     require_kind(limits, Limits, "engine.Limits", remedy="leave it out for none")
     goal = Goal(deadline_seconds, budget_usd, confidence, max_nodes, objective)
-    billing = catalog.billing if billing is None else billing
-    require_kind(billing, Billing, "engine.Billing", remedy="start from catalog.billing")
-    billing = replace(billing, spot=True) if spot else billing
+    billing = _billing_of(catalog, billing, spot=spot)
     today = date.today() if today is None else today
     require_kind(today, date, "a date for today")
     surface = _recent_surface(
@@ -112,6 +110,14 @@ def recommend(
         return answer
     analysis = sensitivity(surface, goal, billing, mix=mix, answer=answer)
     return replace(answer, sensitivity=analysis)
+
+
+def _billing_of(catalog: Catalog, billing: Billing | None, *, spot: bool) -> Billing:
+    """The rules by which workers are billed: the catalog's own where none are given, at spot prices
+    where these are asked for."""
+    billing = catalog.billing if billing is None else billing
+    require_kind(billing, Billing, "engine.Billing", remedy="start from catalog.billing")
+    return replace(billing, spot=True) if spot else billing
 
 
 def _recent_surface(

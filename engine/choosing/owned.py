@@ -19,7 +19,7 @@ from engine.choosing.answer_notices import time_alone_notice
 from engine.choosing.difference_texts import in_runs, missed_by
 from engine.choosing.exact_points import with_exact_points
 from engine.choosing.recommendation import Choice, Goal, Recommendation, Rejected
-from engine.choosing.startable import require_startable
+from engine.choosing.room import require_startable
 from engine.choosing.sweeps import significant
 from engine.cluster import BesideHeap, Cluster, Layout, Workload
 from engine.errors import BadInput, UnknownName

@@ -1,4 +1,5 @@
-"""Types that cannot run a job's tasks, and why: no executor, or no room in it for one task."""
+"""Clusters that cannot run a job's tasks, and why: no executor, no room in it for one task, or too
+few slots for a barrier stage."""
 
 from __future__ import annotations
 
@@ -7,6 +8,9 @@ from collections.abc import Sequence
 from engine.catalog import Catalog
 from engine.cluster import BesideHeap, Layout
 from engine.errors import BadInput
+from engine.models.base import FittedModel
+from engine.runs.barrier_stages import not_started
+from engine.runs.carried_settings import wide_stage
 from engine.runs.stage_labels import numbered_label
 from engine.stage_run import StageRun
 from engine.units import format_count
@@ -41,6 +45,26 @@ def require_room(layouts: Sequence[Layout], stage: StageRun | None) -> None:
     if stage is not None and most < stage.task_cpus:
         raise no_room_error(
             stage, most, remedy=f"name types of {format_count(stage.task_cpus, 'vCPU')} or more"
+        )
+
+
+def require_startable(fitted: FittedModel, max_executors: int, executor_cores: int) -> None:
+    """Checks that so many executors of one's own, of these cores, start every stage of a job.
+
+    Raises:
+        BadInput: if they have too few slots for a barrier stage, or too few cores for a task.
+    """
+    wide = wide_stage(fitted.profile)
+    if wide is not None and executor_cores < wide.task_cpus:
+        raise no_room_error(wide, executor_cores, remedy="raise --executor-cores")
+    stage = not_started(fitted.barrier_stages, max_executors, executor_cores)
+    if stage is not None:
+        tasks = stage.room(max_executors, executor_cores)
+        raise BadInput(
+            f"{stage.label} starts its {stage.tasks} tasks all at once (barrier mode), and there "
+            f"is room for {tasks:.0f} on {format_count(max_executors, 'executor')} of "
+            f"{format_count(executor_cores, 'core')}",
+            remedy="raise --max-executors or --executor-cores",
         )
 
 

@@ -21,7 +21,7 @@ from engine.choosing.surface import Surface
 from engine.cluster import Cluster, Workload
 from engine.cost import EXACT_BILLING, billed_seconds
 from engine.errors import BadInput
-from engine.forecast import FloatArray, IntArray
+from engine.forecast import BoolArray, FloatArray, IntArray
 from engine.models.base import FittedModel
 from engine.units import SECONDS_PER_HOUR
 
@@ -99,12 +99,28 @@ def _of_surface(
     """Clusters of one type from a surface: all on demand, or as many spot nodes as the managed
     service allows."""
     surface, billing = surface.for_purchase_option(billing)
+    eligible = np.isfinite(surface.seconds) & np.isin(surface.nodes, np.asarray(nodes))
+    kept = could_be_best(_scenarios(surface, billing, goal, eligible), goal)
+    rows, columns = np.divmod(kept, surface.max_nodes)
+    log_slowdown, slowdown_log_scale = _slowdown_by_interruptions(surface, kept)
+    return PricedCompositions(
+        clusters=tuple(surface.cluster(int(index)) for index in kept),
+        hourly_usd=surface.hourly_usd(billing, rows, columns + 1),
+        billing=billing,
+        log_slowdown=log_slowdown,
+        slowdown_log_scale=slowdown_log_scale,
+    )
+
+
+def _scenarios(
+    surface: Surface, billing: Billing, goal: Goal, eligible: BoolArray
+) -> list[Scenario]:
+    """The eligible points of a surface as predicted, and at the lower ends of their intervals."""
     low, _ = surface.interrupted_forecast.interval(goal.confidence)
     seconds, costs = surface.seconds, surface.costs(billing)
     lowest_seconds = np.where(np.isnan(low), surface.interrupted_forecast.seconds, low).reshape(
         surface.shape
     )
-    eligible = np.isfinite(seconds) & np.isin(surface.nodes, np.asarray(nodes))
 
     def or_inf(values: FloatArray) -> FloatArray:
         known = np.nan_to_num(values, nan=np.inf, posinf=np.inf)
@@ -123,16 +139,7 @@ def _of_surface(
         or_inf(lowest_costs),
         or_inf(lowest_seconds if by_time else lowest_costs),
     )
-    kept = could_be_best([as_predicted, optimistic], goal)
-    rows, columns = np.divmod(kept, surface.max_nodes)
-    log_slowdown, slowdown_log_scale = _slowdown_by_interruptions(surface, kept)
-    return PricedCompositions(
-        clusters=tuple(surface.cluster(int(index)) for index in kept),
-        hourly_usd=surface.hourly_usd(billing, rows, columns + 1),
-        billing=billing,
-        log_slowdown=log_slowdown,
-        slowdown_log_scale=slowdown_log_scale,
-    )
+    return [as_predicted, optimistic]
 
 
 def _slowdown_by_interruptions(surface: Surface, points: IntArray) -> tuple[FloatArray, FloatArray]:

@@ -304,15 +304,21 @@ class _Planning:
         )
         if self.fitted is None or not request.node_cores:
             return plan
-        profile = self.fitted.profile
+        return self._with_predictions(plan, self.fitted, request.node_cores)
+
+    def _with_predictions(
+        self, plan: ExperimentPlan, fitted: FittedModel, node_cores: int
+    ) -> ExperimentPlan:
+        """A plan of runs by cores, with what the model expects of each."""
+        profile = fitted.profile
         clusters = [
-            self._cluster_of_cores(run.cores or 1, request.node_cores, profile) for run in plan.runs
+            self._cluster_of_cores(run.cores or 1, node_cores, profile) for run in plan.runs
         ]
         planned = self.workload or profile.reference_workload
-        predictions = self.fitted.predict_many(
+        predictions = fitted.predict_many(
             clusters=clusters,
             workloads=[planned.times(run.fraction) for run in plan.runs],
-            confidence=request.confidence,
+            confidence=self.request.confidence,
         )
         runs = [
             replace(

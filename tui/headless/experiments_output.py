@@ -115,15 +115,7 @@ def cells_of(run: engine.Experiment) -> tuple[str, ...]:
 
 def advice_as_text(advice: engine.Advice, deadline: float | None) -> str:
     """What would be chosen now, and what another run would be worth."""
-    now = f"now: {advice.nodes} × {text.escaped(advice.instance or 'nodes')}  "
-    now += f"{text.seconds(advice.seconds)} ({text.span(advice.low, advice.high)})  "
-    now += text.usd(advice.usd)
-    if deadline is not None:
-        met_text = f"by the time alone: {'met' if advice.seconds < deadline else 'not met'}"
-        if advice.p_deadline is not None:
-            met_text = f"in {text.percent(advice.p_deadline)} of runs"
-        now += f"  within {text.seconds(deadline)} {met_text}"
-    lines = [now, advice.reason, ""]
+    lines = [_now_text(advice, deadline), advice.reason, ""]
     by_time = any(run.gain_seconds is not None for run in advice.next_runs)
     header = (
         *("next run", "input", "time", "price", "saves/run"),
@@ -151,3 +143,16 @@ def advice_as_text(advice: engine.Advice, deadline: float | None) -> str:
         models = "'now' and predict give the time by the model alone."
         lines.append(f"{models} {training_text.ALSO}")
     return "\n".join(lines)
+
+
+def _now_text(advice: engine.Advice, deadline: float | None) -> str:
+    """The line of what would be chosen now."""
+    now = f"now: {advice.nodes} × {text.escaped(advice.instance or 'nodes')}  "
+    now += f"{text.seconds(advice.seconds)} ({text.span(advice.low, advice.high)})  "
+    now += text.usd(advice.usd)
+    if deadline is not None:
+        met_text = f"by the time alone: {'met' if advice.seconds < deadline else 'not met'}"
+        if advice.p_deadline is not None:
+            met_text = f"in {text.percent(advice.p_deadline)} of runs"
+        now += f"  within {text.seconds(deadline)} {met_text}"
+    return now

@@ -238,18 +238,8 @@ class PeridotFitted(FittedModel):
             transfer_notice(speed_of(target, references.instance, batch.catalog), target)
             for target in batch.types
         ]
-        known = batch.slots[batch.slots >= 1.0]
-        away = np.abs(np.log2(known / references.cores)).max(initial=0.0)
-        if away >= np.log2(FAR):
-            notices.append(
-                Notice(
-                    "extrapolating-nodes",
-                    f"the references ran on {references.cores} slots, asked for {span_of(known)}",
-                    "add a log from a cluster nearer to that size: it tests the prediction",
-                )
-            )
-        crowded = one_machine_notice(references.every_run, batch, law=Peridot.name)
-        notices.append(crowded)
+        notices.append(_far_slots_notice(references, batch))
+        notices.append(one_machine_notice(references.every_run, batch, law=Peridot.name))
         ratio = size / references.sizes[np.abs(np.log2(size / references.sizes)).argmin()]
         if abs(np.log2(ratio)) >= np.log2(FAR):
             notices.append(
@@ -270,6 +260,19 @@ class PeridotFitted(FittedModel):
                 )
             )
         return in_order(notices)
+
+
+def _far_slots_notice(references: References, batch: ClusterBatch) -> Notice | None:
+    """The warning that clusters are far from the references in slots."""
+    known = batch.slots[batch.slots >= 1.0]
+    away = np.abs(np.log2(known / references.cores)).max(initial=0.0)
+    if away < np.log2(FAR):
+        return None
+    return Notice(
+        "extrapolating-nodes",
+        f"the references ran on {references.cores} slots, asked for {span_of(known)}",
+        "add a log from a cluster nearer to that size: it tests the prediction",
+    )
 
 
 def _near(references: References, parameters: Parameters) -> float:

@@ -7,6 +7,7 @@ and #interval-of-logs.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -28,7 +29,7 @@ from engine.models.replay.replayed_run import Replay
 from engine.models.replay.run_selection import replayable_runs, representative_runs
 from engine.models.stages.disturbance import disturbance_spread, machine_spread
 from engine.models.workloads import logs_of, unused_logs_notices
-from engine.profile import Profile
+from engine.profile import Profile, Run
 from engine.runs.configurations import repetition_spread
 
 
@@ -40,12 +41,7 @@ def fit_replays(profile: Profile) -> ReplayModel:
     """
     logs = logs_of(profile.runs)
     runs = replayable_runs(logs)
-    chosen = representative_runs(runs)
-    if not chosen:
-        raise ModelDoesNotFit(
-            "no run shows both its stages and how many tasks it ran at once",
-            remedy="add a log with executor events, or say the cluster in a run table",
-        )
+    chosen = _chosen_runs(runs)
     replays = tuple(Replay.of(with_censored_times(run)) for run in chosen)
     log_errors = np.asarray([_log_error(replay) for replay in replays])
     bias = damped_bias(log_errors)
@@ -77,6 +73,17 @@ def fit_replays(profile: Profile) -> ReplayModel:
         fit_notices=(*unused_logs_notices(logs), *fit_notices(replays, log_errors)),
         validation=left_out.validation,
     )
+
+
+def _chosen_runs(runs: Sequence[Run]) -> list[Run]:
+    """The runs that are replayed: at least one."""
+    chosen = representative_runs(runs)
+    if not chosen:
+        raise ModelDoesNotFit(
+            "no run shows both its stages and how many tasks it ran at once",
+            remedy="add a log with executor events, or say the cluster in a run table",
+        )
+    return chosen
 
 
 def _log_error(replay: Replay) -> float:

@@ -153,7 +153,7 @@ def _infer_cores(
     """Fills in cores that are not logged: as configured, else those that the most tasks held which
     ran at once."""
     unknown = [executor for executor in workers if executor.cores is None]
-    configured = local_cores(application) or _config_whole(application, "spark.executor.cores")
+    configured = local_cores(application) or _configured_cores(application)
     held = configured_task_cpus(application.properties)
     for executor in unknown:
         executor.cores = configured or executor.concurrent.most * held or None
@@ -184,9 +184,9 @@ def _is_worker(name: str, *, local: bool) -> bool:
     return driver == local
 
 
-def _config_whole(application: Application, key: str) -> int | None:
-    number = whole_number(application.properties.get(key))
-    return number if number is not None and number < 10_000 else None
+def _configured_cores(application: Application) -> int | None:
+    cores = whole_number(application.properties.get("spark.executor.cores"))
+    return cores if cores is not None and cores < 10_000 else None
 
 
 def _steps(executors: Sequence[Executor], weight: Callable[[Executor], int], end_ms: int) -> Steps:
