@@ -41,9 +41,13 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 def test_pages_that_code_names_exist() -> None:
     files = [*(ROOT / "engine").rglob("*.py"), *(ROOT / "tui").rglob("*.py"), ROOT / "CHANGELOG.md"]
-    for file in files:
-        for page in NAMED_IN_CODE.findall(file.read_text(encoding="utf-8")):
-            assert (ROOT / page).exists(), f"{file.relative_to(ROOT)}: {page}"
+    named = [
+        (file.relative_to(ROOT), page)
+        for file in files
+        for page in NAMED_IN_CODE.findall(file.read_text(encoding="utf-8"))
+    ]
+    assert len(named) >= 20
+    assert [(file, page) for file, page in named if not (ROOT / page).exists()] == []
 
 
 NAMED_FILE = re.compile(r"`([\w/]+\.py)[`:]")
@@ -57,9 +61,13 @@ def test_files_that_pages_name_exist() -> None:
     known = [
         f"/{file.relative_to(ROOT)}" for folder in folders for file in (ROOT / folder).rglob("*.py")
     ]
-    for page in PAGES:
-        if page.name == "CHANGELOG.md":
-            continue
-        for name in NAMED_FILE.findall(page.read_text(encoding="utf-8")):
-            found = name.endswith(TO_BE_WRITTEN) or any(file.endswith(f"/{name}") for file in known)
-            assert found, f"{page.relative_to(ROOT)}: {name}"
+    named = [
+        (page.relative_to(ROOT), name)
+        for page in PAGES
+        if page.name != "CHANGELOG.md"
+        for name in NAMED_FILE.findall(page.read_text(encoding="utf-8"))
+        if not name.endswith(TO_BE_WRITTEN)
+    ]
+    assert len(named) >= 50
+    missing = [one for one in named if not any(file.endswith(f"/{one[1]}") for file in known)]
+    assert missing == []

@@ -37,7 +37,7 @@ REACHED_BY = {
     "engine/catalog_files/price_list.py": ("catalog",),
     "engine/catalog_files/reader.py": (*ANSWERING, "workflow"),
     "engine/choosing/owned.py": ("recommend", "export"),
-    "engine/choosing/startable.py": ("recommend", "export"),
+    "engine/choosing/room.py": ("recommend", "export"),
     "engine/exports": ("export",),
     "engine/batch.py": ("predict", "curve", "workflow"),
     "engine/collect.py": ("collect",),

@@ -167,6 +167,7 @@ async def test_a_note_that_the_list_shortens_is_said_in_full(planner):
 
 def test_what_keys_do_stands_in_one_column_in_ascii_too():
     """The ASCII form of an arrow is wider: what stood behind was moved by it."""
-    for line in help_screen.lines(ascii_only=True):
-        if len(line) == 2 and line[0][0].strip() in ("<- ->", "enter", "home end"):
-            assert len(line[0][0]) == len("  home end  ")
+    keys = [line[0][0] for line in help_screen.lines(ascii_only=True) if len(line) == 2]
+    known = [key for key in keys if key.strip() in ("<- ->", "enter", "home end")]
+    assert {key.strip() for key in known} == {"<- ->", "enter", "home end"}
+    assert {len(key) for key in known} == {len("  home end  ")}

@@ -69,8 +69,12 @@ def test_what_stays_is_not_warned_of(run: Run) -> None:
 
 
 def test_a_smaller_threshold_counts() -> None:
-    run = joining(spark_sql_autoBroadcastJoinThreshold="5m")
-    assert broadcast_notice(Replay.of(run), 2.0, 4.0) is not None
+    """8 MiB are less than the 10 of the default."""
+    found = broadcast_notice(
+        Replay.of(joining(spark_sql_autoBroadcastJoinThreshold="5m")), 2.0, 4.0
+    )
+    assert "more than spark.sql.autoBroadcastJoinThreshold (5.24 MB)" in found.text
+    assert broadcast_notice(Replay.of(joining()), 2.0, 4.0) is None
 
 
 @pytest.mark.parametrize(

@@ -180,11 +180,12 @@ def test_what_a_stage_missed_in_its_log_is_no_more_than_nearly_all_of_its_time()
     """To compute the missing blocks once took longer than the stages that read them: at the log's
     share 95 % of their time is theirs, and the other shares follow."""
     short, long = with_times(run_of(400, 4), 0.1), with_times(run_of(400, 4), 10.0)
-    cliff = cliff_of(short)
+    cliff, of_long = cliff_of(short), cliff_of(long)
+    assert len(cliff.cache_readers) == len(of_long.cache_readers) == ITERATIONS
     for reread in cliff.cache_readers:
         seen = np.interp(cliff.log_share, SHARES, reread.miss_seconds)
         assert seen == pytest.approx(0.95 * 400 * 0.1)
-    for reread in cliff_of(long).cache_readers:
+    for reread in of_long.cache_readers:
         assert reread.miss_seconds == pytest.approx(400 * PARSE * (1.0 - SHARES))
 
 

@@ -97,7 +97,8 @@ def test_a_law_of_partitions_counts_for_those_who_follow() -> None:
     """What another log tells of the stage that keeps them is true of its readers."""
     few, more = Replay.of(FEW), Replay.of(MORE)
     told = with_laws(few, [(pair_fit(few, more), 1.0)])
-    for model in told.models:
-        if model.part_of is not None:
-            assert model.part_of.law == stage(told, model.part_of.stage.stage_id).law
-            assert model.part_of.growth is Growth.COALESCED
+    followed = [model.part_of for model in told.models if model.part_of is not None]
+    assert KEPT in {model.stage.stage_id for model in followed}
+    for model in followed:
+        assert model.law == stage(told, model.stage.stage_id).law
+        assert model.growth is Growth.COALESCED

@@ -239,4 +239,5 @@ def test_the_runs_of_other_parameters_are_not_counted() -> None:
         fitted = fit(*logs, model=model)
         used = [fitted.runs_used(Workload(1e9, parameters={"k": k})) for k in (3.0, 9.0)]
         assert used == [2, 1]
-    assert fit(*logs).runs_used(Workload(1e9, parameters={"k": 6.0})) in (1, 2)
+    near_nine = Workload(1e9, parameters={"k": 6.0})  # 0.6 doublings from 9, one from 3
+    assert fit(*logs).runs_used(near_nine) == 1

@@ -296,7 +296,11 @@ def test_the_nearest_reference_says_how_far_an_input_is() -> None:
 
 def test_iterations_that_nobody_asks_about_are_those_of_the_references() -> None:
     runs = [replace(run, workload=Workload(run.workload.input_bytes, 10)) for run in references()]
-    assert fit(*runs).predict(cluster=executors(5), workload=Workload(2.0)).seconds > 0.0
+    found, asked = (
+        fit(*runs).predict(cluster=executors(5), workload=Workload(2.0, iterations))
+        for iterations in (None, 10)
+    )
+    assert found.seconds == asked.seconds
 
 
 def test_little_time_that_is_not_constant_is_not_worth_a_word() -> None:

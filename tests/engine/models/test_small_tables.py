@@ -95,10 +95,11 @@ def test_a_file_that_gets_larger_is_cut_by_its_size() -> None:
 
 @pytest.mark.parametrize("ratio", [1.0 / 9.0, 0.5, 2.0, 9.0, 9])
 def test_a_dimension_grows_by_its_power_and_the_facts_in_proportion(ratio: float) -> None:
-    for model in stage_models(FEW, SLOTS):
+    scans = [model for model in stage_models(FEW, SLOTS) if model.stage.files_read]
+    assert sorted(model.small_table for model in scans) == [False, *[True] * DIMENSIONS]
+    for model in scans:
         power = SMALL_TABLE_POWER if model.small_table else 1.0
-        if model.stage.files_read:
-            assert model.data_growth(ratio) == pytest.approx(ratio**power)
+        assert model.data_growth(ratio) == pytest.approx(ratio**power)
 
 
 def test_the_interval_reaches_growth_in_proportion() -> None:

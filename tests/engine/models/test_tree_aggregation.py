@@ -101,6 +101,7 @@ def test_combining_tasks_of_two_slots_take_twice_the_rounds(slots: int, rounds: 
 def test_fewer_files_leave_the_combining_stages_out() -> None:
     replay = Replay.of(MORE)
     fewer = replay.replayed(2, ratio=1.0 / 3.0)
+    assert replay.trees.combined
     for one, above in replay.trees.combined.items():
         assert fewer.tasks[one] == 4
         assert fewer.end[above] - fewer.start[above] == pytest.approx(0.0, abs=1e-9)
@@ -110,6 +111,7 @@ def test_fewer_files_leave_the_combining_stages_out() -> None:
 def test_combining_stages_follow_the_partitions_before_them(ratio: float) -> None:
     replay = Replay.of(MORE)
     found = replay.replayed(6, ratio=ratio)
+    assert replay.trees.combined
     for one, above in replay.trees.combined.items():
         assert found.tasks[one] == pytest.approx(12 * ratio, abs=1)
         assert found.tasks[above] == combining_partitions(found.tasks[one])
