@@ -13,7 +13,7 @@ from textual.pilot import Pilot
 
 from tui.app import PlannerApp
 from tui.state import INPUTS, MAX_NODES, MAX_SCALE, MAX_TYPES, MIN_SCALE
-from tui.views.goal import GOALS, GoalPanel, value_of
+from tui.views.goal import GOALS, GoalPanel
 from tui.views.pages import NAMES
 
 MOVES = ("up", "down", "left", "right", "home", "end", "pageup", "pagedown", "tab", "shift+tab")
@@ -137,7 +137,7 @@ def check(app: PlannerApp) -> None:
     assert (goal.confidence, goal.max_nodes) == (state.confidence, state.max_nodes)
     panel = app.screen_stack[0].query_one(GoalPanel)
     for name in GOALS:
-        assert panel.slider(name).value == value_of(state, name), name
+        assert panel.slider(name).value == GOALS[name].value(state), name
     for step in (*app.history.past, *app.history.future):
         assert all(hasattr(step, name) for name in INPUTS)
     focused = app.screen.focused

@@ -214,11 +214,6 @@ def action_of(name: str, value: float | None) -> Action:
     return GOALS[name].action(value)
 
 
-def value_of(state: PlanState, name: str) -> float | None:
-    """The value of a slider in a state."""
-    return GOALS[name].value(state)
-
-
 class GoalPanel(Container):
     """The five sliders; posts `Moved` with the action for the new value."""
 

@@ -31,14 +31,14 @@ def contention_growth(model: StageModel) -> float:
     least is known.
     """
     stage = model.stage
-    cpu, ran, waited = stage.cpu_seconds, stage.run_seconds, stage.fetch_wait_seconds
-    if ran is None or not ran.total:
+    cpu, run, fetch_wait = stage.cpu_seconds, stage.run_seconds, stage.fetch_wait_seconds
+    if run is None or not run.total:
         return GROWTH_UNKNOWN
     if cpu is not None and not computes_elsewhere(stage):
-        share = min(1.0, cpu.total / ran.total)
-        return share * GROWTH_CPU + (1.0 - share) * GROWTH_WAITING
-    remote = min(1.0, waited.total / ran.total) if waited is not None else 0.0
-    return remote * GROWTH_WAITING + (1.0 - remote) * GROWTH_UNKNOWN
+        cpu_share = min(1.0, cpu.total / run.total)
+        return cpu_share * GROWTH_CPU + (1.0 - cpu_share) * GROWTH_WAITING
+    wait_share = min(1.0, fetch_wait.total / run.total) if fetch_wait is not None else 0.0
+    return wait_share * GROWTH_WAITING + (1.0 - wait_share) * GROWTH_UNKNOWN
 
 
 def slowdown_of(
@@ -55,9 +55,10 @@ def slowdown_of(
     doublings = math.log2(concurrent / model.concurrent_tasks(model.ran_on))
     warm = 0.0
     if model.warm_up is not None:
-        lanes, own = (max(1, many // model.stage.task_cpus) for many in (slots, model.ran_on))
+        task_cpus = model.stage.task_cpus
+        lanes, lanes_in_log = max(1, slots // task_cpus), max(1, model.ran_on // task_cpus)
         beyond = max(0.0, work - 1.0)
-        waves, busiest_in_log = work_of_slots(in_log, own)
+        waves, busiest_in_log = work_of_slots(in_log, lanes_in_log)
         factor = warmed(
             model.warm_up.mean,
             waves,

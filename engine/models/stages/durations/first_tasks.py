@@ -29,9 +29,10 @@ class WarmTaskTime(NamedTuple):
 
     def combined_with(self, other: WarmTaskTime) -> WarmTaskTime:
         """Combination of two independent observations, weighted by their precision."""
-        own, more = self.log_scale**-2.0, other.log_scale**-2.0
-        middle = own * math.log(self.seconds) + more * math.log(other.seconds)
-        return WarmTaskTime(math.exp(middle / (own + more)), (own + more) ** -0.5)
+        own_precision, precision = self.log_scale**-2.0, other.log_scale**-2.0
+        total = own_precision + precision
+        weighted = own_precision * math.log(self.seconds) + precision * math.log(other.seconds)
+        return WarmTaskTime(math.exp(weighted / total), total**-0.5)
 
 
 class NewCodePrior(NamedTuple):
@@ -88,15 +89,16 @@ def warm_given_first(
     distribution around a multiple of the overhead, that of log W is uniform. So the posterior
     density of log W, between its least value and log T, is proportional to that of X = T - W.
     """
-    share = np.exp(np.linspace(math.log(new.least), math.log(MOST_WARM), GRID))
-    excess = (1.0 - share) * first_seconds
-    away = np.log(excess / (new.per_overhead * overhead_seconds)) / new.log_scale
-    density = -0.5 * (TAIL_DOF + 1.0) * np.log1p(away**2 / TAIL_DOF) - np.log(excess)
-    weight = np.exp(density - density.max())
-    weight /= weight.sum()
-    middle = float(weight @ np.log(share))
-    variance = float(weight @ (np.log(share) - middle) ** 2)
-    return WarmTaskTime(first_seconds * math.exp(middle), math.sqrt(variance + TASK_SCALE**2))
+    warm_share = np.exp(np.linspace(math.log(new.least), math.log(MOST_WARM), GRID))
+    extra_seconds = (1.0 - warm_share) * first_seconds
+    deviation = np.log(extra_seconds / (new.per_overhead * overhead_seconds)) / new.log_scale
+    log_density = -0.5 * (TAIL_DOF + 1.0) * np.log1p(deviation**2 / TAIL_DOF)
+    log_density -= np.log(extra_seconds)
+    weights = np.exp(log_density - log_density.max())
+    weights /= weights.sum()
+    log_mean = float(weights @ np.log(warm_share))
+    variance = float(weights @ (np.log(warm_share) - log_mean) ** 2)
+    return WarmTaskTime(first_seconds * math.exp(log_mean), math.sqrt(variance + TASK_SCALE**2))
 
 
 MOST_WARM = 0.999
@@ -107,12 +109,12 @@ GRID = 300
 def lost_to_new_code(stage: StageRun, lanes: int) -> float | None:
     """Extra seconds per task due to new code, for a stage of one or two waves, all of whose tasks
     count as first ones; None if the log does not tell their overhead."""
-    mean, outside = stage.task_seconds.mean, stage.overhead_seconds
-    if not mean or outside is None or not outside.mean:
+    mean, overhead = stage.task_seconds.mean, stage.overhead_seconds
+    if not mean or overhead is None or not overhead.mean:
         return None
-    new = _new_code(stage, min(lanes, stage.task_seconds.count), before=0)
-    later = warm_given_first(mean, max(LEAST_OVERHEAD_SECONDS, outside.mean), new)
-    return mean - later.seconds
+    prior = _new_code_prior(stage, min(lanes, stage.task_seconds.count), before=0)
+    warm = warm_given_first(mean, max(LEAST_OVERHEAD_SECONDS, overhead.mean), prior)
+    return mean - warm.seconds
 
 
 def warm_task(
@@ -128,16 +130,19 @@ def warm_task(
         before: number of stages of the same code that ran before.
         sister_seconds: time of later tasks of the last of these.
     """
-    seen, outside = stage.task_seconds, stage.overhead_seconds
-    if not 0 < seen.count < stage.tasks or seen.count >= MOST_WAVES_INFERRED * lanes:
+    ended, overhead = stage.task_seconds, stage.overhead_seconds
+    if not 0 < ended.count < stage.tasks or ended.count >= MOST_WAVES_INFERRED * lanes:
         return None
-    if outside is None or not outside.count or not seen.total:
+    if overhead is None or not overhead.count or not ended.total:
         return None
-    times = times_from_quantiles(np.asarray(seen.quantiles), seen.count, seen.mean or 0.0)
+    times = times_from_quantiles(np.asarray(ended.quantiles), ended.count, ended.mean or 0.0)
     first, later = np.split(times[::-1], [_first_tasks(stage, lanes)])
-    overhead = times_from_quantiles(np.asarray(outside.quantiles), seen.count, outside.mean or 0.0)
-    lost = max(LEAST_OVERHEAD_SECONDS, float(overhead[-len(first) :].mean()))
-    posterior = warm_given_first(float(first.mean()), lost, _new_code(stage, len(first), before))
+    overheads = times_from_quantiles(
+        np.asarray(overhead.quantiles), ended.count, overhead.mean or 0.0
+    )
+    overhead_seconds = max(LEAST_OVERHEAD_SECONDS, float(overheads[-len(first) :].mean()))
+    prior = _new_code_prior(stage, len(first), before)
+    posterior = warm_given_first(float(first.mean()), overhead_seconds, prior)
     if len(later) and later.mean() > 0.0:
         posterior = posterior.combined_with(_given_second(first, later))
     if sister_seconds:
@@ -158,7 +163,7 @@ def _given_second(first: FloatArray, second: FloatArray) -> WarmTaskTime:
     return WarmTaskTime(mean * (mean / float(first.mean())) ** DECAY_POWER, scale)
 
 
-def _new_code(stage: StageRun, first_tasks: int, before: int) -> NewCodePrior:
+def _new_code_prior(stage: StageRun, first_tasks: int, before: int) -> NewCodePrior:
     """The prior for a stage's first tasks: by whether most of them started executors, and whether
     the same code ran before."""
     new_slots = stage.first_wave_seconds
@@ -174,5 +179,5 @@ def _first_tasks(stage: StageRun, lanes: int) -> int:
     if running is None:
         return min(lanes, ended.count)
     first_end = stage.completed_seconds - stage.submitted_seconds - ended.quantiles[0]
-    still = sum(age > first_end for age in running.quantiles)
-    return max(1, min(lanes - still, ended.count))
+    still_running = sum(age > first_end for age in running.quantiles)
+    return max(1, min(lanes - still_running, ended.count))

@@ -54,20 +54,20 @@ class WarmUp:
         """
         last, waves = float(self.waves[-1]), max(waves, float(self.waves[0]))
         if waves <= last:
-            return float(np.interp(waves, self.waves, self._spent)) / waves
+            return float(np.interp(waves, self.waves, self._cumulative_times)) / waves
         return (last + (waves - last) * self.late) / waves
 
     @cached_property
-    def _spent(self) -> FloatArray:
+    def _cumulative_times(self) -> FloatArray:
         """(p,) total time of a slot's first k tasks, in mean task times."""
         return self.waves * self.means
 
     def means_of(self, waves: FloatArray) -> FloatArray:
         """(n,) `mean`."""
         last, waves = self.waves[-1], np.maximum(waves, self.waves[0])
-        inside = np.interp(waves, self.waves, self._spent)
+        interpolated = np.interp(waves, self.waves, self._cumulative_times)
         beyond = last + (waves - last) * self.late
-        return np.asarray(np.where(waves <= last, inside, beyond) / waves)
+        return np.asarray(np.where(waves <= last, interpolated, beyond) / waves)
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,14 +100,16 @@ class WarmUps:
     def mean(self, waves: FloatArray) -> FloatArray:
         """(s,) `WarmUp.mean`."""
         rows = np.arange(len(waves))
-        last, at = self.waves[:, -1], np.maximum(waves, self.waves[:, 0])
-        high = np.clip((self.waves < at[:, None]).sum(axis=1), 1, self.waves.shape[1] - 1)
-        below, above = self.waves[rows, high - 1], self.waves[rows, high]
+        last, waves = self.waves[:, -1], np.maximum(waves, self.waves[:, 0])
+        upper = np.clip((self.waves < waves[:, None]).sum(axis=1), 1, self.waves.shape[1] - 1)
+        below, above = self.waves[rows, upper - 1], self.waves[rows, upper]
         width = above - below
-        part = (np.clip(at, below, above) - below) / np.where(width > 0.0, width, 1.0)
-        first, second = below * self.means[rows, high - 1], above * self.means[rows, high]
-        inside = first + part * (second - first)
-        return np.asarray(np.where(at <= last, inside, last + (at - last) * self.late) / at)
+        fraction = (np.clip(waves, below, above) - below) / np.where(width > 0.0, width, 1.0)
+        time_below = below * self.means[rows, upper - 1]
+        time_above = above * self.means[rows, upper]
+        interpolated = time_below + fraction * (time_above - time_below)
+        beyond = last + (waves - last) * self.late
+        return np.asarray(np.where(waves <= last, interpolated, beyond) / waves)
 
 
 def warmed(
@@ -150,13 +152,13 @@ ScaledTasks = tuple[ScaledStage, Tasks]
 """A stage at some input and number of partitions, and its tasks."""
 
 
-def work_of_slots(cut: ScaledTasks, lanes: int) -> tuple[float, float]:
+def work_of_slots(scaled_tasks: ScaledTasks, lanes: int) -> tuple[float, float]:
     """Work per slot of a stage on `lanes` slots, in tasks of the observed size: that of the mean
     slot, and that of the busiest."""
-    scaled, tasks = cut
-    size = scaled.partitions * scaled.work / tasks.total if tasks.total > 0.0 else 0.0
-    mean = max(1.0, scaled.partitions / lanes) * scaled.work
-    return mean, tasks.expected_makespan(lanes) * size
+    scaled, tasks = scaled_tasks
+    work_per_second = scaled.partitions * scaled.work / tasks.total if tasks.total > 0.0 else 0.0
+    mean_work = max(1.0, scaled.partitions / lanes) * scaled.work
+    return mean_work, tasks.expected_makespan(lanes) * work_per_second
 
 
 def warm_up_factor(
@@ -174,8 +176,9 @@ def warm_up_factor(
         fixed_seconds: its fixed part, times the work beyond one.
         late_fixed_seconds: the same of a task whose code is warm.
     """
-    whole, rest = typical_seconds * mean - late_fixed_seconds, typical_seconds - fixed_seconds
-    return (whole + TINY_SECONDS) / (rest + TINY_SECONDS)
+    mean_seconds = typical_seconds * mean - late_fixed_seconds
+    warm_seconds = typical_seconds - fixed_seconds
+    return (mean_seconds + TINY_SECONDS) / (warm_seconds + TINY_SECONDS)
 
 
 TINY_SECONDS = 1e-12
@@ -189,52 +192,52 @@ def warm_up_of(
 
     Tasks of one wave start together, so parts shorter than a wave are dropped. A deviation d of the
     means from 1 is shrunk towards 1, by d² / (d² + variance), where the variance is what a random
-    order would give. Stages that are too short to show it get a prior (`_expected`).
+    order would give. Stages that are too short to show it get a prior (`_prior_curve`).
 
     Args:
         before: number of stages of the same code that ran before.
         starts_python: whether it is the first stage of its run that computes in Python.
     """
-    lanes, seen = max(1, slots // stage.task_cpus), _seen_tasks(stage)
-    if len(stage.warm_up) != len(PARTS) - 1 or seen < 2 * lanes:
-        return _expected(stage, lanes, before=before, starts_python=starts_python)
-    counts = np.asarray(PARTS) * seen
-    kept = counts >= lanes
-    counts, means = counts[kept], np.asarray((*stage.warm_up, 1.0))[kept]
-    spread = _relative_spread(stage.task_seconds)
-    variance = spread**2 * np.maximum(0.0, 1.0 / counts - 1.0 / seen)
-    above = means - 1.0
-    shrunk = 1.0 + above * above**2 / np.maximum(above**2 + variance, 1e-12)
-    falling = np.maximum.accumulate(np.maximum(shrunk, 1.0)[::-1])[::-1]
-    half = float(falling[-2]) if len(falling) > 1 else 1.0
-    if falling[0] <= 1.0:
+    lanes, ended = max(1, slots // stage.task_cpus), _ended_tasks(stage)
+    if len(stage.warm_up) != len(PARTS) - 1 or ended < 2 * lanes:
+        return _prior_curve(stage, lanes, before=before, starts_python=starts_python)
+    counts = np.asarray(PARTS) * ended
+    whole_waves = counts >= lanes
+    counts, means = counts[whole_waves], np.asarray((*stage.warm_up, 1.0))[whole_waves]
+    variation = _coefficient_of_variation(stage.task_seconds)
+    variance = variation**2 * np.maximum(0.0, 1.0 / counts - 1.0 / ended)
+    deviations = means - 1.0
+    shrunk = 1.0 + deviations * deviations**2 / np.maximum(deviations**2 + variance, 1e-12)
+    descending = np.maximum.accumulate(np.maximum(shrunk, 1.0)[::-1])[::-1]
+    if descending[0] <= 1.0:
         return None
-    return WarmUp(counts / lanes, falling, max(FASTEST_LATE, 2.0 - half))
+    earlier_half = float(descending[-2]) if len(descending) > 1 else 1.0
+    return WarmUp(counts / lanes, descending, max(FASTEST_LATE, 2.0 - earlier_half))
 
 
-def _seen_tasks(stage: StageRun) -> int:
+def _ended_tasks(stage: StageRun) -> int:
     """Number of tasks that the log saw end. If it breaks off, these are the first ones; the others
     run later, on warmer code."""
     return min(stage.tasks, stage.task_seconds.count)
 
 
-def _expected(stage: StageRun, lanes: int, *, before: int, starts_python: bool) -> WarmUp | None:
+def _prior_curve(stage: StageRun, lanes: int, *, before: int, starts_python: bool) -> WarmUp | None:
     """The prior curve of a stage whose launch order does not show the warm-up: too few tasks, one
     wave, an old log.
 
     Python workers start once per slot, as code is loaded. The log may tell how long that took; if
     not, it is taken to take as long again as loading the executor's own code.
     """
-    waves = max(1.0, _seen_tasks(stage) / lanes)
+    waves = max(1.0, _ended_tasks(stage) / lanes)
     slot_seconds = (stage.task_seconds.mean or 0.0) * waves
     if slot_seconds <= 0.0:
         return None
     reported = stage.python_start_seconds
-    python = min((reported or 0.0) / min(lanes, stage.tasks), MOST_START * slot_seconds)
-    seconds = AGAIN_SECONDS / before if before else _new_code_seconds(stage, lanes)
+    python_seconds = min((reported or 0.0) / min(lanes, stage.tasks), MOST_START * slot_seconds)
+    code_seconds = AGAIN_SECONDS / before if before else _new_code_seconds(stage, lanes)
     if starts_python and reported is None:
-        seconds *= 1.0 + PYTHON_START
-    lost = python + min(EXCESS_SHARE * (slot_seconds - python), seconds)
+        code_seconds *= 1.0 + PYTHON_START
+    lost = python_seconds + min(EXCESS_SHARE * (slot_seconds - python_seconds), code_seconds)
     return assumed_warm_up(1.0 - lost / slot_seconds, waves)
 
 
@@ -249,8 +252,8 @@ def _new_code_seconds(stage: StageRun, lanes: int) -> float:
 def assumed_warm_up(late: float, waves: float) -> WarmUp:
     """The curve of a stage of `waves` tasks per slot whose later tasks take the share `late` of the
     mean: the cost of new code is spent at the beginning."""
-    at = waves * np.asarray((0.125, 0.25, 0.5, 1.0))
-    return WarmUp(at, late + (1.0 - late) * np.minimum(waves / at, MOST_COLD), late)
+    points = waves * np.asarray((0.125, 0.25, 0.5, 1.0))
+    return WarmUp(points, late + (1.0 - late) * np.minimum(waves / points, MOST_COLD), late)
 
 
 EXCESS_SECONDS = 1.5
@@ -270,7 +273,7 @@ PYTHON_START = 1.0
 time of the executor's own new code: an interpreter and its modules instead of classes."""
 
 
-def _relative_spread(measure: Measure) -> float:
+def _coefficient_of_variation(measure: Measure) -> float:
     """Coefficient of variation of a measure's quantiles without the outermost tenths, so that the
     slow first tasks do not inflate the variance that they are tested against."""
     values = np.asarray(measure.quantiles, dtype=float)
@@ -305,7 +308,7 @@ def combined(growth: float, warm_up: float) -> tuple[float, float]:
 
 def combined_each(growth: FloatArray, warm_up: FloatArray) -> tuple[FloatArray, FloatArray]:
     """(n,) `combined`."""
-    same, falls = growth * warm_up > 0.0, warm_up < 0.0
-    growth = np.where(same & (np.abs(growth) < np.abs(warm_up)), 0.0, growth)
-    warm_up = np.where(same & (growth != 0.0), 0.0, warm_up)
-    return growth + np.where(falls, 0.0, warm_up), np.where(falls, warm_up, 0.0)
+    same_sign, warmer = growth * warm_up > 0.0, warm_up < 0.0
+    growth = np.where(same_sign & (np.abs(growth) < np.abs(warm_up)), 0.0, growth)
+    warm_up = np.where(same_sign & (growth != 0.0), 0.0, warm_up)
+    return growth + np.where(warmer, 0.0, warm_up), np.where(warmer, warm_up, 0.0)
