@@ -57,6 +57,7 @@ def test_the_next_run_for_a_log(capsys: pytest.CaptureFixture[str]) -> None:
     assert found["now"]["p_deadline"] > 0.5
     assert found["now"]["low"] < found["now"]["seconds"] < found["now"]["high"]
     assert isinstance(found["stop"], bool)
+    assert found["next"]
     for entry in found["next"]:
         assert entry["usd"] > 0.0
         assert entry["gain_usd"] >= 0.0
@@ -286,6 +287,7 @@ def test_a_budget_of_the_job_asks_for_the_run_that_saves_time(capsys):
     found = answer(capsys, command)
     assert found["now"]["weighed_by"] == "time and the budget"
     assert found["now"]["cost_usd"] <= 0.2
+    assert found["next"]
     assert all(run["gain_usd"] is None and run["gain_seconds"] >= 0.0 for run in found["next"])
     assert main(command.split()) == 0
     shown = capsys.readouterr().out

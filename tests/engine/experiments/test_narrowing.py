@@ -95,6 +95,7 @@ def test_a_run_leaves_the_choice_no_less_sure(fitted):
         instances=["m5.*", "c5.*"],
         deadline_seconds=parse_seconds("10m"),
     )
+    assert advice.next_runs
     for run in advice.next_runs:
         assert advice.low <= run.then_low * (1 + 1e-9)
         assert run.then_high <= advice.high * (1 + 1e-9)

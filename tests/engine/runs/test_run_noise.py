@@ -109,6 +109,7 @@ def test_scattered_runs_hardly_move_what_is_believed_of_the_next() -> None:
         instances=["m5.2xlarge"],
         deadline_seconds=900.0,
     )
+    assert advice.next_runs
     for run in advice.next_runs:
         assert math.log(run.then_high / run.then_low) > 2.0 * 1.645 * 0.25
 
