@@ -55,6 +55,10 @@ reference machine against that of the catalog's, 0.20 for three pieces of work i
 (in quadrature). To be replaced when someone measures both on several machines."""
 
 CPU_BENCHMARK = "coremark"
+CPU_REPETITIONS, IO_REPETITIONS = 5, 3
+"""How often the processor and the memory, and the disk and the network, are measured. Each figure
+comes with its extremes."""
+
 BUSY_LOAD = 0.25
 """Load per core before the measurement above which the machine counts as busy."""
 
@@ -140,9 +144,11 @@ def measure_host(
     say("memory")
     copied = _memory_rates(memory, cores, seconds)
     say("disk")
-    disk = disk_rates(where, size_bytes=disk_bytes, repetitions=3, seconds=seconds * 1.5)
+    disk = disk_rates(
+        where, size_bytes=disk_bytes, repetitions=IO_REPETITIONS, seconds=seconds * 1.5
+    )
     say("network loopback")
-    loopback = Measured.of(loopback_rates(repetitions=3, seconds=seconds * 0.3))
+    loopback = Measured.of(loopback_rates(repetitions=IO_REPETITIONS, seconds=seconds * 0.3))
     link = link_bytes_per_second()
     return HostReport(
         name=name,
@@ -184,7 +190,7 @@ def _memory_rates(memory_bytes: int, cores: int, seconds: float) -> list[float]:
     return rate_on_all_cores(
         memory_copy(total_bytes=memory_bytes, threads=cores),
         threads=cores,
-        repetitions=5,
+        repetitions=CPU_REPETITIONS,
         seconds=seconds * 0.2,
         clock=time.perf_counter,
     )
@@ -194,11 +200,13 @@ def _cpu_rates(cores: int, seconds: float) -> tuple[dict[str, list[float]], dict
     """Rates of each kernel per repetition, on one core and on all of them."""
     kernels = cpu_kernels()
     single = {
-        kernel: rate_on_one_core(make, repetitions=5, seconds=seconds * 0.1)
+        kernel: rate_on_one_core(make, repetitions=CPU_REPETITIONS, seconds=seconds * 0.1)
         for kernel, make in kernels.items()
     }
     all_cores = {
-        kernel: rate_on_all_cores(make, threads=cores, repetitions=5, seconds=seconds * 0.2)
+        kernel: rate_on_all_cores(
+            make, threads=cores, repetitions=CPU_REPETITIONS, seconds=seconds * 0.2
+        )
         for kernel, make in kernels.items()
     }
     return single, all_cores
