@@ -10,7 +10,6 @@ from engine.machines.platforms import on_platform
 from engine.machines.services import most_worker_types, service_refusals, spot_nodes
 
 CODE = "cluster-not-started"
-NAMED = ["n2-standard-4", "n2d-standard-4"]
 
 
 @pytest.fixture(scope="module")
