@@ -34,10 +34,10 @@ def test_more_tasks_on_more_slots_shuffle_more_rows(known: Run, asked: Run) -> N
     for model, seen in zip(grouping(known), grouping(asked), strict=True):
         here, there = (reader(r, s).stage for r, s in ((known, model), (asked, seen)))
         assert here.shuffle_read_records
-        found = reader(known, model).data_growth(more, slots) * here.shuffle_read_records
+        found = reader(known, model).read_growth(more, slots) * here.shuffle_read_records
         assert found == pytest.approx(there.shuffle_read_records, rel=0.03)
     days = reader(known, grouping(known)[DAYS])
-    assert days.data_growth(more, slots) == pytest.approx(
+    assert days.read_growth(more, slots) == pytest.approx(
         asked.stages[0].tasks / known.stages[0].tasks
     )
 
@@ -52,7 +52,7 @@ def test_a_table_of_clusters_asks_once_for_all_of_them(monkeypatch: pytest.Monke
 
     slots = np.arange(1.0, 301.0)
     models = [reader(MORE, index) for index in grouping(MORE)]
-    singly = [[model.data_growth(1.7, many) for many in slots] for model in models]
+    singly = [[model.read_growth(1.7, many) for many in slots] for model in models]
     monkeypatch.setattr(DataFlow, "_compute_growths", counted)
     for model, alone in zip(models, singly, strict=True):
         tasks, data = model.largest_task_bytes(1.7, None, slots)
@@ -81,7 +81,7 @@ def test_each_task_leaves_the_best_rows_of_each_group() -> None:
     1,080 (3.5.9): as many as there are tasks, whatever rows these have."""
     model = best_of_each(FEW, 360.0)
     assert [model.data_growth(ratio) for ratio in (1.0, FILES)] == [1.0, 1.0], "two tasks"
-    assert [model.data_growth(ratio, 6) for ratio in (1.0, FILES)] == pytest.approx([2.0, 3.0]), (
+    assert [model.read_growth(ratio, 6) for ratio in (1.0, FILES)] == pytest.approx([2.0, 3.0]), (
         "files"
     )
 
@@ -90,7 +90,7 @@ def test_who_leaves_most_rows_leaves_more_of_more() -> None:
     read = FEW.stages[0].input_records
     assert read
     model = best_of_each(FEW, 0.6 * read)
-    assert [model.data_growth(ratio, 6) for ratio in (1.0, FILES)] == [1.0, FILES]
+    assert [model.read_growth(ratio, 6) for ratio in (1.0, FILES)] == [1.0, FILES]
 
 
 def test_what_ends_a_limit_behind_a_shuffle_leaves_what_it_reads() -> None:
@@ -129,14 +129,14 @@ def test_a_replay_on_more_slots_has_the_work_of_the_rows_that_these_shuffle() ->
     rows = slow.prior_work_growth(1.0, 1.0, 6)
     more = slow.law.work_growth(1.0, rows)
     assert wide[place].work == pytest.approx(more * own[place].work)
-    assert rows == pytest.approx(slow.data_growth(1.0, 6), rel=0.05)
+    assert rows == pytest.approx(slow.read_growth(1.0, 6), rel=0.05)
     assert more > 1.4
 
 
 def test_few_more_rows_of_the_same_groups_are_little_more_work() -> None:
     """Rows by day are 100 of two tasks and 300 of six: read in 0.69 and 0.80 s in one task."""
     days = reader(MORE, grouping(MORE)[DAYS])
-    assert days.data_growth(1.0, 6) == pytest.approx(3.0)
+    assert days.read_growth(1.0, 6) == pytest.approx(3.0)
     assert 1.0 < days.scaled(1.0, None, 6).work < 1.3
     assert days.scaled(3.0, None, 2).work == 1.0
 

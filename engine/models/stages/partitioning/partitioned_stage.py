@@ -156,10 +156,11 @@ class PartitionedStage:
         ]
         return combined_count(self.stage, self.partitioning, ratio, known)
 
-    def data_growth(self, ratio: float, cores: float | None = None) -> float:
-        """Growth of the bytes that it reads: as fitted to several logs, else `read_growth`."""
-        power, read = self.law.data_power, self.read_growth(ratio, cores)
-        return read if power is None else math.pow(ratio, power) * read / self.read_growth(ratio)
+    def data_growth(self, ratio: float) -> float:
+        """Growth of the bytes that it reads on the log's cores: as fitted to several logs, else
+        `read_growth`."""
+        power = self.law.data_power
+        return self.read_growth(ratio) if power is None else math.pow(ratio, power)
 
     def largest_task_bytes(
         self, ratio: float, shuffle_partitions: int | None, slots: FloatArray
