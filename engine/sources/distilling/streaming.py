@@ -16,7 +16,7 @@ from engine.profile import JobRun
 from engine.sources.distilling.idle_time import Clock
 from engine.sources.distilling.log_gaps import gap_spans
 from engine.sources.logs.application import Application
-from engine.sources.logs.entities import Job
+from engine.sources.logs.entities import Batch, Job
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,23 +47,44 @@ def batch_windows(application: Application, ends_ms: Mapping[int, int]) -> list[
     A batch lasts as long as its query reported (`triggerExecution`), else from the first submission
     to the last completion of its jobs, or of the stages of a job without a logged end. An
     unreported batch of a query that reported others is incomplete: the query was stopped in it, or
-    is still running.
+    is still running. A batch of a DStream begins at its batch time, or when the one before ended.
 
     Args:
         ends_ms: stage -> when it, or its last task, ended.
     """
     grouped: defaultdict[tuple[str, int], list[Job]] = defaultdict(list)
+    of_dstreams: defaultdict[int, list[Job]] = defaultdict(list)
     for job in application.jobs.values():
         if job.batch_id is not None:
             grouped[job.query or "", job.batch_id].append(job)
         elif job.dstream_batch_ms is not None:
-            grouped["", job.dstream_batch_ms].append(job)
+            of_dstreams[job.dstream_batch_ms].append(job)
     windows = [
         _window(application, query, batch, jobs, ends_ms)
         for (query, batch), jobs in grouped.items()
     ]
+    windows += _dstream_windows(application, of_dstreams, ends_ms)
     marked = _with_losses_marked(application, [window for window in windows if window is not None])
     return sorted(marked, key=lambda window: (window.start_ms, window.batch_id or 0))
+
+
+def _dstream_windows(
+    application: Application, batches: Mapping[int, Sequence[Job]], ends_ms: Mapping[int, int]
+) -> list[Window]:
+    """The windows of DStreams' batches, given the jobs of each batch time.
+
+    Batches that come faster than they are processed wait for each other: that is Spark's scheduling
+    delay, not its processing time, and another cluster would not repeat it. Batch times before the
+    application's own start are of batches that it took over from a checkpoint.
+    """
+    windows = list[Window]()
+    for batch_ms in sorted(batches):
+        window = _window(application, "", batch_ms, batches[batch_ms], ends_ms)
+        if window is not None:
+            due_ms = max(batch_ms, windows[-1].end_ms if windows else 0)
+            due_ms = window.start_ms if due_ms < (application.first_ms or 0) else due_ms
+            windows.append(replace(window, start_ms=min(due_ms, window.start_ms)))
+    return windows
 
 
 def _with_losses_marked(application: Application, windows: Sequence[Window]) -> list[Window]:
@@ -98,20 +119,38 @@ def _window(
     jobs: Sequence[Job],
     ends_ms: Mapping[int, int],
 ) -> Window | None:
+    report = application.batches.get((query, batch))
+    covered = [] if report is None else _jobs_reported(report, jobs)
+    jobs = covered or jobs
     starts = [job.submitted_ms for job in jobs if job.submitted_ms is not None]
     ends = [job.completed_ms for job in jobs if job.completed_ms is not None]
     unended = [job for job in jobs if job.completed_ms is None]
     stage_ends = [ends_ms[stage] for job in unended for stage in job.stage_ids if stage in ends_ms]
     if not starts:
         return None
-    start = jobs[0].dstream_batch_ms or min(starts)
+    start = min(starts)
     end = max([*ends, *stage_ends], default=application.last_ms)
-    reported = application.batches.get((query, batch))
-    complete = not unended and (reported is not None or query not in application.reporting)
-    if reported is not None and reported.duration_ms:
-        start = epoch_ms(reported.started) or start
-        end, complete = start + reported.duration_ms, True
+    complete = not unended and (bool(covered) or query not in application.reporting)
+    if report is not None and covered and report.duration_ms:
+        start = epoch_ms(report.started) or start
+        end, complete = start + report.duration_ms, True
     return Window(start, max(end, start + 1), tuple(jobs), batch, query or None, complete)
+
+
+def _jobs_reported(report: Batch, jobs: Sequence[Job]) -> list[Job]:
+    """Of the jobs of a batch those that its query's report covers.
+
+    Earlier ones are of an attempt that failed, which a restarted query repeats. There are none if
+    all came later: up to Spark 3.3 an idle query reports triggers without data under the number of
+    the batch to come.
+    """
+    start_ms = epoch_ms(report.started)
+    if start_ms is None:
+        return list(jobs)
+    own = [job for job in jobs if (job.submitted_ms or start_ms) >= start_ms - CLOCK_MS]
+    end_ms = start_ms + (report.duration_ms or 0) + CLOCK_MS
+    came_later = report.duration_ms and all((job.submitted_ms or 0) > end_ms for job in own)
+    return [] if came_later else own
 
 
 def epoch_ms(text: str) -> int | None:

@@ -1,0 +1,125 @@
+"""When a micro-batch began, and which jobs are its own: waiting, idle and repeated batches."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+import sparklog as log
+
+from engine.profile import completed_runs
+from engine.sources import read
+
+
+def dstream_batch(number: int, batch_time: float, start: float, seconds: float) -> list[log.Event]:
+    """A batch of a DStream: its batch time, when its job was submitted, and how long that took."""
+    stage, end = log.info(number, 1), start + seconds
+    properties = {"spark.streaming.internal.batchTime": str(log.ms(batch_time))}
+    return [
+        log.job(number, [stage], start, **properties),
+        log.submitted(stage, start),
+        log.task(number, number, start, end, index=0),
+        log.completed(stage, start, end),
+        log.job_end(number, end),
+    ]
+
+
+def seconds_of_dstream(folder: Path, batches: Sequence[tuple[float, float, float]]) -> list[float]:
+    events = log.header()
+    for number, (batch_time, start, seconds) in enumerate(batches):
+        events += dstream_batch(number, batch_time, start, seconds)
+    profile = read(log.write(folder / "app", [*events, log.end(60.0)]))
+    return [run.seconds for run in profile.runs]
+
+
+def test_a_batch_of_a_dstream_begins_at_its_batch_time(tmp_path: Path) -> None:
+    """The driver plans its jobs first, for 0.2 s here."""
+    batches = [(4.0, 4.2, 1.0), (8.0, 8.2, 1.5)]
+    assert seconds_of_dstream(tmp_path, batches) == pytest.approx([1.2, 1.7])
+
+
+def test_batches_of_a_dstream_that_wait_for_each_other_take_no_longer(tmp_path: Path) -> None:
+    """One every 2 s, of which each takes 3: the fourth is done 6 s after its batch time, of which
+    it waited for three."""
+    batches = [(4.0 + 2.0 * n, 4.1 + 3.0 * n, 2.9) for n in range(4)]
+    assert seconds_of_dstream(tmp_path, batches) == pytest.approx([3.0] * 4)
+
+
+def test_batches_of_a_dstream_side_by_side_have_times_of_their_own(tmp_path: Path) -> None:
+    """With spark.streaming.concurrentJobs the second begins before the first has ended."""
+    assert seconds_of_dstream(tmp_path, [(4.0, 4.0, 8.0), (6.0, 6.1, 4.9)]) == pytest.approx(
+        [8.0, 4.9]
+    )
+
+
+def test_batches_taken_over_from_a_checkpoint_begin_with_their_jobs(tmp_path: Path) -> None:
+    """They keep the batch times at which the application was down, an hour before it started."""
+    batches = [(-3600.0, 5.0, 2.0), (-3598.0, 7.1, 2.0), (10.0, 10.1, 2.0)]
+    assert seconds_of_dstream(tmp_path, batches) == pytest.approx([2.0, 2.1, 2.1])
+
+
+def query_jobs(
+    batch: int, job: int, start: float, seconds: float, *, failure: str | None = None
+) -> list[log.Event]:
+    """A job of a batch with two tasks, of which one ends where the stage fails."""
+    stage, end = log.info(job, 2), start + seconds
+    properties = {"streaming.sql.batchId": str(batch), "sql.streaming.queryId": "q"}
+    return [
+        log.job(job, [stage], start, **properties),
+        log.submitted(stage, start),
+        *(log.task(job, 10 * job + n, start, end, index=n) for n in range(1 if failure else 2)),
+        log.completed(stage, start, end, failure=failure),
+        log.job_end(job, end),
+    ]
+
+
+def report(batch: int, start: float, seconds: float) -> log.Event:
+    """What the query reports of a trigger; the log starts at 22:13:20."""
+    iso = f"2023-11-14T22:{13 + int(20 + start) // 60:02d}:{(20 + start) % 60:06.3f}Z"
+    duration = {"triggerExecution": round(seconds * 1000)}
+    return {
+        "Event": "org.apache.spark.sql.streaming.StreamingQueryListener$QueryProgressEvent",
+        "progress": {"id": "q", "batchId": batch, "timestamp": iso, "durationMs": duration},
+    }
+
+
+CANCELLED = "Job 2 cancelled part of cancelled job group a46339e4-dfab-4c97-aaf7-99837ae7040f"
+
+
+def test_an_idle_trigger_is_no_report_of_the_batch_to_come(tmp_path: Path) -> None:
+    """Up to Spark 3.3 a query without data reports a trigger of some milliseconds under the number
+    of its next batch. In that one it was stopped here, after 8 s."""
+    events = [
+        *(*log.header(), *query_jobs(0, 0, 3.2, 1.5), report(0, 3.0, 2.0)),
+        *(*query_jobs(1, 1, 5.2, 1.5), report(1, 5.0, 2.0), report(2, 20.0, 0.012)),
+        *(*query_jobs(2, 2, 30.0, 8.0, failure=CANCELLED), log.end(60.0)),
+    ]
+    runs = read(log.write(tmp_path / "app", events)).runs
+    assert [run.seconds for run in runs] == [2.0, 2.0, 8.0]
+    assert [run.complete for run in runs] == [True, True, False]
+    assert completed_runs(runs) == list(runs[:2])
+
+
+def test_an_idle_trigger_does_not_outlive_the_report_of_its_batch(tmp_path: Path) -> None:
+    events = [
+        *(*log.header(), *query_jobs(0, 0, 3.2, 1.5), report(0, 3.0, 2.0), report(1, 10.0, 0.012)),
+        *(*query_jobs(1, 1, 20.2, 1.5), report(1, 20.0, 2.5), log.end(60.0)),
+    ]
+    runs = read(log.write(tmp_path / "app", events)).runs
+    assert [(run.seconds, run.complete) for run in runs] == [(2.0, True), (2.5, True)]
+
+
+def test_a_batch_that_is_repeated_counts_as_it_succeeded(tmp_path: Path) -> None:
+    """A query failed in batch 1, and was started again: its first attempt is no part of the run,
+    whose times would lie before its start."""
+    why = "Job aborted due to stage failure: Task 0 in stage 1.0 failed 4 times"
+    events = [
+        *(*log.header(), *query_jobs(0, 0, 3.2, 1.5), report(0, 3.0, 2.0)),
+        *query_jobs(1, 1, 5.2, 15.0, failure=why),
+        *(*query_jobs(1, 2, 40.2, 2.5), report(1, 40.0, 3.0), log.end(60.0)),
+    ]
+    runs = read(log.write(tmp_path / "app", events)).runs
+    assert [(run.seconds, run.complete) for run in runs] == [(2.0, True), (3.0, True)]
+    (stage,) = runs[1].stages
+    assert (stage.stage_id, stage.submitted_seconds) == (2, pytest.approx(0.2))
+    assert [job.job_id for job in runs[1].jobs] == [2]
+    assert not runs[1].has_failed
