@@ -342,9 +342,8 @@ class _Context:
 
     def _stage(self, stage_id: int, run_stages: set[int], clock: Clock) -> StageRun:
         entry, application = self._executed[stage_id], self._application
-        stage, tasks = entry.stage, entry.stage.tasks
-        number = max(tasks.tasks or 0, tasks.finished)
-        failed, killed, wasted = tasks.waste
+        stage, number = entry.stage, entry.tasks
+        failed, killed, wasted = stage.tasks.waste
         stored_by = self._graph.stored_by(stage_id)
         grouped = application.groups.of(stage_id, self._graph.in_part)
         assert entry.summary.measures["task_seconds"] is not None

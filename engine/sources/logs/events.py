@@ -351,10 +351,11 @@ class SqlExecutionStart(Struct, frozen=True, gc=False):
 
 
 class SqlExecutionEnd(Struct, frozen=True, gc=False, kw_only=True):
-    """`SparkListenerSQLExecutionEnd`."""
+    """`SparkListenerSQLExecutionEnd`; the error since Spark 3.4, empty for a success."""
 
     execution: int = field(default=UNKNOWN, name="executionId")
     time_ms: int = field(name="time")
+    error: msgspec.Raw = field(default=msgspec.Raw(), name="errorMessage")
 
 
 class TriggerDurations(Struct, frozen=True, gc=False):
