@@ -22,6 +22,7 @@ from engine.sources.distilling.executed import (
     attempt_spans,
     effective_settings,
     executed_stages,
+    infer_job_ends,
     sql_execution_of,
     start_ms,
     unsuccessful_stages,
@@ -109,11 +110,12 @@ def distil(
     mark_cache_readers(application, executed)
     start = start_ms(application, executed)
     end = application.ended_ms or max(application.last_ms, *(e.end_ms for e in executed.values()))
+    windows = batch_windows(application, {stage: e.end_ms for stage, e in executed.items()})
+    infer_job_ends(application)
     context = _Context(
         log, executed, end_ms=end, source=source, lost=tuple(lost), ran_on=ran_on,
         pause_seconds=pause_seconds,
     )  # fmt: skip
-    windows = batch_windows(application, {stage: e.end_ms for stage, e in executed.items()})
     whole = Window(
         start, max(end, start + 1), tuple(application.jobs.values()),
         complete=application.ended_ms is not None,

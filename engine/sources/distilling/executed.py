@@ -65,6 +65,18 @@ def is_dispensable(application: Application, stage: Stage) -> bool:
     return stage.cancelled and execution in application.succeeded_sql
 
 
+def infer_job_ends(application: Application) -> None:
+    """Fills in the end of jobs whose end event is missing though their last stage succeeded: with
+    it a job ends. Spark drops events where it has too many, and does not say so in the log."""
+    for job in application.jobs.values():
+        # The final stage is created after those that it reads, so that it has the highest id.
+        final = application.stages.get(max(job.stage_ids, default=-1))
+        if job.completed_ms is None and final is not None:
+            ends = [a.completed_ms for a in final.attempts.values() if a.succeeded]
+            end_ms = min((end for end in ends if end is not None), default=None)
+            job.completed_ms = end_ms and max(end_ms, job.submitted_ms or 0)
+
+
 def start_ms(application: Application, executed: Mapping[int, ExecutedStage]) -> int:
     """Start of the run in epoch ms: that of the application or, where the log lost the first jobs,
     the first submission it has. The time of lost jobs is not driver time."""
