@@ -11,7 +11,7 @@ from engine.cluster import Workload
 from engine.errors import BadInput
 from engine.intervals import clipped, gaps, united
 from engine.machines.beside_heap import beside_heap_notices
-from engine.notices import Notice
+from engine.notices import Notice, in_order
 from engine.profile import Run
 from engine.sources.distilling.categories import category_of
 from engine.sources.distilling.clusters import observe_cluster
@@ -49,10 +49,13 @@ from engine.sources.distilling.stage_fields import (
     task_fields,
 )
 from engine.sources.distilling.streaming import (
+    MOST_OUTSIDE,
     Window,
     batch_windows,
     cores_in,
     jobs_in,
+    outside_notice,
+    share_outside,
     trigger_intervals,
 )
 from engine.sources.distilling.uncounted_records import uncounted_notices
@@ -63,17 +66,18 @@ from engine.sources.logs.file_scans import reads_vectored
 from engine.sources.logs.kept_settings import kept_config
 from engine.sources.logs.lineage import stage_name
 from engine.sources.logs.running import running_seconds
-from engine.stage_run import StageRun, Waste
+from engine.stage_run import StageRun, Waste, total_of
 
 
 @dataclass(frozen=True, slots=True)
 class DistilledLog:
     """The runs of one log: one, or one per micro-batch; `deadlines` maps the application name of a
-    streaming query's runs to its trigger interval [s]."""
+    streaming query's runs to its trigger interval [s]; `notices` are on what no run has."""
 
     runs: tuple[Run, ...]
     category: str
     deadlines: Mapping[str | None, float | None] = field(default_factory=dict)
+    notices: tuple[Notice, ...] = ()
 
     @property
     def deadline_seconds(self) -> float | None:
@@ -111,6 +115,9 @@ def distil(
     start = start_ms(application, executed)
     end = application.ended_ms or max(application.last_ms, *(e.end_ms for e in executed.values()))
     windows = batch_windows(application, {stage: e.end_ms for stage, e in executed.items()})
+    spent = {stage: total_of(e.summary.measures["task_seconds"]) for stage, e in executed.items()}
+    outside = share_outside(application, windows, spent) if windows else 0.0
+    windows = [] if outside > MOST_OUTSIDE else windows
     infer_job_ends(application)
     context = _Context(
         log, executed, end_ms=end, source=source, lost=tuple(lost), ran_on=ran_on,
@@ -125,6 +132,7 @@ def distil(
         tuple(run for run in runs if run.stages or not windows) or (context.run(whole),),
         "streaming" if windows else category_of(executed, application),
         context.deadlines(windows),
+        in_order([outside_notice(outside) if windows else None]),
     )
 
 

@@ -12,11 +12,13 @@ from datetime import UTC, datetime
 from itertools import pairwise
 
 from engine.intervals import clipped
+from engine.notices import Notice
 from engine.profile import JobRun
 from engine.sources.distilling.idle_time import Clock
 from engine.sources.distilling.log_gaps import gap_spans
 from engine.sources.logs.application import Application
 from engine.sources.logs.entities import Batch, Job
+from engine.units import format_share
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,19 +140,17 @@ def _window(
 
 
 def _jobs_reported(report: Batch, jobs: Sequence[Job]) -> list[Job]:
-    """Of the jobs of a batch those that its query's report covers.
+    """Of the jobs of a batch those that began in the trigger which its query reported.
 
-    Earlier ones are of an attempt that failed, which a restarted query repeats. There are none if
-    all came later: up to Spark 3.3 an idle query reports triggers without data under the number of
-    the batch to come.
+    Earlier ones are of an attempt that failed, which a restarted query repeats. All are later where
+    a query was idle: up to Spark 3.3 it reports triggers without data under the number of the batch
+    to come. Some are where threads that a batch had started work on for the ones that follow.
     """
     start_ms = epoch_ms(report.started)
-    if start_ms is None:
+    if start_ms is None or report.duration_ms is None:
         return list(jobs)
-    own = [job for job in jobs if (job.submitted_ms or start_ms) >= start_ms - CLOCK_MS]
-    end_ms = start_ms + (report.duration_ms or 0) + CLOCK_MS
-    came_later = report.duration_ms and all((job.submitted_ms or 0) > end_ms for job in own)
-    return [] if came_later else own
+    begin, end = start_ms - CLOCK_MS, start_ms + report.duration_ms + CLOCK_MS
+    return [job for job in jobs if job.submitted_ms is None or begin <= job.submitted_ms <= end]
 
 
 def epoch_ms(text: str) -> int | None:
@@ -175,6 +175,46 @@ USUAL_INTERVALS_MS = (
     *(1000 * seconds for seconds in (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 30, 45)),
     *(60_000 * minutes for minutes in (1, 2, 3, 5, 10, 15, 20, 30, 60, 120, 360, 720, 1440)),
 )
+
+
+MOST_OUTSIDE, NOTABLE_OUTSIDE = 0.5, 0.1
+"""Shares of the task time in jobs of no micro-batch: beyond the first an application is more than
+its streams, and one run; beyond the second a notice says that it is left out."""
+
+
+def share_outside(
+    application: Application, windows: Sequence[Window], task_seconds: Mapping[int, float]
+) -> float:
+    """Share of the task time of queries and other jobs that lies in no micro-batch, nor in a failed
+    attempt of one. 0 for DStreams, whose receivers are jobs of no batch that last as long as the
+    application.
+
+    Args:
+        task_seconds: stage -> seconds of all of its tasks.
+    """
+    total = sum(task_seconds.values())
+    if not total or any(window.query is None for window in windows):
+        return 0.0
+    ends = {(window.query, window.batch_id): window.end_ms + CLOCK_MS for window in windows}
+    inside = {
+        stage
+        for job in application.jobs.values()
+        if (job.submitted_ms or 0) <= ends.get((job.query, job.batch_id), -1)
+        for stage in job.stage_ids
+    }
+    return 1.0 - sum(task_seconds[stage] for stage in inside & task_seconds.keys()) / total
+
+
+def outside_notice(share: float) -> Notice | None:
+    """The notice that the runs of a log, its micro-batches, leave out so much of its work."""
+    if share < NOTABLE_OUTSIDE:
+        return None
+    return Notice(
+        "jobs-outside-batches",
+        f"{format_share(share)} of the task time was in jobs of no micro-batch: these are not in "
+        "the runs, nor in any prediction",
+        "plan such work with the log of an application that does it alone",
+    )
 
 
 def trigger_intervals(windows: Sequence[Window]) -> dict[str | None, float | None]:

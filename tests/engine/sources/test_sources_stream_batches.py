@@ -123,3 +123,49 @@ def test_a_batch_that_is_repeated_counts_as_it_succeeded(tmp_path: Path) -> None
     assert (stage.stage_id, stage.submitted_seconds) == (2, pytest.approx(0.2))
     assert [job.job_id for job in runs[1].jobs] == [2]
     assert not runs[1].has_failed
+
+
+def other_job(number: int, start: float, seconds: float) -> list[log.Event]:
+    """A job of one task that belongs to no batch."""
+    stage, end = log.info(number, 1), start + seconds
+    return [
+        *(log.job(number, [stage], start), log.submitted(stage, start)),
+        *(log.task(number, number, start, end, index=0), log.completed(stage, start, end)),
+        log.job_end(number, end),
+    ]
+
+
+def two_batches() -> list[log.Event]:
+    """Batches 0 and 1 with two tasks of 2 s each: 8 s of task time, between 20 and 30 s."""
+    return [
+        *(*query_jobs(0, 0, 20.2, 2.0), report(0, 20.0, 3.0)),
+        *(*query_jobs(1, 1, 25.2, 2.0), report(1, 25.0, 3.0)),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "runs", "said"), [(0.5, 2, None), (2.0, 2, "20 %"), (12.0, 1, None)]
+)
+def test_jobs_of_no_batch_are_told_or_make_the_application_one_run(
+    tmp_path: Path, seconds: float, runs: int, said: str | None
+) -> None:
+    """A load before the stream, of half a second, 2 s or 12 s of task time beside its 8 s."""
+    events = [*log.header(), *other_job(2, 3.0, seconds), *two_batches(), log.end(40.0)]
+    profile = read(log.write(tmp_path / "app", events))
+    assert len(profile.runs) == runs
+    assert profile.category == ("streaming" if runs == 2 else "core")
+    texts = [n.text for n in profile.notices if n.code == "jobs-outside-batches"]
+    assert [text.startswith(f"{said} of the task time") for text in texts] == [True] * bool(said)
+    if runs == 1:
+        (whole,) = profile.runs
+        assert (whole.batch_id, whole.seconds, len(whole.stages)) == (None, 40.0, 3)
+
+
+def test_threads_that_a_batch_started_do_not_work_for_it_alone(tmp_path: Path) -> None:
+    """Threads of a pool keep the properties of the batch in which they began: the second job of
+    batch 1 is said to be of batch 0."""
+    events = [*log.header(), *two_batches(), *query_jobs(0, 2, 26.0, 1.0), log.end(40.0)]
+    profile = read(log.write(tmp_path / "app", events))
+    assert [[job.job_id for job in run.jobs] for run in profile.runs] == [[0], [1]]
+    (said,) = (n.text for n in profile.notices if n.code == "jobs-outside-batches")
+    assert said.startswith("20 % of the task time")
