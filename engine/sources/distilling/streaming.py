@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from itertools import pairwise
 
 from engine.intervals import clipped
@@ -16,8 +15,9 @@ from engine.notices import Notice
 from engine.profile import JobRun
 from engine.sources.distilling.idle_time import Clock
 from engine.sources.distilling.log_gaps import gap_spans
+from engine.sources.distilling.triggers import CLOCK_MS, BatchKey, Trigger, Triggers
 from engine.sources.logs.application import Application
-from engine.sources.logs.entities import Batch, Job
+from engine.sources.logs.entities import Job
 from engine.units import format_share
 
 
@@ -46,32 +46,50 @@ class Window:
 def batch_windows(application: Application, ends_ms: Mapping[int, int]) -> list[Window]:
     """One window per micro-batch, in time order; empty where the application does not stream.
 
-    A batch lasts as long as its query reported (`triggerExecution`), else from the first submission
-    to the last completion of its jobs, or of the stages of a job without a logged end. An
-    unreported batch of a query that reported others is incomplete: the query was stopped in it, or
-    is still running. A batch of a DStream begins at its batch time, or when the one before ended.
+    A batch lasts as long as its query reported (`triggerExecution`) and has the jobs that began in
+    that time; else it lasts from the first submission to the last completion of its jobs, or of the
+    stages of a job without a logged end. An unreported batch of a query that reported others is
+    incomplete: the query was stopped in it, or is still running. A batch of a DStream begins at its
+    batch time, or when the one before ended.
 
     Args:
         ends_ms: stage -> when it, or its last task, ended.
     """
-    grouped: defaultdict[tuple[str, int], list[Job]] = defaultdict(list)
+    triggers = Triggers.of(application)
+    reported: defaultdict[BatchKey, list[Job]] = defaultdict(list)
+    others: defaultdict[BatchKey, list[Job]] = defaultdict(list)
     of_dstreams: defaultdict[int, list[Job]] = defaultdict(list)
     for job in application.jobs.values():
-        if job.batch_id is not None:
-            grouped[job.query or "", job.batch_id].append(job)
-        elif job.dstream_batch_ms is not None:
+        trigger = triggers.of_job(job)
+        if job.dstream_batch_ms is not None:
             of_dstreams[job.dstream_batch_ms].append(job)
-    windows = [
-        _window(application, query, batch, jobs, ends_ms)
-        for (query, batch), jobs in grouped.items()
+        elif trigger is not None:
+            reported[trigger.key].append(job)
+        elif job.batch_id is not None:
+            others[job.query or "", job.batch_id].append(job)
+    windows = [_reported_window(triggers.by_batch[key], jobs) for key, jobs in reported.items()]
+    # What a batch that was reported has besides is an attempt that failed.
+    windows += [
+        window
+        for (query, batch), jobs in others.items()
+        if (query, batch) not in reported
+        and (window := _window(application, triggers, query, batch, jobs, ends_ms)) is not None
     ]
-    windows += _dstream_windows(application, of_dstreams, ends_ms)
-    marked = _with_losses_marked(application, [window for window in windows if window is not None])
+    windows += _dstream_windows(application, triggers, of_dstreams, ends_ms)
+    marked = _with_losses_marked(application, windows)
     return sorted(marked, key=lambda window: (window.start_ms, window.batch_id or 0))
 
 
+def _reported_window(trigger: Trigger, jobs: Sequence[Job]) -> Window:
+    start, end = trigger.start_ms, max(trigger.end_ms, trigger.start_ms + 1)
+    return Window(start, end, tuple(jobs), trigger.batch, trigger.query or None)
+
+
 def _dstream_windows(
-    application: Application, batches: Mapping[int, Sequence[Job]], ends_ms: Mapping[int, int]
+    application: Application,
+    triggers: Triggers,
+    batches: Mapping[int, Sequence[Job]],
+    ends_ms: Mapping[int, int],
 ) -> list[Window]:
     """The windows of DStreams' batches, given the jobs of each batch time.
 
@@ -81,7 +99,7 @@ def _dstream_windows(
     """
     windows = list[Window]()
     for batch_ms in sorted(batches):
-        window = _window(application, "", batch_ms, batches[batch_ms], ends_ms)
+        window = _window(application, triggers, "", batch_ms, batches[batch_ms], ends_ms)
         if window is not None:
             due_ms = max(batch_ms, windows[-1].end_ms if windows else 0)
             due_ms = window.start_ms if due_ms < (application.first_ms or 0) else due_ms
@@ -116,56 +134,24 @@ def _has_fewer(window: Window, job_counts: list[int]) -> bool:
 
 def _window(
     application: Application,
+    triggers: Triggers,
     query: str,
     batch: int,
     jobs: Sequence[Job],
     ends_ms: Mapping[int, int],
 ) -> Window | None:
-    report = application.batches.get((query, batch))
-    covered = [] if report is None else _jobs_reported(report, jobs)
-    jobs = covered or jobs
+    """The window of a batch in whose trigger, if its query reported one, no job began."""
     starts = [job.submitted_ms for job in jobs if job.submitted_ms is not None]
     ends = [job.completed_ms for job in jobs if job.completed_ms is not None]
     unended = [job for job in jobs if job.completed_ms is None]
     stage_ends = [ends_ms[stage] for job in unended for stage in job.stage_ids if stage in ends_ms]
     if not starts:
         return None
-    start = min(starts)
-    end = max([*ends, *stage_ends], default=application.last_ms)
-    complete = not unended and (bool(covered) or query not in application.reporting)
-    if report is not None and covered and report.duration_ms:
-        start = epoch_ms(report.started) or start
-        end, complete = start + report.duration_ms, True
+    start, end = min(starts), max([*ends, *stage_ends], default=application.last_ms)
+    untimed = (query, batch) in application.batches and (query, batch) not in triggers.by_batch
+    complete = not unended and (untimed or query not in application.reporting)
     return Window(start, max(end, start + 1), tuple(jobs), batch, query or None, complete)
 
-
-def _jobs_reported(report: Batch, jobs: Sequence[Job]) -> list[Job]:
-    """Of the jobs of a batch those that began in the trigger which its query reported.
-
-    Earlier ones are of an attempt that failed, which a restarted query repeats. All are later where
-    a query was idle: up to Spark 3.3 it reports triggers without data under the number of the batch
-    to come. Some are where threads that a batch had started work on for the ones that follow.
-    """
-    start_ms = epoch_ms(report.started)
-    if start_ms is None or report.duration_ms is None:
-        return list(jobs)
-    begin, end = start_ms - CLOCK_MS, start_ms + report.duration_ms + CLOCK_MS
-    return [job for job in jobs if job.submitted_ms is None or begin <= job.submitted_ms <= end]
-
-
-def epoch_ms(text: str) -> int | None:
-    """Epoch milliseconds of an ISO 8601 time in UTC; None where it is not one."""
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        return None
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=UTC)
-    return round(moment.timestamp() * 1000.0)
-
-
-CLOCK_MS = 20
-"""Tolerance for a batch that begins before its trigger fires: rounding of clocks."""
 
 ON_SCHEDULE = 0.8
 """Share of the batches that an interval must explain."""
@@ -185,7 +171,7 @@ its streams, and one run; beyond the second a notice says that it is left out.""
 def share_outside(
     application: Application, windows: Sequence[Window], task_seconds: Mapping[int, float]
 ) -> float:
-    """Share of the task time of queries and other jobs that lies in no micro-batch, nor in a failed
+    """Share of the task time of an application in jobs that are of no micro-batch, nor of a failed
     attempt of one. 0 for DStreams, whose receivers are jobs of no batch that last as long as the
     application.
 
@@ -195,14 +181,14 @@ def share_outside(
     total = sum(task_seconds.values())
     if not total or any(window.query is None for window in windows):
         return 0.0
-    ends = {(window.query, window.batch_id): window.end_ms + CLOCK_MS for window in windows}
-    inside = {
+    inside = frozenset[int]().union(*(window.stage_ids for window in windows))
+    outside = {
         stage
         for job in application.jobs.values()
-        if (job.submitted_ms or 0) <= ends.get((job.query, job.batch_id), -1)
         for stage in job.stage_ids
+        if job.batch_id is None and stage in task_seconds
     }
-    return 1.0 - sum(task_seconds[stage] for stage in inside & task_seconds.keys()) / total
+    return sum(task_seconds[stage] for stage in outside - inside) / total
 
 
 def outside_notice(share: float) -> Notice | None:
@@ -284,7 +270,7 @@ def jobs_in(window: Window, clock: Clock) -> tuple[JobRun, ...]:
             None if job.completed_ms is None else clock.seconds(job.completed_ms),
             job.stage_ids,
             job.sql_execution_id,
-            job.batch_id,
+            window.batch_id if window.query is not None else job.batch_id,
         )
         for job in window.jobs
         if job.submitted_ms is not None

@@ -135,6 +135,9 @@ def other_job(number: int, start: float, seconds: float) -> list[log.Event]:
     ]
 
 
+FIRST_BATCH = {"streaming.sql.batchId": "0", "sql.streaming.queryId": "q"}
+
+
 def two_batches() -> list[log.Event]:
     """Batches 0 and 1 with two tasks of 2 s each: 8 s of task time, between 20 and 30 s."""
     return [
@@ -161,11 +164,31 @@ def test_jobs_of_no_batch_are_told_or_make_the_application_one_run(
         assert (whole.batch_id, whole.seconds, len(whole.stages)) == (None, 40.0, 3)
 
 
-def test_threads_that_a_batch_started_do_not_work_for_it_alone(tmp_path: Path) -> None:
-    """Threads of a pool keep the properties of the batch in which they began: the second job of
-    batch 1 is said to be of batch 0."""
-    events = [*log.header(), *two_batches(), *query_jobs(0, 2, 26.0, 1.0), log.end(40.0)]
+@pytest.mark.parametrize("properties", [{}, {"sql.streaming.queryId": "q"}, FIRST_BATCH])
+def test_a_job_is_of_the_batch_in_which_it_began(
+    tmp_path: Path, properties: dict[str, str]
+) -> None:
+    """Threads of Python have no properties, the first files are listed before a batch has a number,
+    and threads of a pool keep the number of the batch that started them."""
+    late = query_jobs(0, 2, 26.0, 1.0)
+    late[0]["Properties"] = properties
+    events = [*log.header(), *two_batches(), *late, log.end(40.0)]
     profile = read(log.write(tmp_path / "app", events))
-    assert [[job.job_id for job in run.jobs] for run in profile.runs] == [[0], [1]]
+    assert [[job.job_id for job in run.jobs] for run in profile.runs] == [[0], [1, 2]]
+    assert [job.batch_id for run in profile.runs for job in run.jobs] == [0, 1, 1]
+    assert not [n for n in profile.notices if n.code == "jobs-outside-batches"]
+
+
+def test_of_two_queries_at_work_a_job_without_properties_is_of_neither(tmp_path: Path) -> None:
+    events = [*two_batches(), *query_jobs(0, 2, 26.0, 2.0), *query_jobs(1, 3, 26.0, 4.0)]
+    for event in events:
+        if event["Event"].endswith("JobStart") and event["Job ID"] == 2:
+            event["Properties"]["sql.streaming.queryId"] = "other"
+        if event["Event"].endswith("JobStart") and event["Job ID"] == 3:
+            event["Properties"] = {}
+    other = report(0, 25.5, 5.0)
+    other["progress"]["id"] = "other"
+    profile = read(log.write(tmp_path / "app", [*log.header(), *events, other, log.end(40.0)]))
+    assert [[job.job_id for job in run.jobs] for run in profile.runs] == [[0], [1], [2]]
     (said,) = (n.text for n in profile.notices if n.code == "jobs-outside-batches")
-    assert said.startswith("20 % of the task time")
+    assert said.startswith("40 % of the task time")
