@@ -8,6 +8,8 @@ import sparklog as log
 
 from engine.profile import completed_runs
 from engine.sources import read
+from engine.sources.distilling import settings_notices
+from engine.sources.logs.application import Application
 
 
 def dstream_batch(number: int, batch_time: float, start: float, seconds: float) -> list[log.Event]:
@@ -192,3 +194,19 @@ def test_of_two_queries_at_work_a_job_without_properties_is_of_neither(tmp_path:
     assert [[job.job_id for job in run.jobs] for run in profile.runs] == [[0], [1], [2]]
     (said,) = (n.text for n in profile.notices if n.code == "jobs-outside-batches")
     assert said.startswith("40 % of the task time")
+
+
+def test_what_all_batches_share_is_found_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A stream of days has ten thousands of batches: going through all stages for each would take
+    minutes."""
+    looked: list[Application] = []
+
+    def counted(application: Application) -> None:
+        looked.append(application)
+
+    monkeypatch.setattr(settings_notices, "other_engine_notice", counted)
+    events = [*log.header(), *two_batches(), log.end(40.0)]
+    assert len(read(log.write(tmp_path / "app", events)).runs) == 2
+    assert len(looked) == 1
