@@ -116,7 +116,7 @@ def distil(
     spent = {stage: total_of(e.summary.measures["task_seconds"]) for stage, e in executed.items()}
     outside = share_outside(application, windows, spent) if windows else 0.0
     windows = [] if outside > MOST_OUTSIDE else windows
-    infer_job_ends(application)
+    infer_job_ends(application, executed)
     context = _Context(
         log, executed, end_ms=end, source=source, lost=tuple(lost), ran_on=ran_on,
         pause_seconds=pause_seconds,

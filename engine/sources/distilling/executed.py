@@ -34,6 +34,13 @@ class ExecutedStage:
     dispensable: bool = False
 
     @property
+    def succeeded(self) -> bool:
+        """Whether an attempt of it did, or all of its tasks."""
+        tasks = self.stage.tasks
+        done = tasks.tasks is not None and tasks.finished >= tasks.tasks
+        return done or any(attempt.succeeded for attempt in self.stage.attempts.values())
+
+    @property
     def tasks(self) -> int:
         """Number of its tasks; of a dispensable stage those that ended."""
         tasks = self.stage.tasks
@@ -65,16 +72,15 @@ def is_dispensable(application: Application, stage: Stage) -> bool:
     return stage.cancelled and execution in application.succeeded_sql
 
 
-def infer_job_ends(application: Application) -> None:
-    """Fills in the end of jobs whose end event is missing though their last stage succeeded: with
-    it a job ends. Spark drops events where it has too many, and does not say so in the log."""
+def infer_job_ends(application: Application, executed: Mapping[int, ExecutedStage]) -> None:
+    """Fills in the end of jobs whose end event is missing though their last stage succeeded, or all
+    of its tasks did: with it a job ends. Spark drops events where it has too many, and does not say
+    so in the log."""
     for job in application.jobs.values():
         # The final stage is created after those that it reads, so that it has the highest id.
-        final = application.stages.get(max(job.stage_ids, default=-1))
-        if job.completed_ms is None and final is not None:
-            ends = [a.completed_ms for a in final.attempts.values() if a.succeeded]
-            end_ms = min((end for end in ends if end is not None), default=None)
-            job.completed_ms = end_ms and max(end_ms, job.submitted_ms or 0)
+        final = executed.get(max(job.stage_ids, default=-1))
+        if job.completed_ms is None and final is not None and final.succeeded:
+            job.completed_ms = max(final.end_ms, job.submitted_ms or 0)
 
 
 def start_ms(application: Application, executed: Mapping[int, ExecutedStage]) -> int:
