@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from engine.sources.distilling.idle_time import is_session
 from engine.sources.logs.application import Application
 from engine.sources.logs.entities import Job
 
@@ -54,10 +55,13 @@ class Triggers:
     Args:
         by_batch: of each batch.
         of_query: query -> its triggers by start.
+        own_all_jobs: whether jobs that name no query are of one: in an interactive session somebody
+            may ask for them beside a stream.
     """
 
     by_batch: Mapping[BatchKey, Trigger]
     of_query: Mapping[str, Sequence[Trigger]]
+    own_all_jobs: bool = True
 
     @classmethod
     def of(cls, application: Application) -> Triggers:
@@ -72,22 +76,29 @@ class Triggers:
                 of_query[query].append(trigger)
         for triggers in of_query.values():
             triggers.sort(key=lambda trigger: trigger.start_ms)
-        return cls(by_batch, of_query)
+        return cls(by_batch, of_query, own_all_jobs=not is_session(application))
 
     def of_job(self, job: Job) -> Trigger | None:
         """The trigger in which a job began: that of the batch which it names, else one of its
-        query. None where it began in none, or names no query and may be of several."""
-        moment_ms = job.submitted_ms
-        if moment_ms is None:
+        query. One that names no query is of that which was at work alone while the job ran. None
+        where it began in none, or may be of several."""
+        if job.submitted_ms is None:
             return None
+        if job.query is None and job.batch_id is None:
+            return self._around(job.submitted_ms, job.completed_ms)
         if job.batch_id is not None:
             named = self.by_batch.get((job.query or "", job.batch_id))
-            if named is not None and named.covers(moment_ms, tolerance_ms=CLOCK_MS):
+            if named is not None and named.covers(job.submitted_ms, tolerance_ms=CLOCK_MS):
                 return named
-        unnamed = job.query is None and job.batch_id is None
-        queries: Iterable[str] = self.of_query if unnamed else (job.query or "",)
-        found = [one for query in queries if (one := self._at(query, moment_ms)) is not None]
-        return found[0] if len(found) == 1 else None
+        return self._at(job.query or "", job.submitted_ms)
+
+    def _around(self, start_ms: int, end_ms: int | None) -> Trigger | None:
+        """The only trigger that covers all of a span; None where there are none or several."""
+        queries = self.of_query if self.own_all_jobs else ()
+        found = [one for query in queries if (one := self._at(query, start_ms)) is not None]
+        last_ms = start_ms if end_ms is None else end_ms
+        only = found[0] if len(found) == 1 else None
+        return only if only and only.covers(last_ms, tolerance_ms=CLOCK_MS) else None
 
     def _at(self, query: str, moment_ms: int) -> Trigger | None:
         triggers = self.of_query.get(query, ())

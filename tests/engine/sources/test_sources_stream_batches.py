@@ -181,6 +181,19 @@ def test_a_job_is_of_the_batch_in_which_it_began(
     assert not [n for n in profile.notices if n.code == "jobs-outside-batches"]
 
 
+@pytest.mark.parametrize(("session", "seconds"), [(True, 1.0), (False, 9.0)])
+def test_a_job_that_may_be_of_no_query_is_left_out(
+    tmp_path: Path, session: bool, seconds: float
+) -> None:
+    """Somebody at a shell asks beside a stream; or the job goes on after the batch, which would
+    wait for work of its own."""
+    properties = {"spark_repl_class_outputDir": "x"} if session else {}
+    other = other_job(2, 26.0, seconds)
+    events = [*log.header(**properties), *two_batches(), *query_jobs(2, 3, 40.2, 8.0), *other]
+    path = log.write(tmp_path / "app", [*events, report(2, 40.0, 9.0), log.end(60.0)])
+    assert [[job.job_id for job in run.jobs] for run in read(path).runs] == [[0], [1], [3]]
+
+
 def test_of_two_queries_at_work_a_job_without_properties_is_of_neither(tmp_path: Path) -> None:
     events = [*two_batches(), *query_jobs(0, 2, 26.0, 2.0), *query_jobs(1, 3, 26.0, 4.0)]
     for event in events:
