@@ -46,7 +46,7 @@ class Clock:
     _idle_before_ms: tuple[int, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Sums the stretches up: a server that ran for weeks has thousands of each and of stages."""
+        """Sums the stretches up once: a server that ran for weeks has thousands, and of stages."""
         lengths = (end - start for start, end in self.idle)
         object.__setattr__(self, "_idle_before_ms", tuple(accumulate(lengths, initial=0)))
 
