@@ -47,10 +47,10 @@ from engine.sources.distilling.stage_fields import (
     task_fields,
 )
 from engine.sources.distilling.streaming import (
-    MOST_OUTSIDE,
     Window,
     batch_windows,
     cores_in,
+    is_more_than_streams,
     jobs_in,
     outside_notice,
     share_outside,
@@ -115,7 +115,7 @@ def distil(
     windows = batch_windows(application, {stage: e.end_ms for stage, e in executed.items()})
     spent = {stage: total_of(e.summary.measures["task_seconds"]) for stage, e in executed.items()}
     outside = share_outside(application, windows, spent) if windows else 0.0
-    windows = [] if outside > MOST_OUTSIDE else windows
+    windows = [] if is_more_than_streams(windows, outside) else windows
     infer_job_ends(application, executed)
     context = _Context(
         log, executed, end_ms=end, source=source, lost=tuple(lost), ran_on=ran_on,

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from engine.intervals import clipped
+from engine.intervals import clipped, united
 from engine.notices import Notice
 from engine.profile import JobRun
 from engine.sources.distilling.idle_time import Clock
@@ -167,6 +167,10 @@ MOST_OUTSIDE, NOTABLE_OUTSIDE = 0.5, 0.1
 """Shares of the task time in jobs of no micro-batch: beyond the first an application is more than
 its streams, and one run; beyond the second a notice says that it is left out."""
 
+LEAST_AT_WORK = 0.5
+"""Share of the time of its streams in which some batch is at work: with less an application waits
+for data, which as one run would count as work."""
+
 
 def share_outside(
     application: Application, windows: Sequence[Window], task_seconds: Mapping[int, float]
@@ -189,6 +193,19 @@ def share_outside(
         if job.batch_id is None and stage in task_seconds
     }
     return sum(task_seconds[stage] for stage in outside - inside) / total
+
+
+def is_more_than_streams(windows: Sequence[Window], outside: float) -> bool:
+    """Whether an application is one run, of which micro-batches are a small part.
+
+    Args:
+        outside: `share_outside` its micro-batches.
+    """
+    if not windows or outside <= MOST_OUTSIDE:
+        return False
+    spans = united((window.start_ms, window.end_ms) for window in windows)
+    at_work = sum(end - start for start, end in spans)
+    return at_work >= LEAST_AT_WORK * (spans[-1][1] - spans[0][0])
 
 
 def outside_notice(share: float) -> Notice | None:

@@ -137,6 +137,16 @@ def other_job(number: int, start: float, seconds: float) -> list[log.Event]:
     ]
 
 
+def test_a_stream_that_mostly_waits_is_no_part_of_one_run(tmp_path: Path) -> None:
+    """As one run it would be a minute of waiting, whatever the cluster."""
+    late = [*query_jobs(2, 3, 80.2, 2.0), report(2, 80.0, 3.0)]
+    events = [*log.header(), *other_job(2, 3.0, 16.0), *two_batches(), *late, log.end(90.0)]
+    profile = read(log.write(tmp_path / "app", events))
+    assert [run.batch_id for run in profile.runs] == [0, 1, 2]
+    (said,) = (n.text for n in profile.notices if n.code == "jobs-outside-batches")
+    assert said.startswith("57 % of the task time")
+
+
 FIRST_BATCH = {"streaming.sql.batchId": "0", "sql.streaming.queryId": "q"}
 
 
