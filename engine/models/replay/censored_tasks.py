@@ -101,10 +101,23 @@ def with_all_tasks(run: Run) -> Run:
     for stage, model in zip(run.stages, stage_models(with_censored_times(run), slots), strict=True):
         added_seconds = 0.0
         if 0 < stage.task_seconds.count < stage.tasks:
-            stage, added_seconds = _with_all_tasks_of(stage, model, slots)
+            whole, added_seconds = _with_all_tasks_of(stage, model, slots)
+            if _went_on(run, stage):
+                whole, added_seconds = (
+                    replace(whole, completed_seconds=stage.completed_seconds),
+                    0.0,
+                )
+            stage = whole
         stages.append(stage)
         added = max(added, added_seconds)
     return replace(run, seconds=run.seconds + added, stages=tuple(stages))
+
+
+def _went_on(run: Run, stage: StageRun) -> bool:
+    """Whether an application that came to its end went on after a stage that was aborted: what came
+    then did not wait for tasks that never ran."""
+    starts = (one.submitted_seconds for one in (*run.jobs, *run.stages))
+    return run.complete and any(start >= stage.completed_seconds for start in starts)
 
 
 def _with_all_tasks_of(stage: StageRun, model: StageModel, slots: int) -> tuple[StageRun, float]:

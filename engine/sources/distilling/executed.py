@@ -35,10 +35,8 @@ class ExecutedStage:
 
     @property
     def succeeded(self) -> bool:
-        """Whether an attempt of it did, or all of its tasks."""
-        tasks = self.stage.tasks
-        done = tasks.tasks is not None and tasks.finished >= tasks.tasks
-        return done or any(attempt.succeeded for attempt in self.stage.attempts.values())
+        """Whether an attempt of it did."""
+        return any(attempt.succeeded for attempt in self.stage.attempts.values())
 
     @property
     def tasks(self) -> int:
@@ -59,6 +57,9 @@ def executed_stages(application: Application) -> dict[int, ExecutedStage]:
         ends = [a.completed_ms for a in attempts if a.completed_ms is not None and not a.failed]
         start = min(starts, default=summary.first_launch_ms)
         end = max(start, min(ends, default=summary.last_finish_ms))
+        number = stage.tasks.tasks or 0
+        if any(a.succeeded for a in attempts) and 0 < summary.tasks < number:
+            summary = summary.of_sample(number)  # it is over, so that only their ends are lost
         dispensable = is_dispensable(application, stage)
         failed = bool(attempts) and all(a.failed for a in attempts) and not dispensable
         executed[stage_id] = ExecutedStage(stage, summary, start, end, failed, dispensable)
@@ -73,9 +74,8 @@ def is_dispensable(application: Application, stage: Stage) -> bool:
 
 
 def infer_job_ends(application: Application, executed: Mapping[int, ExecutedStage]) -> None:
-    """Fills in the end of jobs whose end event is missing though their last stage succeeded, or all
-    of its tasks did: with it a job ends. Spark drops events where it has too many, and does not say
-    so in the log."""
+    """Fills in the end of jobs whose end event is missing though their last stage succeeded: with
+    it a job ends. Spark drops events where it has too many, and does not say so in the log."""
     for job in application.jobs.values():
         # The final stage is created after those that it reads, so that it has the highest id.
         final = executed.get(max(job.stage_ids, default=-1))

@@ -7,7 +7,7 @@ each NumPy call has a fixed cost.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 
 import numpy as np
@@ -54,6 +54,45 @@ class TaskSummary:
     fetched_bytes: float | None
     records: dict[str, float | None]
     warm_up: tuple[float, ...] = ()
+
+    @property
+    def tasks(self) -> int:
+        """Number of tasks that are summarised."""
+        times = self.measures["task_seconds"]
+        return 0 if times is None else times.count
+
+    def of_sample(self, tasks: int) -> TaskSummary:
+        """The summary of so many tasks, of which those summarised are a sample: Spark drops events
+        where it has too many, whatever they tell."""
+        factor = tasks / self.tasks
+        whole = {
+            name: measure and _of_sample(name, measure, factor)
+            for name, measure in self.measures.items()
+        }
+        sums = {
+            name: None if (value := getattr(self, name)) is None else factor * value
+            for name in _SUMS
+        }
+        records = {name: own and factor * own for name, own in self.records.items()}
+        return replace(self, measures=whole, records=records, **sums)
+
+
+_SUMS = (
+    "cached_input_bytes", "memory_spilled_bytes", "disk_spilled_bytes", "deserialize_seconds",
+    "deserialize_cpu_seconds", "fetched_bytes",
+)  # fmt: skip
+"""Fields of a `TaskSummary` that are sums over its tasks."""
+
+
+def _of_sample(name: str, measure: Measure, factor: float) -> Measure:
+    """A measure over `factor` times as many tasks. Its quantiles stay; where all values are kept
+    there are as many as tasks."""
+    count, quantiles = round(factor * measure.count), measure.quantiles
+    _, points = SPECS[name]
+    if len(quantiles) == measure.count and 1 < measure.count < points:
+        places = np.linspace(0.0, len(quantiles) - 1.0, min(count, points))
+        quantiles = tuple(np.interp(places, np.arange(len(quantiles)), quantiles).tolist())
+    return Measure(count, factor * measure.total, quantiles)
 
 
 SPECS: dict[str, tuple[float, int]] = {
