@@ -116,8 +116,9 @@ def with_all_tasks(run: Run) -> Run:
 def _went_on(run: Run, stage: StageRun) -> bool:
     """Whether an application that came to its end went on after a stage that was aborted: what came
     then did not wait for tasks that never ran."""
-    starts = (one.submitted_seconds for one in (*run.jobs, *run.stages))
-    return run.complete and any(start >= stage.completed_seconds for start in starts)
+    starts = [job.submitted_seconds for job in run.jobs]
+    starts += [other.submitted_seconds for other in run.stages]
+    return run.complete and max(starts) >= stage.completed_seconds
 
 
 def _with_all_tasks_of(stage: StageRun, model: StageModel, slots: int) -> tuple[StageRun, float]:

@@ -65,23 +65,24 @@ class TaskSummary:
         """The summary of so many tasks, of which those summarised are a sample: Spark drops events
         where it has too many, whatever they tell."""
         factor = tasks / self.tasks
-        whole = {
-            name: measure and _of_sample(name, measure, factor)
-            for name, measure in self.measures.items()
-        }
-        sums = {
-            name: None if (value := getattr(self, name)) is None else factor * value
-            for name in _SUMS
-        }
-        records = {name: own and factor * own for name, own in self.records.items()}
-        return replace(self, measures=whole, records=records, **sums)
+        return replace(
+            self,
+            measures={
+                name: None if measure is None else _of_sample(name, measure, factor)
+                for name, measure in self.measures.items()
+            },
+            cached_input_bytes=factor * self.cached_input_bytes,
+            memory_spilled_bytes=_times(factor, self.memory_spilled_bytes),
+            disk_spilled_bytes=_times(factor, self.disk_spilled_bytes),
+            deserialize_seconds=_times(factor, self.deserialize_seconds),
+            deserialize_cpu_seconds=_times(factor, self.deserialize_cpu_seconds),
+            fetched_bytes=_times(factor, self.fetched_bytes),
+            records={name: _times(factor, number) for name, number in self.records.items()},
+        )
 
 
-_SUMS = (
-    "cached_input_bytes", "memory_spilled_bytes", "disk_spilled_bytes", "deserialize_seconds",
-    "deserialize_cpu_seconds", "fetched_bytes",
-)  # fmt: skip
-"""Fields of a `TaskSummary` that are sums over its tasks."""
+def _times(factor: float, total: float | None) -> float | None:
+    return None if total is None else factor * total
 
 
 def _of_sample(name: str, measure: Measure, factor: float) -> Measure:
