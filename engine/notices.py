@@ -42,6 +42,7 @@ WRONG = (
     *("shape-contradicts-catalog", "misspelt-type", "wrong-clock"),
     *("failed-stages", "lost-executors", "incomplete-log", "stage-in-part", "stage-without-tasks"),
     *("largest-run-broke-off", "incomplete-runs", "unknown-outcome", "long-pauses", "idle-time"),
+    "jobs-outside-batches",
 )
 """Codes of notices that may make the answer wrong outright, the worst first: the job does not start
 or Spark ends it, executors do not fit the nodes, data does not fit memory or disks, the model does

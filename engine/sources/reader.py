@@ -308,7 +308,7 @@ class Reader:
         return SourceContents(
             source, distilled.runs, name=log.application.name, category=distilled.category,
             deadline_seconds=distilled.deadline_seconds, deadlines=distilled.deadlines,
-            notices=repeated_notices(log, source),
+            notices=(*repeated_notices(log, source), *distilled.notices),
         )  # fmt: skip
 
 

@@ -101,10 +101,24 @@ def with_all_tasks(run: Run) -> Run:
     for stage, model in zip(run.stages, stage_models(with_censored_times(run), slots), strict=True):
         added_seconds = 0.0
         if 0 < stage.task_seconds.count < stage.tasks:
-            stage, added_seconds = _with_all_tasks_of(stage, model, slots)
+            whole, added_seconds = _with_all_tasks_of(stage, model, slots)
+            if _went_on(run, stage):
+                whole, added_seconds = (
+                    replace(whole, completed_seconds=stage.completed_seconds),
+                    0.0,
+                )
+            stage = whole
         stages.append(stage)
         added = max(added, added_seconds)
     return replace(run, seconds=run.seconds + added, stages=tuple(stages))
+
+
+def _went_on(run: Run, stage: StageRun) -> bool:
+    """Whether an application that came to its end went on after a stage that was aborted: what came
+    then did not wait for tasks that never ran."""
+    starts = [job.submitted_seconds for job in run.jobs]
+    starts += [other.submitted_seconds for other in run.stages]
+    return run.complete and max(starts) >= stage.completed_seconds
 
 
 def _with_all_tasks_of(stage: StageRun, model: StageModel, slots: int) -> tuple[StageRun, float]:

@@ -150,15 +150,18 @@ def _workers(
 def _infer_cores(
     application: Application, workers: Sequence[Executor], notices: list[Notice]
 ) -> None:
-    """Fills in cores that are not logged: as configured, else those that the most tasks held which
-    ran at once."""
+    """Fills in cores that are not logged: as configured, else as many as all other executors have
+    if these are enough for what ran at once, else those that the most such tasks held."""
     unknown = [executor for executor in workers if executor.cores is None]
     configured = local_cores(application) or _configured_cores(application)
     held = configured_task_cpus(application.properties)
+    told = {executor.cores or 0 for executor in workers if executor.cores is not None}
+    most = max((executor.concurrent.most * held for executor in unknown), default=0)
+    alike = configured or (told.pop() if len(told) == 1 and max(told) >= most else None)
     for executor in unknown:
-        executor.cores = configured or executor.concurrent.most * held or None
+        executor.cores = alike or executor.concurrent.most * held or None
     if unknown and not configured:
-        notices.append(_INFERRED_CORES)
+        notices.append(_LIKE_OTHERS if alike else _INFERRED_CORES)
 
 
 def _added_after_end(
@@ -346,6 +349,11 @@ _WRONG_CLOCK = Notice(
     "executors ran tasks before the time at which the log says they were added: they count as "
     "there from the first stage on",
     "check the clocks of the hosts, or whether the log was put together of several",
+)
+_LIKE_OTHERS = Notice(
+    "cores-inferred",
+    "the log does not say how many cores some executors have: as many as the others",
+    "set spark.executor.cores in the job's configuration",
 )
 _INFERRED_CORES = Notice(
     "cores-inferred",

@@ -10,18 +10,17 @@ from engine.catalog import InstanceType
 from engine.cluster import Workload
 from engine.errors import BadInput
 from engine.intervals import clipped, gaps, united
-from engine.machines.beside_heap import beside_heap_notices
-from engine.notices import Notice
+from engine.notices import Notice, in_order
 from engine.profile import Run
 from engine.sources.distilling.categories import category_of
 from engine.sources.distilling.clusters import observe_cluster
-from engine.sources.distilling.engines import other_engine_notice
 from engine.sources.distilling.executed import (
     ExecutedStage,
     StageGraph,
     attempt_spans,
     effective_settings,
     executed_stages,
+    infer_job_ends,
     sql_execution_of,
     start_ms,
     unsuccessful_stages,
@@ -37,10 +36,10 @@ from engine.sources.distilling.idle_time import (
 )
 from engine.sources.distilling.log_gaps import mark_cache_readers, truncated_stages, unlogged_spans
 from engine.sources.distilling.losses import incomplete_notice
-from engine.sources.distilling.other_resources import cores_of_task, other_resources_notice
+from engine.sources.distilling.other_resources import cores_of_task
 from engine.sources.distilling.rdd_groups import with_rdd_groups
-from engine.sources.distilling.services import service_notices
-from engine.sources.distilling.settings import old_version_notice, spark_version, type_notice
+from engine.sources.distilling.settings import spark_version
+from engine.sources.distilling.settings_notices import settings_notices
 from engine.sources.distilling.stage_fields import (
     cache_fields,
     group_fields,
@@ -51,7 +50,10 @@ from engine.sources.distilling.streaming import (
     Window,
     batch_windows,
     cores_in,
+    is_more_than_streams,
     jobs_in,
+    outside_notice,
+    share_outside,
     trigger_intervals,
 )
 from engine.sources.distilling.uncounted_records import uncounted_notices
@@ -62,17 +64,18 @@ from engine.sources.logs.file_scans import reads_vectored
 from engine.sources.logs.kept_settings import kept_config
 from engine.sources.logs.lineage import stage_name
 from engine.sources.logs.running import running_seconds
-from engine.stage_run import StageRun, Waste
+from engine.stage_run import StageRun, Waste, total_of
 
 
 @dataclass(frozen=True, slots=True)
 class DistilledLog:
     """The runs of one log: one, or one per micro-batch; `deadlines` maps the application name of a
-    streaming query's runs to its trigger interval [s]."""
+    streaming query's runs to its trigger interval [s]; `notices` are on what no run has."""
 
     runs: tuple[Run, ...]
     category: str
     deadlines: Mapping[str | None, float | None] = field(default_factory=dict)
+    notices: tuple[Notice, ...] = ()
 
     @property
     def deadline_seconds(self) -> float | None:
@@ -109,11 +112,15 @@ def distil(
     mark_cache_readers(application, executed)
     start = start_ms(application, executed)
     end = application.ended_ms or max(application.last_ms, *(e.end_ms for e in executed.values()))
+    windows = batch_windows(application, {stage: e.end_ms for stage, e in executed.items()})
+    spent = {stage: total_of(e.summary.measures["task_seconds"]) for stage, e in executed.items()}
+    outside = share_outside(application, windows, spent) if windows else 0.0
+    windows = [] if is_more_than_streams(windows, outside) else windows
+    infer_job_ends(application, executed)
     context = _Context(
         log, executed, end_ms=end, source=source, lost=tuple(lost), ran_on=ran_on,
         pause_seconds=pause_seconds,
     )  # fmt: skip
-    windows = batch_windows(application, {stage: e.end_ms for stage, e in executed.items()})
     whole = Window(
         start, max(end, start + 1), tuple(application.jobs.values()),
         complete=application.ended_ms is not None,
@@ -123,6 +130,7 @@ def distil(
         tuple(run for run in runs if run.stages or not windows) or (context.run(whole),),
         "streaming" if windows else category_of(executed, application),
         context.deadlines(windows),
+        in_order([outside_notice(outside) if windows else None]),
     )
 
 
@@ -181,12 +189,17 @@ class _Context:
         self._unlogged = unlogged_spans(application, self._busy)
         self._queries = sorted({job.query for job in application.jobs.values() if job.query})
         self._graph = StageGraph(application, executed)
+        self._persisted = application.blocks.persisted()
         self._settings = effective_settings(application, executed)
         self._vectored = reads_vectored(application.version, application.properties)
         application.scans.add_incomplete_stages(application.stages)
         # Tasks of Spark 1.x log their read method, even where cached blocks were lost.
         self._logs_read_method = (application.version or "").startswith("1.") or any(
             entry.summary.cached_input_bytes for entry in executed.values()
+        )
+        stages, early = (entry.stage for entry in executed.values()), self._logs_read_method
+        self._settings_notices = settings_notices(
+            application, self._observed.cluster, self._settings, stages, early=early
         )
 
     def run(self, window: Window) -> Run:
@@ -219,12 +232,12 @@ class _Context:
             driver_seconds=max(0.0, round(seconds - self._stage_seconds(window), 3)),
             storage_memory_bytes=observed.storage_memory_bytes,
             cached_bytes=application.blocks.peak_bytes if application.blocks.any_reported else None,
-            persisted_rdds=tuple(r for r in application.blocks.persisted() if r.rdd_id in needed),
+            persisted_rdds=tuple(rdd for rdd in self._persisted if rdd.rdd_id in needed),
             config=kept_config(self._settings.properties),
             batch_id=window.batch_id,
             notices=(
                 *ending.torn, *pause_notices, *inferred.notices, *uncounted_notices(stages, read),
-                *observed.notices, *ending.failed, *self._settings_notices(),
+                *observed.notices, *ending.failed, *self._settings_notices,
             ),
         )  # fmt: skip
 
@@ -262,21 +275,6 @@ class _Context:
         if window.of_batch:
             spans = united(attempt_spans(self._application, end, of=window.stage_ids))
         return sum(b - a for a, b in clipped(spans, start, end)) / 1000.0
-
-    def _settings_notices(self) -> list[Notice]:
-        """Notices from the log's settings: machines, services, memory and native engines."""
-        application, cluster = self._application, self._observed.cluster
-        notices = [
-            type_notice(application, cluster),
-            *service_notices(application.properties, cluster),
-            *beside_heap_notices(cluster),
-            *self._settings.notices,
-            other_resources_notice(application, (x.stage for x in self._executed.values())),
-            other_engine_notice(application),
-            *application.clients.notices(),
-            old_version_notice(application, early=self._logs_read_method),
-        ]
-        return [notice for notice in notices if notice is not None]
 
     def _clock(self, window: Window) -> tuple[Clock, list[Notice]]:
         """The clock of a run, and notices on left-out time; windows of batches have none."""
@@ -320,9 +318,9 @@ class _Context:
         return f"{name or 'query'} #{self._queries.index(query) + 1}"
 
     def _stages(self, window: Window, clock: Clock) -> tuple[StageRun, ...]:
-        stage_ids = set(self._executed)
-        if window.of_batch:
-            stage_ids &= window.stage_ids
+        # A stream may have ten thousands of batches: only the stages of each are looked at.
+        among = window.stage_ids if window.of_batch else self._executed
+        stage_ids = {stage_id for stage_id in among if stage_id in self._executed}
         ordered = sorted(
             stage_ids, key=lambda stage_id: (self._executed[stage_id].start_ms, stage_id)
         )
@@ -342,9 +340,8 @@ class _Context:
 
     def _stage(self, stage_id: int, run_stages: set[int], clock: Clock) -> StageRun:
         entry, application = self._executed[stage_id], self._application
-        stage, tasks = entry.stage, entry.stage.tasks
-        number = max(tasks.tasks or 0, tasks.finished)
-        failed, killed, wasted = tasks.waste
+        stage, number = entry.stage, entry.tasks
+        failed, killed, wasted = stage.tasks.waste
         stored_by = self._graph.stored_by(stage_id)
         grouped = application.groups.of(stage_id, self._graph.in_part)
         assert entry.summary.measures["task_seconds"] is not None

@@ -23,13 +23,26 @@ EXCHANGE = "Exchange"
 
 @dataclass(frozen=True, slots=True)
 class ExecutedStage:
-    """A stage that ran, with its times in epoch ms; `failed` when every attempt of it did."""
+    """A stage that ran, with its times in epoch ms; `failed` when every attempt of it did, unless
+    its query had no more need of it (`is_dispensable`)."""
 
     stage: Stage
     summary: TaskSummary
     start_ms: int
     end_ms: int
     failed: bool
+    dispensable: bool = False
+
+    @property
+    def succeeded(self) -> bool:
+        """Whether an attempt of it did."""
+        return any(attempt.succeeded for attempt in self.stage.attempts.values())
+
+    @property
+    def tasks(self) -> int:
+        """Number of its tasks; of a dispensable stage those that ended."""
+        tasks = self.stage.tasks
+        return tasks.finished if self.dispensable else max(tasks.tasks or 0, tasks.finished)
 
 
 def executed_stages(application: Application) -> dict[int, ExecutedStage]:
@@ -44,9 +57,30 @@ def executed_stages(application: Application) -> dict[int, ExecutedStage]:
         ends = [a.completed_ms for a in attempts if a.completed_ms is not None and not a.failed]
         start = min(starts, default=summary.first_launch_ms)
         end = max(start, min(ends, default=summary.last_finish_ms))
-        failed = bool(attempts) and all(a.failed for a in attempts)
-        executed[stage_id] = ExecutedStage(stage, summary, start, end, failed)
+        number = stage.tasks.tasks or 0
+        if any(a.succeeded for a in attempts) and 0 < summary.tasks < number:
+            summary = summary.of_sample(number)  # it is over, so that only their ends are lost
+        dispensable = is_dispensable(application, stage)
+        failed = bool(attempts) and all(a.failed for a in attempts) and not dispensable
+        executed[stage_id] = ExecutedStage(stage, summary, start, end, failed, dispensable)
     return executed
+
+
+def is_dispensable(application: Application, stage: Stage) -> bool:
+    """Whether a stage was cancelled by a query that succeeded: adaptive execution cancels stages
+    whose output a new plan does not read, as of a join with an empty side (SPARK-52024)."""
+    execution = sql_execution_of(application, stage.stage_id)
+    return stage.cancelled and execution in application.succeeded_sql
+
+
+def infer_job_ends(application: Application, executed: Mapping[int, ExecutedStage]) -> None:
+    """Fills in the end of jobs whose end event is missing though their last stage succeeded: with
+    it a job ends. Spark drops events where it has too many, and does not say so in the log."""
+    for job in application.jobs.values():
+        # The final stage is created after those that it reads, so that it has the highest id.
+        final = executed.get(max(job.stage_ids, default=-1))
+        if job.completed_ms is None and final is not None and final.succeeded:
+            job.completed_ms = max(final.end_ms, job.submitted_ms or 0)
 
 
 def start_ms(application: Application, executed: Mapping[int, ExecutedStage]) -> int:
@@ -87,12 +121,12 @@ def unsuccessful_stages(
     application: Application, executed: Collection[int]
 ) -> dict[int, UnsuccessfulStage]:
     """The stages without a successful task, by id. A completed stage is not one: the log has lost
-    its task ends."""
+    its task ends. Nor is one that its query did not need."""
     unsuccessful: dict[int, UnsuccessfulStage] = {}
     for stage_id, stage in application.stages.items():
         attempts = stage.attempts.values()
         starts = [a.submitted_ms for a in attempts if a.submitted_ms is not None]
-        completed = any(a.succeeded for a in attempts)
+        completed = any(a.succeeded for a in attempts) or is_dispensable(application, stage)
         if stage_id in executed or completed or not starts or not stage.tasks.tasks:
             continue
         failed = all(a.failed for a in attempts)

@@ -10,7 +10,8 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import accumulate
 
 from engine.intervals import clipped, gaps, united
 from engine.notices import Notice
@@ -42,11 +43,17 @@ class Clock:
 
     start_ms: int
     idle: tuple[Span, ...] = ()
+    _idle_before_ms: tuple[int, ...] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Sums the stretches up once: a server that ran for weeks has thousands, and of stages."""
+        lengths = (end - start for start, end in self.idle)
+        object.__setattr__(self, "_idle_before_ms", tuple(accumulate(lengths, initial=0)))
 
     def seconds(self, time_ms: int) -> float:
         """Seconds from the start to a time; a time within an idle stretch counts as its start."""
         index = bisect_right(self.idle, time_ms, key=lambda span: span[0])
-        idle_ms = sum(end - start for start, end in self.idle[:index])
+        idle_ms = self._idle_before_ms[index]
         if index and time_ms < self.idle[index - 1][1]:
             idle_ms -= self.idle[index - 1][1] - time_ms
         return (time_ms - idle_ms - self.start_ms) / 1000.0

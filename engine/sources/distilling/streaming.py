@@ -8,15 +8,17 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from itertools import pairwise
 
-from engine.intervals import clipped
+from engine.intervals import clipped, united
+from engine.notices import Notice
 from engine.profile import JobRun
 from engine.sources.distilling.idle_time import Clock
 from engine.sources.distilling.log_gaps import gap_spans
+from engine.sources.distilling.triggers import CLOCK_MS, BatchKey, Trigger, Triggers
 from engine.sources.logs.application import Application
 from engine.sources.logs.entities import Job
+from engine.units import format_share
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,26 +46,65 @@ class Window:
 def batch_windows(application: Application, ends_ms: Mapping[int, int]) -> list[Window]:
     """One window per micro-batch, in time order; empty where the application does not stream.
 
-    A batch lasts as long as its query reported (`triggerExecution`), else from the first submission
-    to the last completion of its jobs, or of the stages of a job without a logged end. An
-    unreported batch of a query that reported others is incomplete: the query was stopped in it, or
-    is still running.
+    A batch lasts as long as its query reported (`triggerExecution`) and has the jobs that began in
+    that time; else it lasts from the first submission to the last completion of its jobs, or of the
+    stages of a job without a logged end. An unreported batch of a query that reported others is
+    incomplete: the query was stopped in it, or is still running. A batch of a DStream begins at its
+    batch time, or when the one before ended.
 
     Args:
         ends_ms: stage -> when it, or its last task, ended.
     """
-    grouped: defaultdict[tuple[str, int], list[Job]] = defaultdict(list)
+    triggers = Triggers.of(application)
+    reported: defaultdict[BatchKey, list[Job]] = defaultdict(list)
+    others: defaultdict[BatchKey, list[Job]] = defaultdict(list)
+    of_dstreams: defaultdict[int, list[Job]] = defaultdict(list)
     for job in application.jobs.values():
-        if job.batch_id is not None:
-            grouped[job.query or "", job.batch_id].append(job)
-        elif job.dstream_batch_ms is not None:
-            grouped["", job.dstream_batch_ms].append(job)
-    windows = [
-        _window(application, query, batch, jobs, ends_ms)
-        for (query, batch), jobs in grouped.items()
+        trigger = triggers.of_job(job)
+        if job.dstream_batch_ms is not None:
+            of_dstreams[job.dstream_batch_ms].append(job)
+        elif trigger is not None:
+            reported[trigger.key].append(job)
+        elif job.batch_id is not None:
+            others[job.query or "", job.batch_id].append(job)
+    windows = [_reported_window(triggers.by_batch[key], jobs) for key, jobs in reported.items()]
+    # What a batch that was reported has besides is an attempt that failed.
+    windows += [
+        window
+        for (query, batch), jobs in others.items()
+        if (query, batch) not in reported
+        and (window := _window(application, triggers, query, batch, jobs, ends_ms)) is not None
     ]
-    marked = _with_losses_marked(application, [window for window in windows if window is not None])
+    windows += _dstream_windows(application, triggers, of_dstreams, ends_ms)
+    marked = _with_losses_marked(application, windows)
     return sorted(marked, key=lambda window: (window.start_ms, window.batch_id or 0))
+
+
+def _reported_window(trigger: Trigger, jobs: Sequence[Job]) -> Window:
+    start, end = trigger.start_ms, max(trigger.end_ms, trigger.start_ms + 1)
+    return Window(start, end, tuple(jobs), trigger.batch, trigger.query or None)
+
+
+def _dstream_windows(
+    application: Application,
+    triggers: Triggers,
+    batches: Mapping[int, Sequence[Job]],
+    ends_ms: Mapping[int, int],
+) -> list[Window]:
+    """The windows of DStreams' batches, given the jobs of each batch time.
+
+    Batches that come faster than they are processed wait for each other: that is Spark's scheduling
+    delay, not its processing time, and another cluster would not repeat it. Batch times before the
+    application's own start are of batches that it took over from a checkpoint.
+    """
+    windows = list[Window]()
+    for batch_ms in sorted(batches):
+        window = _window(application, triggers, "", batch_ms, batches[batch_ms], ends_ms)
+        if window is not None:
+            due_ms = max(batch_ms, windows[-1].end_ms if windows else 0)
+            due_ms = window.start_ms if due_ms < (application.first_ms or 0) else due_ms
+            windows.append(replace(window, start_ms=min(due_ms, window.start_ms)))
+    return windows
 
 
 def _with_losses_marked(application: Application, windows: Sequence[Window]) -> list[Window]:
@@ -93,40 +134,24 @@ def _has_fewer(window: Window, job_counts: list[int]) -> bool:
 
 def _window(
     application: Application,
+    triggers: Triggers,
     query: str,
     batch: int,
     jobs: Sequence[Job],
     ends_ms: Mapping[int, int],
 ) -> Window | None:
+    """The window of a batch in whose trigger, if its query reported one, no job began."""
     starts = [job.submitted_ms for job in jobs if job.submitted_ms is not None]
     ends = [job.completed_ms for job in jobs if job.completed_ms is not None]
     unended = [job for job in jobs if job.completed_ms is None]
     stage_ends = [ends_ms[stage] for job in unended for stage in job.stage_ids if stage in ends_ms]
     if not starts:
         return None
-    start = jobs[0].dstream_batch_ms or min(starts)
-    end = max([*ends, *stage_ends], default=application.last_ms)
-    reported = application.batches.get((query, batch))
-    complete = not unended and (reported is not None or query not in application.reporting)
-    if reported is not None and reported.duration_ms:
-        start = epoch_ms(reported.started) or start
-        end, complete = start + reported.duration_ms, True
+    start, end = min(starts), max([*ends, *stage_ends], default=application.last_ms)
+    untimed = (query, batch) in application.batches and (query, batch) not in triggers.by_batch
+    complete = not unended and (untimed or query not in application.reporting)
     return Window(start, max(end, start + 1), tuple(jobs), batch, query or None, complete)
 
-
-def epoch_ms(text: str) -> int | None:
-    """Epoch milliseconds of an ISO 8601 time in UTC; None where it is not one."""
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        return None
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=UTC)
-    return round(moment.timestamp() * 1000.0)
-
-
-CLOCK_MS = 20
-"""Tolerance for a batch that begins before its trigger fires: rounding of clocks."""
 
 ON_SCHEDULE = 0.8
 """Share of the batches that an interval must explain."""
@@ -136,6 +161,63 @@ USUAL_INTERVALS_MS = (
     *(1000 * seconds for seconds in (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 30, 45)),
     *(60_000 * minutes for minutes in (1, 2, 3, 5, 10, 15, 20, 30, 60, 120, 360, 720, 1440)),
 )
+
+
+MOST_OUTSIDE, NOTABLE_OUTSIDE = 0.5, 0.1
+"""Shares of the task time in jobs of no micro-batch: beyond the first an application is more than
+its streams, and one run; beyond the second a notice says that it is left out."""
+
+LEAST_AT_WORK = 0.5
+"""Share of the time of its streams in which some batch is at work: with less an application waits
+for data, which as one run would count as work."""
+
+
+def share_outside(
+    application: Application, windows: Sequence[Window], task_seconds: Mapping[int, float]
+) -> float:
+    """Share of the task time of an application in jobs that are of no micro-batch, nor of a failed
+    attempt of one. 0 for DStreams, whose receivers are jobs of no batch that last as long as the
+    application.
+
+    Args:
+        task_seconds: stage -> seconds of all of its tasks.
+    """
+    total = sum(task_seconds.values())
+    if not total or any(window.query is None for window in windows):
+        return 0.0
+    inside = frozenset[int]().union(*(window.stage_ids for window in windows))
+    outside = {
+        stage
+        for job in application.jobs.values()
+        for stage in job.stage_ids
+        if job.batch_id is None and stage in task_seconds
+    }
+    return sum(task_seconds[stage] for stage in outside - inside) / total
+
+
+def is_more_than_streams(windows: Sequence[Window], outside: float) -> bool:
+    """Whether an application is one run, of which micro-batches are a small part.
+
+    Args:
+        outside: `share_outside` its micro-batches.
+    """
+    if not windows or outside <= MOST_OUTSIDE:
+        return False
+    spans = united((window.start_ms, window.end_ms) for window in windows)
+    at_work = sum(end - start for start, end in spans)
+    return at_work >= LEAST_AT_WORK * (spans[-1][1] - spans[0][0])
+
+
+def outside_notice(share: float) -> Notice | None:
+    """The notice that the runs of a log, its micro-batches, leave out so much of its work."""
+    if share < NOTABLE_OUTSIDE:
+        return None
+    return Notice(
+        "jobs-outside-batches",
+        f"{format_share(share)} of the task time was in jobs of no micro-batch: these are not in "
+        "the runs, nor in any prediction",
+        "plan such work with the log of an application that does it alone",
+    )
 
 
 def trigger_intervals(windows: Sequence[Window]) -> dict[str | None, float | None]:
@@ -205,7 +287,7 @@ def jobs_in(window: Window, clock: Clock) -> tuple[JobRun, ...]:
             None if job.completed_ms is None else clock.seconds(job.completed_ms),
             job.stage_ids,
             job.sql_execution_id,
-            job.batch_id,
+            window.batch_id if window.query is not None else job.batch_id,
         )
         for job in window.jobs
         if job.submitted_ms is not None

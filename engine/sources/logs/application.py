@@ -68,6 +68,7 @@ class Application:
         self.rollovers: set[int] = set()
         self.sql_spans: list[tuple[int, int]] = []
         self._open_sql: dict[int, int] = {}
+        self.succeeded_sql: set[int] = set()
         self.properties: dict[str, str] = {}
         self.decommissioning = False
         self.resource_profiles: dict[int, events.ResourceProfileAdded] = {}
@@ -324,3 +325,5 @@ class Application:
         start_ms, end_ms = self._open_sql.pop(event.execution, None), self.seen(event.time_ms)
         if start_ms is not None and end_ms is not None and start_ms <= end_ms:
             self.sql_spans.append((start_ms, end_ms))
+        if bytes(event.error) == b'""':
+            self.succeeded_sql.add(event.execution)

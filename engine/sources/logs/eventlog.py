@@ -40,6 +40,7 @@ _APPLICATION = b'{"Event":"SparkListenerApplicationStart"'
 
 _decode_start = msgspec.json.Decoder(events.ApplicationStart).decode
 _decode_task_end = msgspec.json.Decoder(events.TaskEnd).decode
+_decode_place = msgspec.json.Decoder(events.TaskPlace).decode
 _decode_task_start = msgspec.json.Decoder(events.TaskStart).decode
 _decode_name = msgspec.json.Decoder(events.NamedEvent).decode
 _decode_any = msgspec.json.Decoder(dict[str, Any]).decode
@@ -331,7 +332,7 @@ class EventLog:
                     metrics = event.metrics
                     counts = executors.starts_to_read > 0 or event.info.executor not in sized
                     if counts or (metrics and metrics.updated_blocks):
-                        special(event)
+                        special(event, line)
                 elif not line.startswith(TASK_START):
                     other(line)
                 else:
@@ -352,10 +353,14 @@ class EventLog:
         self.bad_events += 1
         return None
 
-    def _special(self, event: events.TaskEnd) -> None:
+    def _special(self, event: events.TaskEnd, line: bytes) -> None:
         """Handles task ends that matter for warm-up, show how many tasks an executor of unknown
-        cores runs at once, or report updated blocks."""
+        cores runs at once and where, or report updated blocks."""
         self.application.task_end(event)
+        executor = self.application.executors.of(event.info.executor)
+        if not executor.host:
+            with suppress(*BAD_EVENT):
+                executor.host = _decode_place(line).info.host
         metrics = event.metrics
         for block in (metrics.updated_blocks if metrics is not None else None) or ():
             status = block.status

@@ -109,10 +109,16 @@ class EndReason(Struct, frozen=True, gc=False):
     reason: str = field(default="", name="Reason")
 
 
+class PlacedTaskInfo(TaskInfo, frozen=True, gc=False, kw_only=True):
+    """`Task Info` with the host, which most tasks need not tell: their executor was announced."""
+
+    host: str = field(default="", name="Host")
+
+
 class TaskStart(Struct, frozen=True, gc=False):
     """`SparkListenerTaskStart`."""
 
-    info: TaskInfo = field(name="Task Info")
+    info: PlacedTaskInfo = field(name="Task Info")
     stage: int = field(default=UNKNOWN, name="Stage ID")
 
 
@@ -124,6 +130,12 @@ class TaskEnd(Struct, frozen=True, gc=False, kw_only=True):
     reason: EndReason = field(name="Task End Reason")
     info: TaskInfo = field(name="Task Info")
     metrics: TaskMetrics | None = field(default=None, name="Task Metrics")
+
+
+class TaskPlace(Struct, frozen=True, gc=False):
+    """`SparkListenerTaskEnd`, where it ran alone."""
+
+    info: PlacedTaskInfo = field(name="Task Info")
 
 
 class StorageLevel(Struct, frozen=True, gc=False):
@@ -351,10 +363,11 @@ class SqlExecutionStart(Struct, frozen=True, gc=False):
 
 
 class SqlExecutionEnd(Struct, frozen=True, gc=False, kw_only=True):
-    """`SparkListenerSQLExecutionEnd`."""
+    """`SparkListenerSQLExecutionEnd`; the error since Spark 3.4, empty for a success."""
 
     execution: int = field(default=UNKNOWN, name="executionId")
     time_ms: int = field(name="time")
+    error: msgspec.Raw = field(default=msgspec.Raw(), name="errorMessage")
 
 
 class TriggerDurations(Struct, frozen=True, gc=False):

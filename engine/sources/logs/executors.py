@@ -87,6 +87,7 @@ class Executors:
     def task_started(self, event: events.TaskStart) -> None:
         self.starts_to_read -= 1
         executor = self.of(event.info.executor)
+        executor.host = executor.host or event.info.host
         if executor.launched_ms is None:
             executor.launched_ms = event.info.launch_ms
         if executor.cores is None:
@@ -113,7 +114,8 @@ class Executors:
             self._stop_reading_starts()
 
     def of(self, executor_id: str) -> Executor:
-        """The executor with that id; one that was never announced is created without cores."""
+        """The executor with that id; one that was never announced is created without cores, and
+        without the host that its tasks name."""
         executor = self.by_id.get(executor_id)
         if executor is None:
             executor = self.by_id[executor_id] = Executor("", None)

@@ -323,6 +323,35 @@ def test_an_executor_whose_arrival_is_lost_counts_beside_others(tmp_path: Path) 
     assert (run.cluster.executors, run.cluster.executor_cores) == (2, 2)
 
 
+@pytest.mark.parametrize("began", [False, True])
+def test_executors_whose_arrival_is_lost_are_where_their_tasks_say(
+    tmp_path: Path, began: bool
+) -> None:
+    """Four executors on two hosts, of a log without its beginning: they counted as one node. Of one
+    a task had only begun."""
+    events = [log.task(0, n, 2.0, 4.0, executor=str(n)) for n in range(4)]
+    if began:
+        events[-1] = log.task_start(0, 3, 2.0, executor="3")
+    for place, event in enumerate(events):
+        event["Task Info"]["Host"] = f"10.0.0.{place % 2}"
+    run = run_of(tmp_path, events)
+    assert (run.cluster.executors, run.cluster.nodes) == (4, 2)
+
+
+@pytest.mark.parametrize(("told", "cores"), [((4, 4), 4), ((2, 2), 3), ((4, 8), 3)])
+def test_an_executor_whose_arrival_is_lost_is_like_the_others(
+    tmp_path: Path, told: tuple[int, int], cores: int
+) -> None:
+    """Three of its tasks ran at once, which is the least that it has: it was taken for smaller than
+    executors of four cores. It is not like those of two, and like either of two that differ."""
+    known = [log.added(str(n), 1.0, cores=number) for n, number in enumerate(told)]
+    ran = [log.task(0, n, 2.0, 4.0, index=n, executor="9") for n in range(3)]
+    run = run_of(tmp_path, [*log.header(executors=0), *known, *ran, log.end(5.0)])
+    assert run.cores[-1][1] == sum(told) + cores
+    (said,) = (notice.text for notice in run.notices if notice.code == "cores-inferred")
+    assert said.endswith("as the others" if told == (4, 4) else "as tasks ran at once")
+
+
 @pytest.mark.parametrize("tasks", [1, 3000])
 def test_tasks_that_never_ended_tell_cores_only_where_none_did(tmp_path: Path, tasks: int) -> None:
     starts = [log.task_start(0, n, 2.0, index=n) for n in range(3)]
