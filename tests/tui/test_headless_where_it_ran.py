@@ -103,3 +103,19 @@ def test_a_service_that_an_export_is_for_is_planned_for(
     line = f"export {source} --deadline 10m --max-nodes 4 --to emr"
     assert answer(capsys, line)["catalog"]["name"] == "aws"
     assert "aws emr create-cluster" in run(capsys, line)[0]
+
+
+def test_pods_as_measured_have_no_cost_until_nodes_are_named(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """Two pods of one core counted as two nodes of sixteen, and cost as much."""
+    out, _ = run(capsys, f"profile {LOG}")
+    pods = tmp_path / "pods.yaml"
+    pods.write_text(out.replace("local-cluster[2,1,1024]", "k8s").replace("nodes: 1", "nodes: 2"))
+    line = f"predict {pods} --ran-on m5.4xlarge"
+    measured, named = answer(capsys, line), answer(capsys, f"{line} --nodes 1")
+    assert measured["cost_usd"] is None
+    assert measured["seconds"] > 0.0
+    assert "name nodes (--nodes N --instance TYPE)" in run(capsys, line)[0]
+    assert named["cost_usd"] > 0.0
+    assert (named["executors"], named["layout"]["executors_per_node"]) == (16, 16)
