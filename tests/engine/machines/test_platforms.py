@@ -143,7 +143,8 @@ def test_no_cluster_that_dataproc_does_not_start_is_recommended(mix: int) -> Non
         ("n2-standard-4", None), ("n2d-highmem-8", None), ("c3-standard-4", None),
         ("e2-standard-4", None), ("n1-highmem-2", None),
         ("t2d-standard-2", "does not name t2d"), ("c3d-highcpu-4", "does not name c3d"),
-        ("z3-highmem-14-standardlssd", "does not name z3"), ("n1-standard-1", "excludes n1-standard-1"),
+        ("z3-highmem-14-standardlssd", "does not name z3"),
+        ("n1-standard-1", "excludes n1-standard-1"),
     ],
 )  # fmt: skip
 def test_types_that_dataprocs_list_does_not_name_are_told(name: str, says: str | None) -> None:
