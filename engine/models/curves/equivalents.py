@@ -15,7 +15,12 @@ from engine.errors import BadInput
 from engine.forecast import FloatArray, IntArray
 from engine.machines.families import family_of, same_family
 from engine.machines.transfer import Speed, speed_of, transfer_notice
-from engine.models.curves.machines import MachineRuns, shape_of, vcpus_of
+from engine.models.curves.machines import (
+    LAYOUT_TOLERANCE,
+    MachineRuns,
+    shape_of,
+    vcpus_of,
+)
 from engine.notices import Notice
 
 SAME_MEMORY = 0.1
@@ -192,8 +197,8 @@ def _source_and_speed(
 def _machines(batch: ClusterBatch, sources: Sequence[MachineRuns]) -> FloatArray:
     """(n,) the clusters in machines of their sources (one for each type), at equal speed.
 
-    The same type: its nodes (or slots) are the machines. Else task slots are compared where the
-    source's are known, vCPUs where they are not.
+    The same type in the layout that it ran with: its nodes (or slots) are the machines. Else task
+    slots are compared where the source's are known, vCPUs where they are not.
     """
 
     def by_cluster(values: list[float]) -> FloatArray:
@@ -215,6 +220,8 @@ def _machines(batch: ClusterBatch, sources: Sequence[MachineRuns]) -> FloatArray
     by_slots = np.where(np.isnan(slots) & in_slots, vcpus, slots) / source_slots
     compared = np.where(np.isnan(by_slots), by_vcpus, by_slots)
     as_nodes = (counted_as_nodes > 0.0) & ~np.isnan(batch.nodes)
+    laid_out = slots / (batch.nodes * source_slots)
+    as_nodes &= ~((laid_out > LAYOUT_TOLERANCE) | (laid_out < 1.0 / LAYOUT_TOLERANCE))
     return np.asarray(np.where(as_nodes, batch.nodes, compared))
 
 
