@@ -271,6 +271,17 @@ def _most_that_fit(layout: Layout, instance: InstanceType, catalog: Catalog | No
     return 1
 
 
+def on_whole_nodes(run: Run, profile: Profile) -> Cluster:
+    """The cluster of a run. Where each pod counts as a node of a named type, with the fewest nodes
+    that hold all of them."""
+    cluster = run.cluster
+    layout = _measured_layout(run, cluster.instance, cluster.catalog, profile)
+    if not run.counts_pods or cluster.instance is None or layout is None:
+        return cluster
+    nodes = math.ceil((cluster.executors or 1) / layout.executors_per_node)
+    return replace(cluster, groups=(replace(cluster.groups[0], nodes=nodes),))
+
+
 def _observed(profile: Profile, name: str | None) -> Run | None:
     """The largest run on a type or, without a name, on any nodes."""
     runs = [

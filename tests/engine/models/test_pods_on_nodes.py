@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 import engine
+from engine.batch import on_whole_nodes
 
 CATALOG = engine.load_catalog("aws")
 LOG = engine.read("nightly-features", ran_on="m5.4xlarge")
@@ -48,3 +49,16 @@ def test_a_node_of_the_measured_type_is_as_fast_as_the_pods_that_fit_on_it(model
         seconds_on(fitted, *each, size) for each in (("m5.4xlarge", 1), ("m5.xlarge", 4))
     )
     assert same == pytest.approx(smaller, rel=0.05)
+
+
+@pytest.mark.parametrize(("number", "nodes"), [(1, 1), (4, 1), (5, 2), (16, 4)])
+def test_pods_take_the_fewest_nodes_that_hold_them(number: int, nodes: int) -> None:
+    """What a next run tells is weighed by how near it is: pods were as far off as whole nodes."""
+    run = pods(4, number, 60.0, 1e9)
+    profile = engine.Profile("pods", (run,))
+    placed = on_whole_nodes(run, profile)
+    assert (placed.nodes, placed.executors) == (nodes, number)
+    on_yarn = replace(run, config={"spark.master": "yarn"})
+    assert on_whole_nodes(on_yarn, profile) == run.cluster
+    alone = replace(run, cluster=replace(run.cluster, groups=()))
+    assert on_whole_nodes(alone, profile) == alone.cluster
