@@ -15,17 +15,16 @@ from engine.errors import BadInput
 from engine.forecast import FloatArray, IntArray
 from engine.machines.families import family_of, same_family
 from engine.machines.transfer import Speed, speed_of, transfer_notice
-from engine.models.curves.machines import (
-    LAYOUT_TOLERANCE,
-    MachineRuns,
-    shape_of,
-    vcpus_of,
-)
+from engine.models.curves.machines import MachineRuns, shape_of, vcpus_of
 from engine.notices import Notice
 
 SAME_MEMORY = 0.1
 """Log ratio of memory per vCPU below which two types have as much: providers round it, and 3.75
 GiB a vCPU is no other class of machine than 4."""
+
+OTHER_LAYOUT = 1.5
+"""Slots of a node, wanted to measured, from which on it is another machine. Three executors on two
+nodes are planned as two on each: so much less is rounding."""
 
 
 def nearest_measured_type(target: InstanceType, measured: Sequence[InstanceType | None]) -> int:
@@ -221,7 +220,7 @@ def _machines(batch: ClusterBatch, sources: Sequence[MachineRuns]) -> FloatArray
     compared = np.where(np.isnan(by_slots), by_vcpus, by_slots)
     as_nodes = (counted_as_nodes > 0.0) & ~np.isnan(batch.nodes)
     laid_out = slots / (batch.nodes * source_slots)
-    as_nodes &= ~((laid_out > LAYOUT_TOLERANCE) | (laid_out < 1.0 / LAYOUT_TOLERANCE))
+    as_nodes &= ~((laid_out > OTHER_LAYOUT) | (laid_out < 1.0 / OTHER_LAYOUT))
     return np.asarray(np.where(as_nodes, batch.nodes, compared))
 
 

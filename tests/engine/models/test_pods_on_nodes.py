@@ -62,3 +62,24 @@ def test_pods_take_the_fewest_nodes_that_hold_them(number: int, nodes: int) -> N
     assert on_whole_nodes(on_yarn, profile) == run.cluster
     alone = replace(run, cluster=replace(run.cluster, groups=()))
     assert on_whole_nodes(alone, profile) == alone.cluster
+
+
+@pytest.mark.parametrize(("executors_per_node", "as_nodes"), [(1.5, True), (4.0, False)])
+def test_nodes_are_machines_in_about_the_layout_that_they_ran_with(
+    executors_per_node: float, as_nodes: bool
+) -> None:
+    """Three executors on two nodes are planned as two on each; four on each are other machines."""
+
+    def run(nodes: int) -> engine.Run:
+        one = pods(4, nodes, 10.0 + 200.0 / nodes, 1e9)
+        cluster = replace(one.cluster, executors=round(1.5 * nodes))
+        return replace(one, cluster=cluster, config={"spark.master": "yarn"})
+
+    fitted = engine.fit(engine.Profile("job", tuple(map(run, (2, 4, 8)))), model="ernest")
+    layout = engine.Layout(round(executors_per_node + 0.1), 4)
+    cluster = engine.Cluster.of_nodes(
+        instance_type="m5.4xlarge", nodes=4, catalog=CATALOG, layout=layout
+    )
+    seconds = fitted.predict(cluster=cluster, workload=engine.Workload(1e9)).seconds
+    machines = 4.0 if as_nodes else 4.0 * layout.executors_per_node / 1.5
+    assert seconds == pytest.approx(10.0 + 200.0 / machines, rel=0.01)
