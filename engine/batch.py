@@ -9,13 +9,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from engine.catalog import Catalog, InstanceType, MemoryRule
-from engine.cluster import Cluster, Layout
+from engine.cluster import WHOLE, Cluster, Layout
 from engine.errors import BadInput, require_kind
 from engine.forecast import BoolArray, FloatArray, IntArray, take_rows
 from engine.machines.beside_heap import observed_layout, planned_beside
 from engine.machines.transfer import speed_of
-from engine.memory import executor_cores_for, layout_of
-from engine.profile import Profile
+from engine.memory import container_gib, executor_cores_for, heap_gib, layout_of
+from engine.profile import Profile, Run
 from engine.runs.carried_settings import held_cores, task_cpus
 
 
@@ -181,7 +181,8 @@ def with_shape_and_layout(cluster: Cluster, profile: Profile) -> Cluster:
     """The cluster with its node shape and layout filled in, for tasks like those of the profile.
 
     A missing shape comes from the profile. The layout is the cluster's own, else that of the
-    profile's runs on the same type (unless nodes are to be filled), else the catalog's default.
+    profile's runs on the same type (unless nodes are to be filled; `_measured_layout`), else the
+    catalog's default.
 
     Raises:
         BadInput: if the type of the nodes or its vCPUs are known from neither the cluster nor a
@@ -193,8 +194,9 @@ def with_shape_and_layout(cluster: Cluster, profile: Profile) -> Cluster:
     if not cluster.groups or cluster.executors is not None:
         return cluster
     group = cluster.groups[0]
-    observed = _observed(profile, group.instance.name if group.instance else None)
-    if observed is None and group.instance is None:
+    run = _observed(profile, group.instance.name if group.instance else None)
+    observed = run.cluster if run else None
+    if run is None and group.instance is None:
         raise BadInput(
             "the node type is not known",
             remedy="name it with --instance, or say executors with --executors",
@@ -216,7 +218,9 @@ def with_shape_and_layout(cluster: Cluster, profile: Profile) -> Cluster:
         catalog=cluster.catalog,
         task_cpus=cores_per_task,
     )
-    layout = None if profile.fills_nodes else observed_layout(observed, profile)
+    layout = None
+    if run is not None and not profile.fills_nodes:
+        layout = _measured_layout(run, instance, cluster.catalog, profile)
     layout = layout or _default_layout(instance, cluster.catalog, profile)
     return named.with_layout(layout) if layout else named
 
@@ -232,22 +236,60 @@ def _measured_instance(observed: Cluster | None) -> InstanceType:
     return observed.instance
 
 
-def measured_layout(profile: Profile, name: str) -> Layout | None:
+def measured_layout(
+    profile: Profile, instance: InstanceType, catalog: Catalog | None
+) -> Layout | None:
     """The layout of the largest run on a type, which `with_shape_and_layout` reuses; None if
     unknown."""
-    return observed_layout(_observed(profile, name), profile)
+    run = _observed(profile, instance.name)
+    return None if run is None else _measured_layout(run, instance, catalog, profile)
 
 
-def _observed(profile: Profile, name: str | None) -> Cluster | None:
-    """The cluster of the largest run on a type or, without a name, on any nodes."""
+def _measured_layout(
+    run: Run, instance: InstanceType | None, catalog: Catalog | None, profile: Profile
+) -> Layout | None:
+    """The layout of a run's executors on nodes of its type. Where each pod counts as a node, as
+    many of them share one as fit: planned with one on each, the type would cost a multiple."""
+    layout = observed_layout(run.cluster, profile)
+    if layout is None or instance is None or not run.counts_pods:
+        return layout
+    return replace(layout, executors_per_node=_most_that_fit(layout, instance, catalog))
+
+
+def _most_that_fit(layout: Layout, instance: InstanceType, catalog: Catalog | None) -> int:
+    """How many executors of a layout a node of a type holds, by vCPUs and memory; at least one."""
+    if math.isnan(instance.vcpus):
+        return layout.executors_per_node
+    heap, rule = layout.executor_memory_gib, catalog.memory_rule if catalog else MemoryRule()
+    for executors in range(int(instance.vcpus) // layout.executor_cores, 1, -1):
+        if heap is None or math.isnan(instance.memory_gib):
+            return executors
+        if heap_gib(container_gib(instance, rule, executors), layout.beside) >= heap * (
+            1.0 - WHOLE
+        ):
+            return executors
+    return 1
+
+
+def on_whole_nodes(run: Run, profile: Profile) -> Cluster:
+    """The cluster of a run. Where each pod counts as a node of a named type, with the fewest nodes
+    that hold all of them."""
+    cluster = run.cluster
+    layout = _measured_layout(run, cluster.instance, cluster.catalog, profile)
+    if not run.counts_pods or cluster.instance is None or layout is None:
+        return cluster
+    nodes = math.ceil((cluster.executors or 1) / layout.executors_per_node)
+    return replace(cluster, groups=(replace(cluster.groups[0], nodes=nodes),))
+
+
+def _observed(profile: Profile, name: str | None) -> Run | None:
+    """The largest run on a type or, without a name, on any nodes."""
     runs = [
         run
         for run in profile.runs
         if run.cluster.nodes and (name is None or name in run.cluster.composition)
     ]
-    if not runs:
-        return None
-    return max(runs, key=lambda run: (run.workload.input_bytes or 0.0, run.seconds)).cluster
+    return max(runs, key=lambda run: (run.workload.input_bytes or 0.0, run.seconds), default=None)
 
 
 def _default_layout(

@@ -108,6 +108,7 @@ def _on_nodes_of(catalog: Catalog, handover: Handover, choice: Choice, layout: L
         node_memory_gib=memories.get(name) if name else None,
         memories_gib=memories,
         node_vcpus=offer.instance.vcpus if offer is not None else None,
+        mixed_nodes=() if name else _nodes_of_mix(choice, layout, catalog),
         unsupported={
             each: nearest_supported(catalog, each)
             for each in choice.composition
@@ -130,6 +131,20 @@ def _yarn_memories(choice: Choice, layout: Layout, catalog: Catalog) -> dict[str
                 catalog.offers[name].instance, catalog.memory_rule, own
             )
     return memories_gib
+
+
+def _nodes_of_mix(
+    choice: Choice, layout: Layout, catalog: Catalog
+) -> tuple[tuple[float, int], ...]:
+    """Of each type of a mix, (vCPUs, executors) of a node."""
+    return tuple(
+        (
+            catalog.offers[name].instance.vcpus,
+            choice.executors_per_node.get(name, layout.executors_per_node),
+        )
+        for name in choice.composition
+        if name in catalog.offers
+    )
 
 
 def _task_cpus(settings: Mapping[str, str], executor_cores: int) -> dict[str, str]:

@@ -147,6 +147,12 @@ class Run:
         return tuple((at, now // cores * held + min(now % cores, held)) for at, now in self.cores)
 
     @property
+    def counts_pods(self) -> bool:
+        """Whether its nodes are pods: on Kubernetes each executor has a host name of its own, and a
+        log does not say how many of them shared a node."""
+        return self.config.get("spark.master", "").startswith("k8s")
+
+    @property
     def has_failed(self) -> bool:
         """Whether Spark gave up a stage, so that it did less work than a run that succeeds."""
         return any(notice.code == "failed-stages" for notice in self.notices)

@@ -74,10 +74,24 @@ def usd_interval(low: float | None, high: float | None) -> str:
     return "" if UNKNOWN in ends or ends[0] == ends[1] else f" ({ends[0]} to {ends[1]})"
 
 
-def usd_span(low: float | None, high: float | None, *, to: str = "–") -> str:
-    """The same for a table cell: "$2.10–$3.40", one amount, or a dash."""
+def usd_range(low: float | None, high: float | None) -> str:
+    """The same for a table of any width: "$2.10 to $3.40", one amount, or a dash."""
+    return _joined(usd(low), usd(high), " to ")
+
+
+def usd_span(low: float | None, high: float | None) -> str:
+    """The same for a cell of `USD_SPAN_CELLS`: "$2.10–$3.40". Where the lower end has room for two
+    figures, so has the upper one."""
     ends = (usd_cell(low), usd_cell(high))
-    return UNKNOWN if UNKNOWN in ends else ends[0] if ends[0] == ends[1] else to.join(ends)
+    shortened = [end != usd(value) for end, value in zip(ends, (low, high), strict=True)]
+    if shortened == [True, False] and high is not None and high < 1.0:
+        ends = (ends[0], usd(high, figures=2))
+    return _joined(*ends, "–")
+
+
+def _joined(low: str, high: str, to: str) -> str:
+    """Both ends of an interval; one amount where they are shown alike."""
+    return UNKNOWN if UNKNOWN in (low, high) else low if low == high else f"{low}{to}{high}"
 
 
 USD_SPAN_CELLS = 15

@@ -1,4 +1,4 @@
-"""Whether a type on demand beats the best spot cluster, where it has no spot price."""
+"""Whether a type on demand beats the best spot cluster, where it has no lower spot price."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Set
 from dataclasses import replace
 from itertools import chain
 
-from engine.catalog import Billing
+from engine.catalog import Billing, Offer
 from engine.choosing.difference_texts import LEAST_USD
 from engine.choosing.recommendation import HARDLY_SLOWER, Choice, Recommendation
 from engine.choosing.surface import Surface
@@ -22,12 +22,13 @@ def with_better_on_demand(
     ask: Callable[[Billing], Recommendation],
 ) -> Recommendation:
     """The answer among spot nodes, with a notice where a type without a spot price, which takes no
-    part, serves the goal better on demand.
+    part, or with one that saves nothing, serves the goal better on demand.
 
     Args:
         ask: the best cluster of one type under other rules of billing.
     """
-    out = {offer.instance.name for offer in surface.candidates.offers if offer.spot is None}
+    offers = surface.candidates.offers
+    out = {offer.instance.name for offer in offers if not _spot_saves(offer)}
     if not out or not billing.spot or surface.limits.max_spot is not None:
         return answer
     if answer.goal.by_resource:
@@ -36,13 +37,23 @@ def with_better_on_demand(
     if better is None:
         return answer
     other, why = better
+    name = surface.candidates.catalog.name
+    reason = (
+        f"types that have no spot price in catalog {name} take no part"
+        if surface.candidates.catalog.offer(str(other.instance)).spot is None
+        else f"its spot price in catalog {name} is no lower"
+    )
     notice = Notice(
         "better-on-demand",
-        f"{other.nodes} × {other.instance} on demand {why}: types that have no spot price in "
-        f"catalog {surface.candidates.catalog.name} take no part",
+        f"{other.nodes} × {other.instance} on demand {why}: {reason}",
         "leave --spot out to compare them too",
     )
     return replace(answer, warnings=in_order([*answer.warnings, notice]))
+
+
+def _spot_saves(offer: Offer) -> bool:
+    """Whether a type has a spot price below its price on demand: the two have different dates."""
+    return offer.spot is not None and offer.spot.usd_per_hour < offer.on_demand.usd_per_hour
 
 
 def _first_better(

@@ -230,8 +230,8 @@ def _layout_notices(candidates: Candidates, profile: Profile) -> Iterator[Notice
     """Notices about the layout of executors on measured types."""
     for instance in candidates.instances:
         if instance.name in profile.instance_types:
-            notice = layout_notice(profile, instance, measured_layout(profile, instance.name))
-            if notice is not None:
+            measured = measured_layout(profile, instance, candidates.catalog)
+            if (notice := layout_notice(profile, instance, measured)) is not None:
                 yield notice
 
 

@@ -109,20 +109,27 @@ def cost_assumptions(cluster: Cluster, *, spot: bool = False) -> tuple[str, ...]
 
 
 def observed_price(profile: Profile, instance: str | None) -> float | None:
-    """USD per hour of a type in the profile's own run table; None where it tells none.
+    """USD per hour of a type in the profile's own run table; None where it tells none. Where its
+    runs paid several prices, that of the largest (of equal ones the longest, then the cheapest).
 
     Args:
         instance: None for nodes of unknown type: their price, if all of them have the same.
     """
-    prices = [
-        group.price_usd_per_hour
+    paid = [
+        (run, group.price_usd_per_hour)
         for run in profile.runs
         for group in run.cluster.groups
         if (group.instance.name if group.instance else None) == instance
     ]
     if instance is None:
+        prices = [price for _, price in paid]
         return prices[0] if len(set(prices)) == 1 else None
-    return next((price for price in prices if price is not None), None)
+    known = [
+        (run.workload.input_bytes or 0.0, run.seconds, -price)
+        for run, price in paid
+        if price is not None
+    ]
+    return -max(known)[2] if known else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ from itertools import product
 
 import numpy as np
 
-from engine.batch import ClusterBatch
+from engine.batch import ClusterBatch, on_whole_nodes
 from engine.cluster import Cluster, Workload
 from engine.forecast import FloatArray, Forecast, IntArray
 from engine.machines.families import family_of
@@ -243,7 +243,7 @@ def belief_at(fitted: FittedModel, points: Points) -> Belief:
     profile, n = without_outliers(fitted.profile), len(points)
     unusual = fitted.unusual_runs(points.workloads[0])
     profile = replace(profile, runs=without(profile.runs, unusual))
-    clusters = [run.cluster for run in profile.runs]
+    clusters = [on_whole_nodes(run, profile) for run in profile.runs]
     workloads = [run.workload for run in profile.runs]
     all_points = points.joined(Points.of(clusters, workloads, profile))
     forecast = forecast_at(fitted, all_points)
@@ -269,7 +269,8 @@ def _is_same_job(run: Run, wanted: Workload) -> bool:
 def _from_runs(points: Points, runs: Sequence[Run], profile: Profile, noise: Noise) -> Belief:
     """The Gaussian process conditioned on runs of one job, averaged over the grid of amplitudes,
     length scales and nuggets, weighted by marginal likelihood."""
-    clusters, workloads = [run.cluster for run in runs], [run.workload for run in runs]
+    clusters = [on_whole_nodes(run, profile) for run in runs]
+    workloads = [run.workload for run in runs]
     all_points, n = points.joined(Points.of(clusters, workloads, profile)), len(points)
     seconds = np.asarray([run.seconds for run in runs])
     cores = all_points.coordinates[:, 0] - all_points.coordinates[:, 0].mean()

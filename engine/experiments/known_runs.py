@@ -29,6 +29,8 @@ def known_runs(profile: Profile, grid: Grid, workload: Workload | None = None) -
         name = None if grid.instances == (None,) else run.cluster.instance_name
         if run.cluster.nodes is None or name not in grid.instances:
             continue
+        if run.counts_pods and name is not None:  # how many of its nodes they took is not known
+            continue
         if input_bytes is None or run.workload.input_bytes is None:
             continue
         fraction = run.workload.input_bytes / input_bytes

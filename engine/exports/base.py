@@ -11,13 +11,15 @@ from dataclasses import dataclass, field
 from engine.choosing.recommendation import Choice, Recommendation
 from engine.cluster import Layout
 from engine.errors import BadInput
-from engine.memory import default_overhead_gib
+from engine.memory import default_overhead_gib, requested_cores
 from engine.notices import Notice
 from engine.text.lists import printable
 
 IDLE_MINUTES = 10
 """A rented cluster terminates after this idle time, and only then: the pasted text starts no job,
 so terminating after the last step would end the cluster before the job is submitted."""
+
+CPU_REQUEST = "spark.kubernetes.executor.request.cores"
 
 NODE_MEMORY = "yarn.nodemanager.resource.memory-mb"
 LARGEST_CONTAINER = "yarn.scheduler.maximum-allocation-mb"
@@ -37,7 +39,8 @@ class Handover:
         provider, region: None for a cluster that the user owns.
         master: the type of the master, and master_memory_gib its memory; None where none is known.
         node_memory_gib: memory that YARN may allocate per node; memories_gib: by type, in a mix.
-        node_vcpus: vCPUs of the one type.
+        node_vcpus: vCPUs of the one type; mixed_nodes: of each type of a mix, (vCPUs, executors) of
+            a node.
         settings: job settings that the prediction depends on (`engine.runs.carried_settings`);
             setting_notes: what was changed of them, as text lines.
         spot: the workers are rented at spot prices; the master never is.
@@ -71,6 +74,7 @@ class Handover:
     dynamic_allocation: tuple[int, int] | None = None
     memories_gib: Mapping[str, float] = field(default_factory=dict)
     node_vcpus: float | None = None
+    mixed_nodes: tuple[tuple[float, int], ...] = ()
     platform: str | None = None
     unsupported: Mapping[str, Sequence[str]] = field(default_factory=dict)
     diskless: Sequence[str] = ()
@@ -159,6 +163,8 @@ def spark_properties(handover: Handover) -> dict[str, str]:
         if handover.platform == "standalone" or not handover.composition:
             # Standalone masters read no number of executors, only this; others do not read it.
             properties["spark.cores.max"] = str(handover.executors * cores)
+    if handover.platform == "kubernetes" and (request := cpu_request(handover)) is not None:
+        properties[CPU_REQUEST] = request
     heap = heap_mib(handover.layout)
     if heap is not None:
         properties["spark.executor.memory"] = f"{heap}m"
@@ -169,6 +175,20 @@ def spark_properties(handover: Handover) -> dict[str, str]:
             properties["spark.yarn.executor.memoryOverhead"] = overhead.removesuffix("m")
     properties.update(dynamic_allocation_properties(handover))
     return {**properties, **handover.settings}
+
+
+def cpu_request(handover: Handover) -> str | None:
+    """The CPU request of an executor pod, if it must be below its number of cores so that all
+    executors of a node can be scheduled: a node does not offer all of its CPUs. Else None."""
+    layout = handover.layout
+    nodes = handover.mixed_nodes
+    if handover.node_vcpus is not None:
+        nodes = ((handover.node_vcpus, layout.executors_per_node),)
+    millis = min(
+        (math.floor(1000.0 * requested_cores(vcpus, executors)) for vcpus, executors in nodes),
+        default=math.inf,
+    )
+    return f"{millis}m" if millis < 1000 * layout.executor_cores else None
 
 
 def dynamic_allocation_properties(handover: Handover) -> dict[str, str]:

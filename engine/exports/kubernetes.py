@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from engine.exports.base import (
@@ -11,12 +10,12 @@ from engine.exports.base import (
     Handover,
     beside_properties,
     comments,
+    cpu_request,
     heap_mib,
     only_type,
     overhead_mib,
     resource_name,
 )
-from engine.memory import requested_cores
 from engine.runs.carried_settings import DRIVER_MEMORY
 from engine.text.lists import printable
 from engine.units import format_count
@@ -62,16 +61,6 @@ def _nodes(handover: Handover) -> str:
     return comment
 
 
-def _request(handover: Handover) -> str | None:
-    """The CPU request of an executor pod, if it must be below its number of cores so that all
-    executors of a node can be scheduled: a node does not offer all of its CPUs. Else None."""
-    layout = handover.layout
-    if handover.node_vcpus is None:
-        return None
-    millis = math.floor(1000.0 * requested_cores(handover.node_vcpus, layout.executors_per_node))
-    return f"{millis}m" if millis < 1000 * layout.executor_cores else None
-
-
 def _dynamic(handover: Handover) -> dict[str, Any]:
     if handover.dynamic_allocation is None:
         return {"enabled": False}
@@ -92,7 +81,7 @@ def _executor(handover: Handover) -> tuple[dict[str, Any], dict[str, str]]:
     }
     settings: dict[str, str] = {}
     heap = heap_mib(handover.layout)
-    requested = _request(handover)
+    requested = cpu_request(handover)
     if requested is not None:
         executor["coreRequest"] = requested
     if heap is not None:

@@ -45,7 +45,9 @@ def tasks_per_vcpu(run: Run) -> float | None:
     `local` master, whose slots say nothing of a node, and on Kubernetes, where each pod counts as a
     node."""
     cluster, master = run.cluster, run.config.get("spark.master", "")
-    if cluster.instance is None or not cluster.nodes or master.startswith(("local", "k8s")):
+    if cluster.instance is None or not cluster.nodes or master.startswith("local"):
+        return None
+    if run.counts_pods:
         return None
     vcpus = cluster.nodes * cluster.instance.vcpus
     return cluster.slots / vcpus if cluster.slots and math.isfinite(vcpus) else None

@@ -7,6 +7,7 @@ service is not paid for.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import replace
 from math import log2
@@ -48,6 +49,16 @@ SERVICE = "EMR"
 """The service whose list of supported types is in the catalogs."""
 
 NOT_SUPPORTED = f"not supported by {SERVICE}"
+
+DATAPROC_SERIES = frozenset(
+    {"n1", "n2", "n2d", "n4", "e2", "c2", "c2d", "c3", "c4", "c4a", "m1", "m2"}
+)
+"""Series of machines in Dataproc's published list of supported types, by stored copies of 2025."""
+
+DATAPROC_REFUSED = frozenset({"n1-standard-1", "e2-micro", "e2-small", "e2-medium"})
+"""Types of these series that the same list excludes: shared cores, and too little memory."""
+
+_GOOGLE_TYPE = re.compile(r"([a-z]\d[a-z]?)-[a-z]")
 
 _MISSING_PRICE_NOTES = {
     "kubernetes": "the price of a managed Kubernetes, and of its control plane, is not in it",
@@ -108,8 +119,10 @@ def platform_of(catalog: Catalog) -> str | None:
 
 
 def support_notice(catalog: Catalog, name: str) -> Notice | None:
-    """The warning that the service does not support a type. A type that the user named or owns is
-    planned all the same."""
+    """The warning that the service does not support a type, or that Dataproc's list does not name
+    it. A type that the user named or owns is planned all the same."""
+    if platform_of(catalog) == "dataproc":
+        return _unlisted_notice(name)
     if catalog.supports(name):
         return None
     near = ", ".join(nearest_supported(catalog, name))
@@ -118,6 +131,21 @@ def support_notice(catalog: Catalog, name: str) -> Notice | None:
         f"{SERVICE} does not support {name}: it starts no such node, whatever time and cost say",
         f"name types that it supports{f', such as {near},' if near else ''} or say what else runs "
         "the executors with --platform",
+    )
+
+
+def _unlisted_notice(name: str) -> Notice | None:
+    """The warning that Dataproc's list of supported types does not name a type of Google's. The
+    list says which series it includes, and not that it is complete."""
+    series = _GOOGLE_TYPE.match(name)
+    if series is None or (series[1] in DATAPROC_SERIES and name not in DATAPROC_REFUSED):
+        return None
+    listed = f"excludes {name}" if name in DATAPROC_REFUSED else f"does not name {series[1]}"
+    return Notice(
+        "not-listed-by-dataproc",
+        f"Dataproc's list of supported machine types {listed}: it may start no such node",
+        "try it before it is planned with, name types of a series that is listed (--instances "
+        "'n2*,c2*,c3-*,e2-*'), or say what else runs the executors with --platform",
     )
 
 

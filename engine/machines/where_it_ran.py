@@ -19,7 +19,7 @@ from engine.notices import Notice
 from engine.profile import Profile
 from engine.text.lists import abbreviated_list
 
-DATABRICKS = "databricks"
+DATABRICKS, KUBERNETES = "databricks", "kubernetes"
 CODE = "prices-of-where-it-ran"
 
 
@@ -42,6 +42,7 @@ def where_it_ran(
     ran_on: str | None = None,
     platform: str | None = None,
     candidates: Sequence[str] = (),
+    starts_cluster: bool = False,
 ) -> WhereItRan:
     """Infers the catalog and the platform of a plan, in this order of precedence:
 
@@ -51,6 +52,7 @@ def where_it_ran(
     4. the default catalog, also where no catalog has the type.
 
     Of several jobs at least half must show it: one alone does not show where the others ran.
+    Executors are planned for Databricks or Kubernetes where the logs are theirs.
 
     Args:
         ran_on: the measured type as the user names it (TYPE or TYPE@CATALOG).
@@ -58,6 +60,8 @@ def where_it_ran(
             machines it does not run are excluded.
         candidates: names or globs of types that the user wants compared: catalogs without any of
             them are excluded, unless no catalog has any (that error is reported elsewhere).
+        starts_cluster: a cluster of a managed service is wanted, so that Kubernetes is not
+            inferred.
 
     Raises:
         BadInput: for a catalog in `ran_on` that cannot be read or lacks the type.
@@ -71,14 +75,16 @@ def where_it_ran(
     in_order = _catalogs_of_provider(_PROVIDERS[service]) if service else _catalogs_with(names)
     compatible = (catalog for catalog in in_order if _is_compatible(catalog, platform, wanted))
     catalog = stated_catalog or _default_or_first(compatible, databricks=databricks)
-    of_databricks = catalog is not None and platform_of(catalog) == DATABRICKS
-    inferred = DATABRICKS if databricks and not of_databricks and platform is None else None
+    ran_by = DATABRICKS if databricks else KUBERNETES if _majority_on_pods(profiles) else None
+    inferred = None if platform is not None or (starts_cluster and not databricks) else ran_by
+    if catalog is not None and inferred == platform_of(catalog):
+        inferred = None
     prices = (
         _prices_text(catalog, names, service)
         if stated_catalog is None
         else _named_catalog_text(stated_catalog)
     )
-    text = "; ".join(filter(None, [prices, _PLATFORM_TEXT if inferred else ""]))
+    text = "; ".join(filter(None, [prices, _PLATFORM_TEXTS.get(inferred or "")]))
     by_default = DEFAULT_CATALOG if catalog is None else catalog.name
     return WhereItRan(
         by_default if stated_catalog is None else stated,
@@ -129,6 +135,17 @@ def _majority_names_service(profiles: Sequence[Profile], service: str) -> bool:
     known_versions = [known for known in versions if known]
     all_name_it = all(service in version for known in known_versions for version in known)
     return bool(known_versions) and 2 * len(known_versions) >= len(profiles) and all_name_it
+
+
+def _majority_on_pods(profiles: Sequence[Profile]) -> bool:
+    """Whether all runs of at least half of the jobs were on Kubernetes, and no log of the others
+    names another master."""
+    on_pods = [bool(job.runs) and all(run.counts_pods for run in job.runs) for job in profiles]
+    elsewhere = [
+        any(not run.counts_pods and "spark.master" in run.config for run in job.runs)
+        for job in profiles
+    ]
+    return 0 < len(profiles) <= 2 * sum(on_pods) and not any(elsewhere)
 
 
 _PROVIDERS = {"Dataproc": "gcp", "Azure Synapse": "azure", "Microsoft Fabric": "azure"}
@@ -186,4 +203,7 @@ def _prices_text(catalog: Catalog | None, names: Sequence[str], service: str | N
     return f"{text}which has the {name} that it ran on{without}"
 
 
-_PLATFORM_TEXT = "no platform is named: executors are planned for Databricks, on which it ran"
+_PLATFORM_TEXTS = {
+    platform: f"no platform is named: executors are planned for {name}, on which it ran"
+    for platform, name in ((DATABRICKS, "Databricks"), (KUBERNETES, "Kubernetes"))
+}

@@ -132,6 +132,10 @@ def test_export_counts_one_executor_in_the_singular(capsys: pytest.CaptureFixtur
         (f"{GOAL} --dbu-price 0.2", "catalog aws meters no DBUs"),
         (f"{GOAL} --catalog azure-databricks --dbu-price premum", "unknown DBU tier 'premum'"),
         (f"{GOAL} --catalog azure-databricks --dbu-price -1", "--dbu-price"),
+        (
+            f"{GOAL} --catalog azure-databricks --dbu-price 0.2 --platform kubernetes",
+            "--dbu-price: no DBUs are paid on kubernetes",
+        ),
         (f"{GOAL} --discount 120%", "--discount: a share lies between"),
         (
             f"recommend {LOG} --deadline 1h --max-executors 5 --executor-cores 2 --discount 5%",

@@ -103,3 +103,44 @@ def test_a_service_that_an_export_is_for_is_planned_for(
     line = f"export {source} --deadline 10m --max-nodes 4 --to emr"
     assert answer(capsys, line)["catalog"]["name"] == "aws"
     assert "aws emr create-cluster" in run(capsys, line)[0]
+
+
+@pytest.fixture
+def of_pods(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Path:
+    """The log's profile, as two executors on Kubernetes would have written it."""
+    path = tmp_path / "pods.yaml"
+    told, _ = run(capsys, f"profile {LOG}")
+    told = told.replace("local-cluster[2,1,1024]", "k8s").replace("nodes: 1", "nodes: 2")
+    path.write_text(told, encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("to", "planned"),
+    [
+        ("spark-submit", True), ("kubernetes", True), ("emr", False), ("terraform", False),
+        ("databricks", False),
+    ],
+)  # fmt: skip
+def test_pods_are_planned_as_pods_but_for_a_cluster_of_a_service(
+    to: str, planned: bool, of_pods: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    line = f"export {of_pods} --ran-on m5.xlarge --deadline 10m --max-nodes 4 --to {to}"
+    found = answer(capsys, line)
+    parts = found["recommended"]["cost"]
+    assert (parts["surcharge_usd"] == 0.0) == planned
+    said = " ".join(parts["assumptions"])
+    assert ("on kubernetes: the catalog's managed service is not paid for" in said) == planned
+
+
+def test_pods_as_measured_have_no_cost_until_nodes_are_named(
+    of_pods: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Two pods of one core counted as two nodes of sixteen, and cost as much."""
+    line = f"predict {of_pods} --ran-on m5.4xlarge"
+    measured, named = answer(capsys, line), answer(capsys, f"{line} --nodes 1")
+    assert measured["cost_usd"] is None
+    assert measured["seconds"] > 0.0
+    assert "name nodes (--nodes N --instance TYPE)" in run(capsys, line)[0]
+    assert named["cost_usd"] > 0.0
+    assert (named["executors"], named["layout"]["executors_per_node"]) == (16, 16)

@@ -237,7 +237,13 @@ def catalog_of(
     terms = catalog.with_terms(
         discount_fraction=getattr(args, "discount", None), dbu=getattr(args, "dbu_price", None)
     )
-    return engine.on_platform(terms, getattr(args, "platform", None) or platform)
+    planned = engine.on_platform(terms, getattr(args, "platform", None) or platform)
+    if getattr(args, "dbu_price", None) is not None and planned.billing.usd_per_dbu is None:
+        raise engine.BadInput(
+            f"no DBUs are paid on {planned.platform}", where="--dbu-price",
+            remedy="leave it out, or plan for Databricks",
+        )  # fmt: skip
+    return planned
 
 
 TERMS = ("region", "discount", "dbu_price", "platform")

@@ -12,6 +12,9 @@ from tui.arguments import options
 SERVICES = ("emr", "dataproc")
 """Export targets that determine the platform and the provider."""
 
+CLUSTERS = ("databricks", "terraform")
+"""Further ones that start the cluster of a managed service."""
+
 
 def where_it_ran(
     args: argparse.Namespace, *profiles: engine.Profile, candidates: Sequence[str] = ()
@@ -21,9 +24,13 @@ def where_it_ran(
     for option in ("own", "limit"):
         named += [text.partition("=")[0] for text in getattr(args, option, [])]
     ran_on, platform = getattr(args, "ran_on", None), getattr(args, "platform", None)
-    if platform is None and getattr(args, "to", None) in SERVICES:
-        platform = args.to
-    return engine.where_it_ran(*profiles, ran_on=ran_on, platform=platform, candidates=named)
+    to = getattr(args, "to", None)
+    if platform is None and to in SERVICES:
+        platform = to
+    return engine.where_it_ran(
+        *profiles, ran_on=ran_on, platform=platform, candidates=named,
+        starts_cluster=to in CLUSTERS,
+    )  # fmt: skip
 
 
 def catalog_for(

@@ -110,7 +110,8 @@ def priced_cluster(
 def _as_run(
     args: argparse.Namespace, profile: engine.Profile, looked_up: list[str]
 ) -> engine.Cluster:
-    """The cluster of the profile's largest run, where the command names none.
+    """The cluster of the profile's largest run, where the command names none; of pods on nodes of a
+    named type their executors alone, since so many nodes would cost a multiple.
 
     Args:
         looked_up: the options that were given of what a type is looked up in.
@@ -125,6 +126,8 @@ def _as_run(
             remedy="add --nodes N --instance TYPE, or --ran-on TYPE",
         )
     check_layout_applies(args)
+    if largest.counts_pods and largest.cluster.instance is not None:
+        return replace(largest.cluster, groups=())  # how many nodes they took is not known
     return largest.cluster
 
 

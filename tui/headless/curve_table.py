@@ -34,7 +34,7 @@ def as_table(
             text.seconds(rows[i]["low"]),
             text.seconds(rows[i]["high"]),
             text.usd(rows[i]["cost_usd"]),
-            text.usd_span(rows[i]["cost_low_usd"], rows[i]["cost_high_usd"], to=" to "),
+            text.usd_range(rows[i]["cost_low_usd"], rows[i]["cost_high_usd"]),
         )
         for i in listed
     ]

@@ -384,7 +384,7 @@ def rows(choices: Sequence[engine.Choice], goal: engine.Goal) -> list[tuple[str,
             text.span(choice.low, choice.high),
             resource_time(choice, goal),
             text.usd(choice.cost_usd),
-            text.usd_span(choice.cost_low_usd, choice.cost_high_usd, to=" to "),
+            text.usd_range(choice.cost_low_usd, choice.cost_high_usd),
             text.percent(choice.p_deadline),
             choice.note or "",
         )

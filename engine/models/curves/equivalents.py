@@ -22,6 +22,10 @@ SAME_MEMORY = 0.1
 """Log ratio of memory per vCPU below which two types have as much: providers round it, and 3.75
 GiB a vCPU is no other class of machine than 4."""
 
+OTHER_LAYOUT = 1.5
+"""Slots of a node, wanted to measured, from which on it is another machine. Three executors on two
+nodes are planned as two on each: so much less is rounding."""
+
 
 def nearest_measured_type(target: InstanceType, measured: Sequence[InstanceType | None]) -> int:
     """Index of the measured type (with its shape, None where it is not known) that a type
@@ -192,8 +196,8 @@ def _source_and_speed(
 def _machines(batch: ClusterBatch, sources: Sequence[MachineRuns]) -> FloatArray:
     """(n,) the clusters in machines of their sources (one for each type), at equal speed.
 
-    The same type: its nodes (or slots) are the machines. Else task slots are compared where the
-    source's are known, vCPUs where they are not.
+    The same type in the layout that it ran with: its nodes (or slots) are the machines. Else task
+    slots are compared where the source's are known, vCPUs where they are not.
     """
 
     def by_cluster(values: list[float]) -> FloatArray:
@@ -215,6 +219,8 @@ def _machines(batch: ClusterBatch, sources: Sequence[MachineRuns]) -> FloatArray
     by_slots = np.where(np.isnan(slots) & in_slots, vcpus, slots) / source_slots
     compared = np.where(np.isnan(by_slots), by_vcpus, by_slots)
     as_nodes = (counted_as_nodes > 0.0) & ~np.isnan(batch.nodes)
+    laid_out = slots / (batch.nodes * source_slots)
+    as_nodes &= ~((laid_out > OTHER_LAYOUT) | (laid_out < 1.0 / OTHER_LAYOUT))
     return np.asarray(np.where(as_nodes, batch.nodes, compared))
 
 

@@ -341,8 +341,9 @@ _MIXED = Notice(
 )
 _PODS = Notice(
     "nodes-from-pods",
-    "on Kubernetes every executor has its own address: each counts as a node",
-    "ask for a number of executors, not of nodes, or state the nodes in a run table",
+    "on Kubernetes every executor has its own address: each measured one counts as a node, and how "
+    "many shared a node is not known; on planned nodes of its type there are as many as fit",
+    "name nodes, or ask for a number of executors",
 )
 _WRONG_CLOCK = Notice(
     "wrong-clock",

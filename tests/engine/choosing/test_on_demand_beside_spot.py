@@ -331,13 +331,17 @@ def test_a_type_without_a_spot_price_that_serves_better_is_named(fitted, asked, 
     assert not told([*NAMES, CHEAPER], spot=True, limits=share)[1]
 
 
-def test_a_type_without_a_spot_price_is_named_behind_a_better_one_with_a_spot_price(fitted) -> None:
-    """Only the best cluster on demand was looked at."""
+@pytest.mark.parametrize(
+    ("of_listed", "named"), [(0.5, None), (1.0, None), (3.0, "ahead-4"), (None, "ahead-4")]
+)
+def test_a_type_whose_spot_price_is_no_lower_is_named_too(fitted, of_listed, named) -> None:
+    """The two prices have different dates: at spot prices it was rented for more than on demand."""
     catalog = with_better()
     offer, spot = catalog.offer(CHEAPER), GCP.offer(NAMES[0]).spot
-    dear = replace(spot, usd_per_hour=3.0 * offer.on_demand.usd_per_hour)
+    listed = offer.on_demand.usd_per_hour
+    price = None if of_listed is None else replace(spot, usd_per_hour=of_listed * listed)
     fast = replace(offer.instance, name="ahead-4", cpu_score=1.2 * offer.instance.cpu_score)
-    ahead = replace(offer, instance=fast, spot=dear)
+    ahead = replace(offer, instance=fast, spot=price)
     catalog = replace(catalog, offers={**catalog.offers, "ahead-4": ahead})
     asked = {"deadline_seconds": 310.0, "max_nodes": 12, "confidence": 0.5}
     names = [*NAMES, CHEAPER, "ahead-4"]
@@ -345,8 +349,10 @@ def test_a_type_without_a_spot_price_is_named_behind_a_better_one_with_a_spot_pr
     assert on_demand is not None
     assert on_demand.instance == "ahead-4"
     found = engine.recommend(fitted, catalog=catalog, instances=names, spot=True, **asked)
-    (text,) = (notice.text for notice in found.warnings if notice.code == "better-on-demand")
-    assert f"× {CHEAPER} on demand costs $0" in text
+    texts = [notice.text for notice in found.warnings if notice.code == "better-on-demand"]
+    assert [f"× {named} on demand " in text for text in texts] == [True] * (named is not None)
+    why = "types that have no spot price" if of_listed is None else "its spot price in catalog gcp"
+    assert all(why in text for text in texts)
 
 
 @pytest.mark.parametrize(("score", "said"), [(1.005, False), (1.05, True)])

@@ -127,12 +127,22 @@ def test_nodes_of_a_given_shape_cost_their_own_price_by_the_rules_of_the_catalog
     assert any("surcharge" in line for line in listed) is (name is not None)
 
 
-def test_a_price_is_that_of_the_first_run_that_tells_one() -> None:
-    runs = [replace(small(2), groups=(replace(small(2).groups[0], price_usd_per_hour=usd),))
-            for usd in (None, 0.3, 0.4)]  # fmt: skip
-    told = engine.Profile("job", tuple(engine.Run(9.0, ran, engine.Workload(1.0)) for ran in runs))
-    assert engine.observed_price(told, "small") == 0.3
-    assert engine.observed_price(told, "big") is None
+def test_a_price_is_that_of_the_largest_run_that_tells_one() -> None:
+    """In whatever order the runs stand: the first one's made the cost a matter of that."""
+
+    def run(usd: float | None, size: float, seconds: float) -> engine.Run:
+        group = replace(small(2).groups[0], price_usd_per_hour=usd)
+        return engine.Run(seconds, replace(small(2), groups=(group,)), engine.Workload(size))
+
+    for paid, price in [
+        ([(None, 9.0, 9.0), (0.3, 1.0, 9.0), (0.4, 1.0, 9.0)], 0.3),
+        ([(0.3, 1.0, 9.0), (0.4, 2.0, 8.0)], 0.4),
+        ([(0.3, 1.0, 9.0), (0.4, 1.0, 8.0), (0.2, 1.0, 8.0)], 0.3),
+    ]:
+        for order in (paid, paid[::-1]):
+            told = engine.Profile("job", tuple(run(*each) for each in order))
+            assert engine.observed_price(told, "small") == price
+            assert engine.observed_price(told, "big") is None
 
 
 def test_an_estimated_spot_price_is_told_where_the_nodes_are_spot_nodes() -> None:

@@ -190,6 +190,12 @@ def test_known_runs_are_built_on_and_estimates_have_prices() -> None:
     assert all(run.seconds and run.low and run.low < run.seconds for run in plan.runs)
     known = known_runs(profile, Grid.of(nodes=(1,), fractions=(1.0,)))
     assert list(known.fraction) == [0.1, 0.1, 0.5, 1.0]
+    pods = [replace(run, config={"spark.master": "k8s"}) for run in profile.runs]
+    named = Grid.of(nodes=(1,), fractions=(1.0,), instances=("m5.xlarge",))
+    assert len(known_runs(profile, named).fraction) == 4
+    assert not len(known_runs(replace(profile, runs=tuple(pods)), named).fraction), (
+        "how many nodes pods took is not known"
+    )
 
 
 def test_no_run_is_planned_that_dataproc_does_not_start() -> None:

@@ -108,6 +108,34 @@ def test_pods_request_all_that_a_node_offers_and_no_more(vcpus: float, pods: int
     assert pods * asked <= offered < pods * (asked + 1)
 
 
+@pytest.mark.parametrize("to", ["spark-submit", "spark-defaults"])
+def test_pods_of_a_submission_request_what_a_node_offers_too(to: str) -> None:
+    """Four cores to a pod: on nodes of eight the second pod of each would wait for ever."""
+    plan = handover(node_vcpus=8.0, platform="kubernetes")
+    request = yaml.safe_load(render(plan, to="kubernetes"))["spec"]["executor"]["coreRequest"]
+    key = "spark.kubernetes.executor.request.cores"
+    written = render(plan, to=to)
+    assert [line.split(key)[1].strip(" =\\") for line in written.splitlines() if key in line] == [
+        request
+    ]
+    assert key not in render(handover(node_vcpus=16.0, platform="kubernetes"), to=to)
+    assert key not in render(handover(node_vcpus=8.0, platform="yarn"), to=to)
+
+
+def test_pods_of_a_mix_request_what_the_fullest_of_its_nodes_offers() -> None:
+    plan = handover(
+        composition={"r5.2xlarge": 2, "r5.4xlarge": 1}, platform="kubernetes",
+        mixed_nodes=((16.0, 3), (8.0, 2)),
+    )  # fmt: skip
+    alone = handover(node_vcpus=8.0, platform="kubernetes")
+    key = "spark.kubernetes.executor.request.cores"
+    mixed, single = (
+        next(line for line in render(each, to="spark-submit").splitlines() if key in line)
+        for each in (plan, alone)
+    )
+    assert mixed == single
+
+
 @pytest.mark.parametrize(
     ("nodes", "spot", "says"),
     [

@@ -8,9 +8,10 @@ import pytest
 from synthetic import catalog_of, offer
 
 import engine
-from engine.catalog import InstanceType
+from engine.batch import with_shape_and_layout
+from engine.catalog import InstanceType, MemoryRule
 from engine.choosing.candidates import select_candidates
-from engine.cluster import Cluster, NodeGroup, Workload
+from engine.cluster import Cluster, Layout, NodeGroup, Workload
 from engine.machines.hardware_threads import (
     SECOND_THREAD,
     denser_nodes_notice,
@@ -117,7 +118,7 @@ def test_a_prediction_warns_of_other_types_alone(slots_per_node: int) -> None:
     assert "fuller-nodes" not in codes("m.8")
 
 
-@pytest.mark.parametrize("master", ["yarn", "local[4]", "k8s://https://h:443"])
+@pytest.mark.parametrize("master", ["yarn", "local[4]"])
 def test_a_measured_type_that_leaves_vcpus_idle_is_said_until_its_nodes_are_filled(
     master: str,
 ) -> None:
@@ -143,6 +144,29 @@ def test_a_measured_type_that_leaves_vcpus_idle_is_said_until_its_nodes_are_fill
     assert found(4, filled=True) == ([f"{anew} measured"], 8)
     assert found(7) == ([], 7)
     assert found(8) == ([], 8)
+
+
+@pytest.mark.parametrize(
+    ("cores", "heap_gib", "pods"),
+    [
+        (4, None, 2), (2, None, 4), (7, None, 1), (16, None, 1),
+        (4, 12.0, 2), (4, 13.0, 1), (2, 5.0, 4), (2, 7.0, 3), (2, 1e3, 1),
+    ],
+)  # fmt: skip
+def test_as_many_measured_pods_share_a_planned_node_as_fit(
+    cores: int, heap_gib: float | None, pods: int
+) -> None:
+    """One to each node, the type that was measured would cost a multiple of what it does."""
+    offered = offer("m.8", 0.4, vcpus=8, memory_gib=32.0, arch="x86_64")
+    catalog = replace(catalog_of(offered), memory_rule=MemoryRule("kubernetes"))
+    measured = run(cores, master="k8s")
+    cluster = replace(measured.cluster, executor_memory_gib=heap_gib)
+    profile = Profile("job", runs=(replace(measured, cluster=cluster),))
+    chosen = select_candidates(catalog, profile=profile)
+    assert chosen.layouts == (Layout(pods, cores, heap_gib),)
+    assert (pods * cores < 6.4) == ("idle-vcpus" in {notice.code for notice in chosen.notices})
+    node = Cluster.of_nodes(instance_type="m.8", nodes=3, catalog=catalog)
+    assert with_shape_and_layout(node, profile).executors == 3 * pods
 
 
 def test_idle_vcpus_are_said_beside_tasks_and_not_their_cores() -> None:

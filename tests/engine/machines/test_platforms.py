@@ -1,5 +1,6 @@
 """Another platform than the catalog's own: other memory, and no price of the managed service."""
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 import engine
 from engine.catalog import MEMORY_RULES, MemoryRule
 from engine.catalog_files.reader import load_catalog
+from engine.choosing.candidates import match_names
 from engine.machines.platforms import (
     PLATFORMS,
     diskless,
@@ -133,3 +135,30 @@ def test_no_cluster_that_dataproc_does_not_start_is_recommended(mix: int) -> Non
         best(gcp, limits=one)
     with pytest.raises(engine.BadInput, match="room for 1 node, at least 3 are needed;"):
         best(gcp, limits=three)
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("n2-standard-4", None), ("n2d-highmem-8", None), ("c3-standard-4", None),
+        ("e2-standard-4", None), ("n1-highmem-2", None),
+        ("t2d-standard-2", "does not name t2d"), ("c3d-highcpu-4", "does not name c3d"),
+        ("z3-highmem-14-standardlssd", "does not name z3"),
+        ("n1-standard-1", "excludes n1-standard-1"),
+    ],
+)  # fmt: skip
+def test_types_that_dataprocs_list_does_not_name_are_told(name: str, says: str | None) -> None:
+    """The cheapest of Google's machines are of series that the list has not."""
+    gcp = load_catalog("gcp")
+    assert name in gcp.offers
+    notice = support_notice(gcp, name)
+    assert (notice is None) == (says is None)
+    if notice is not None and says is not None:
+        assert notice.code == "not-listed-by-dataproc"
+        assert says in notice.text
+        (globs,) = re.findall("'(.*)'", notice.remedy)
+        left = match_names(gcp, globs.split(","))
+        assert left, "there are types to name in their place"
+        assert [other for other in left if support_notice(gcp, other)] == []
+    assert support_notice(on_platform(gcp, "kubernetes"), name) is None
+    assert support_notice(replace(gcp, provider="other"), name) is None

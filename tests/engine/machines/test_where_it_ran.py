@@ -94,6 +94,36 @@ def test_databricks_on_azure_has_the_prices_of_its_dbus() -> None:
     assert (metered.catalog, metered.platform) == ("azure-databricks", None)
 
 
+def with_master(profile: Profile, master: str) -> Profile:
+    runs = (replace(run, config={"spark.master": master}) for run in profile.runs)
+    return replace(profile, runs=tuple(runs))
+
+
+@pytest.mark.parametrize("name", ["m5.xlarge", "n2-standard-4", "Standard_D4s_v5", None])
+def test_what_ran_on_kubernetes_is_planned_for_it(name: str | None) -> None:
+    """It was planned for EMR, and cost a quarter more."""
+    pods = with_master(ran(name, name), "k8s")
+    found = engine.where_it_ran(pods)
+    assert found.platform == "kubernetes"
+    assert "executors are planned for Kubernetes, on which it ran" in found.notice.text
+    assert engine.on_platform(engine.load_catalog(found.catalog), "kubernetes").platform
+    assert (
+        engine.where_it_ran(pods, platform="emr" if name != "n2-standard-4" else "yarn").platform
+        is None
+    )
+    assert engine.where_it_ran(pods, starts_cluster=True).platform is None
+    assert engine.where_it_ran(pods, starts_cluster=True).catalog == found.catalog
+
+
+def test_one_job_on_kubernetes_does_not_say_that_others_were() -> None:
+    pods, yarn = (with_master(ran("m5.xlarge"), master) for master in ("k8s", "yarn"))
+    table = ran("m5.xlarge", version=None)
+    assert engine.where_it_ran(pods, yarn).platform is None
+    assert engine.where_it_ran(pods, table).platform == "kubernetes"
+    assert engine.where_it_ran(pods, table, table).platform is None
+    assert engine.where_it_ran(replace(pods, runs=pods.runs + yarn.runs)).platform is None
+
+
 @pytest.mark.parametrize("name", ["m5.xlarge", "n2-standard-4", None])
 def test_databricks_elsewhere_lays_its_executors_out(name: str | None) -> None:
     found = engine.where_it_ran(ran(name, version=DATABRICKS))
