@@ -79,6 +79,8 @@ class LawPosterior:
         """(k, s, n) mean log time, effects apart, with each of k numbers of iterations and s sizes
         in place of the points' own; their own iterations (k = 1) for None."""
         iteration_counts = at.iterations[None] if iterations is None else iterations[:, None]
+        if iterations is None and (at.iterations == at.iterations[:1]).all():
+            iteration_counts = iteration_counts[:, :1]
         means = np.empty((len(iteration_counts), len(sizes), len(at)))
         for rows in _blocks(at):
             law_effects = effects[rows] @ self.effects
