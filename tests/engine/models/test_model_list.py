@@ -1,0 +1,34 @@
+"""The list of models: their names, and what is imported when one of them is asked."""
+
+import subprocess
+import sys
+
+import engine
+from engine.models import BY_NAME, HOMES
+
+TABLE = "instance_type,nodes,seconds\nm5.xlarge,2,600\nm5.xlarge,4,330\nm5.xlarge,8,200\n"
+
+IMPORTED = """
+import sys, engine
+engine.recommend(engine.fit(engine.read(sys.argv[1])), catalog="aws", deadline_seconds=900)
+print(*sorted(name for name in sys.modules if name.startswith("engine.models.")))
+"""
+
+
+def test_each_model_is_listed_under_its_own_name():
+    assert [model.name for model in engine.MODELS] == list(HOMES) == list(BY_NAME)
+    assert all(BY_NAME[model.name] is model for model in engine.MODELS)
+
+
+def test_a_table_is_planned_without_the_models_that_nobody_asked_about(tmp_path):
+    table = tmp_path / "runs.csv"
+    table.write_text(TABLE, encoding="utf-8")
+    found = subprocess.run(
+        [sys.executable, "-c", IMPORTED, str(table)], capture_output=True, text=True, check=True
+    )
+    imported = found.stdout.split()
+    assert "engine.models.laws.model" in imported
+    others = ("boe", "optex", "peridot", "replay.model", "simcost", "ernest")
+    assert [
+        name for name in imported if name.startswith(tuple(f"engine.models.{x}" for x in others))
+    ] == []
