@@ -6,11 +6,15 @@ import sys
 import engine
 from engine.models import BY_NAME, HOMES
 
-TABLE = "instance_type,nodes,seconds\nm5.xlarge,2,600\nm5.xlarge,4,330\nm5.xlarge,8,200\n"
+TABLE = """instance_type,nodes,input_size,seconds
+m5.xlarge,2,1e10,600
+m5.xlarge,4,1e10,330
+m5.xlarge,8,1e10,200
+"""
 
 IMPORTED = """
 import sys, engine
-engine.recommend(engine.fit(engine.read(sys.argv[1])), catalog="aws", deadline_seconds=900)
+engine.recommend(engine.fit(engine.read(sys.argv[1])), catalog=engine.load_catalog("aws"), deadline_seconds=900)
 print(*sorted(name for name in sys.modules if name.startswith("engine.models.")))
 """
 
