@@ -145,33 +145,56 @@ class _OutlierHypotheses:
         if not len(suspects) and not len(judged):
             return probabilities
         outlier_sets = list(_outlier_sets(judged.tolist(), suspects.tolist()))
-        log_evidences = np.asarray([self.log_evidence(outliers) for outliers in outlier_sets])
-        for outliers, probability in zip(
-            outlier_sets, normalised_weights(log_evidences).tolist(), strict=True
-        ):
-            probabilities[list(outliers)] += probability
+        log_evidences = np.empty(len(outlier_sets))
+        sizes = np.asarray([len(outliers) for outliers in outlier_sets])
+        for size in np.unique(sizes):
+            alike = np.flatnonzero(sizes == size)
+            outliers = np.asarray([outlier_sets[index] for index in alike], dtype=np.int64)
+            log_evidences[alike] = self.log_evidences(outliers)
+        weights = normalised_weights(log_evidences).tolist()
+        for outlier_set, probability in zip(outlier_sets, weights, strict=True):
+            probabilities[list(outlier_set)] += probability
         return probabilities
 
-    def log_evidence(self, outliers: tuple[int, ...]) -> float:
-        """Log evidence, up to a constant, that just these runs are outliers."""
-        indices, others = list(outliers), np.ones(len(self.errors), dtype=bool)
-        others[indices] = False
-        if not self.at_least_as_hard[indices][:, others].any(axis=1).all():
-            return -math.inf
-        dof = NOISE_DOF + self.runs - 1.0 - len(indices)
-        precision = self.precision[np.ix_(indices, indices)]
-        errors = np.linalg.solve(precision, self.weighted_residuals[indices])
-        misfit = self.misfit - np.einsum("kd,kd->d", errors, self.weighted_residuals[indices])
+    def log_evidences(self, outliers: IntArray) -> FloatArray:
+        """(s,) log evidence, up to a constant, that just the runs of each of s sets (s, k) are
+        outliers; -inf for a set without any weight."""
+        log_evidences = np.full(len(outliers), -math.inf)
+        possible = np.flatnonzero(self._each_has_a_harder_run(outliers))
+        if possible.size:
+            log_evidences[possible] = self._possible_log_evidences(outliers[possible])
+        return log_evidences
+
+    def _each_has_a_harder_run(self, outliers: IntArray) -> BoolArray:
+        """(s,) whether for each run of a set (s, k) another one, outside of the set, was at least
+        as hard."""
+        harder = self.at_least_as_hard[outliers]
+        np.put_along_axis(harder, outliers[:, None, :], False, axis=2)
+        return np.asarray(harder.any(axis=2).all(axis=1))
+
+    def _possible_log_evidences(self, outliers: IntArray) -> FloatArray:
+        """(s,) `log_evidences` of sets that the loads of the other runs do not rule out."""
+        count = outliers.shape[1]
+        dof = NOISE_DOF + self.runs - 1.0 - count
+        precision = self.precision[outliers[:, :, None], outliers[:, None, :]]
+        weighted_residuals = self.weighted_residuals[outliers]
+        errors = np.linalg.solve(precision, weighted_residuals)
+        misfit = self.misfit - np.einsum("skd,skd->sd", errors, weighted_residuals)
         spread = NOISE_DOF * NOISE_SCALE**2 + np.maximum(misfit, 0.0)
         density = -0.5 * dof * np.log(spread) - self.draw_log_density
-        density[(errors < math.log(LEAST_FACTOR)).any(axis=0)] = -math.inf
-        largest = float(density.max())
-        if largest == -math.inf:
-            return largest
-        log_evidence = largest + math.log(float(np.exp(density - largest).sum()))
-        log_evidence += math.lgamma(0.5 * dof) + 0.5 * len(indices) * math.log(math.pi)
-        log_evidence -= 0.5 * float(np.linalg.slogdet(precision)[1])
-        return log_evidence + len(indices) * OUTLIER_LOG_FACTOR
+        density[(errors < math.log(LEAST_FACTOR)).any(axis=1)] = -math.inf
+        largest = density.max(axis=1)
+        found = np.flatnonzero(largest > -math.inf)
+        sums = np.exp(density[found] - largest[found, None]).sum(axis=1)
+        log_evidences = np.full(len(outliers), -math.inf)
+        log_evidences[found] = (
+            largest[found]
+            + np.log(sums)
+            + (math.lgamma(0.5 * dof) + 0.5 * count * math.log(math.pi))
+            - 0.5 * np.linalg.slogdet(precision[found])[1]
+            + count * OUTLIER_LOG_FACTOR
+        )
+        return log_evidences
 
 
 def _leave_one_out_errors(draws: PosteriorDraws, draw_log_density: FloatArray) -> FloatArray:
