@@ -225,7 +225,7 @@ def _leave_one_out(draws: PosteriorDraws) -> tuple[FloatArray, FloatArray]:
     observations = draws.observations
     residuals, misfit = draws.tempered_residuals, draws.tempered_misfit
     precision = np.diag(observations.precision)[:, None]
-    errors = observations.weighted_by_precision(residuals) / precision
+    errors = draws.weighted_residuals / precision
     without = np.maximum(misfit - errors**2 * precision, 0.0)
     run_weights = 1.0 if observations.run_weights is None else observations.run_weights[:, None]
     tempered = draws.power * log_likelihood(misfit, observations.runs)

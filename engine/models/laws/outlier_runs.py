@@ -12,7 +12,7 @@ maximisation: Dempster, Laird and Rubin, J. R. Stat. Soc. B 1977).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
@@ -118,13 +118,15 @@ class _OutlierHypotheses:
         """From draws given the current observations; `initial` are the same before any run was
         down-weighted."""
         observations, residuals = draws.observations, draws.tempered_residuals
-        misfit = draws.tempered_misfit
+        misfit, unchanged = draws.tempered_misfit, initial is observations
         draw_log_density = draws.power * log_likelihood(misfit, observations.runs)
         return cls(
             runs=initial.runs,
             precision=initial.precision,
-            weighted_residuals=initial.weighted_by_precision(residuals),
-            misfit=misfit if initial is observations else initial.misfit(residuals),
+            weighted_residuals=(
+                draws.weighted_residuals if unchanged else initial.weighted_by_precision(residuals)
+            ),
+            misfit=misfit if unchanged else initial.misfit(residuals),
             draw_log_density=draw_log_density,
             errors=_leave_one_out_errors(draws, draw_log_density),
             at_least_as_hard=at_least_as_hard,
@@ -145,24 +147,22 @@ class _OutlierHypotheses:
         if not len(suspects) and not len(judged):
             return probabilities
         outlier_sets = list(_outlier_sets(judged.tolist(), suspects.tolist()))
-        log_evidences = np.empty(len(outlier_sets))
+        weights = normalised_weights(self.log_evidences(outlier_sets)).tolist()
+        for outliers, probability in zip(outlier_sets, weights, strict=True):
+            probabilities[list(outliers)] += probability
+        return probabilities
+
+    def log_evidences(self, outlier_sets: Sequence[tuple[int, ...]]) -> FloatArray:
+        """(s,) log evidence, up to a constant, that just the runs of each of s sets are outliers;
+        -inf for a set without any weight. Sets of one size are taken together."""
+        log_evidences = np.full(len(outlier_sets), -math.inf)
         sizes = np.asarray([len(outliers) for outliers in outlier_sets])
         for size in np.unique(sizes):
             alike = np.flatnonzero(sizes == size)
             outliers = np.asarray([outlier_sets[index] for index in alike], dtype=np.int64)
-            log_evidences[alike] = self.log_evidences(outliers)
-        weights = normalised_weights(log_evidences).tolist()
-        for outlier_set, probability in zip(outlier_sets, weights, strict=True):
-            probabilities[list(outlier_set)] += probability
-        return probabilities
-
-    def log_evidences(self, outliers: IntArray) -> FloatArray:
-        """(s,) log evidence, up to a constant, that just the runs of each of s sets (s, k) are
-        outliers; -inf for a set without any weight."""
-        log_evidences = np.full(len(outliers), -math.inf)
-        possible = np.flatnonzero(self._each_has_a_harder_run(outliers))
-        if possible.size:
-            log_evidences[possible] = self._possible_log_evidences(outliers[possible])
+            possible = self._each_has_a_harder_run(outliers)
+            if possible.any():
+                log_evidences[alike[possible]] = self._possible_log_evidences(outliers[possible])
         return log_evidences
 
     def _each_has_a_harder_run(self, outliers: IntArray) -> BoolArray:
@@ -200,7 +200,7 @@ class _OutlierHypotheses:
 def _leave_one_out_errors(draws: PosteriorDraws, draw_log_density: FloatArray) -> FloatArray:
     """(r,) leave-one-out error of log time of each run, effects included, by reweighted draws."""
     observations = draws.observations
-    weighted_residuals = observations.weighted_by_precision(draws.tempered_residuals)
+    weighted_residuals = draws.weighted_residuals
     diagonal = np.diag(observations.precision)[:, None]
     without = np.maximum(draws.tempered_misfit - weighted_residuals**2 / diagonal, 0.0)
     run_weights = 1.0 if observations.run_weights is None else observations.run_weights[:, None]
