@@ -23,6 +23,10 @@ class BuiltPlan:
     plan: engine.Plan
     workflow: engine.Workflow | None = None
 
+    def holds(self, nodes: int) -> bool:
+        """Whether the plan answers goals of at most so many nodes."""
+        return nodes <= self.plan.request.max_nodes
+
     @property
     def jobs(self) -> int | None:
         """Number of jobs of the workflow; None for the evidence of one job."""

@@ -22,6 +22,7 @@ from tui.state import (
     Axes,
     AxisName,
     PlanState,
+    planned_nodes,
     with_inputs,
 )
 
@@ -190,7 +191,10 @@ def _with_last_good(state: PlanState, good: PlanState, *, whole: bool) -> PlanSt
     the same."""
     if whole or state.sources != good.sources:
         return replace(good, view=state.view, chart=state.chart)
-    return replace(state, **{name: getattr(good, name) for name in (*PLAN_INPUTS, "limits")})
+    names = [*PLAN_INPUTS, "limits"]
+    if planned_nodes(state) != planned_nodes(good):
+        names.append("max_nodes")
+    return replace(state, **{name: getattr(good, name) for name in names})
 
 
 def nice_seconds(seconds: float) -> float:

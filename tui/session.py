@@ -9,13 +9,14 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Generic, TypeVar
+from weakref import ref
 
 import engine
 from tui.answers import Answer, BuiltPlan, ReportProgress, curve_of
 from tui.input_text import job_text
 from tui.mixing import max_types
 from tui.read_progress import ReadProgress
-from tui.state import MAX_NODES, PlanState, Terms, evidence_key
+from tui.state import PlanState, Terms, evidence_key, planned_nodes
 
 _Question = tuple["engine.Plan", "engine.Goal", "engine.Billing", int]
 """Key of a search for mixes: plan, goal, billing, and the most types per cluster."""
@@ -53,6 +54,7 @@ class EngineSession:
     _profile_key: Hashable = None
     _matched_profile: _LastValue[engine.Profile] = field(default_factory=_LastValue)
     _fitted: engine.FittedModel | None = None
+    _last_plan: ref[engine.Plan] | None = None
     _separate_fit: _LastValue[engine.FittedModel] = field(default_factory=_LastValue)
     _origin: _LastValue[engine.WhereItRan] = field(default_factory=_LastValue)
     _catalogs: dict[tuple[str, int, Terms], engine.Catalog] = field(default_factory=dict)
@@ -88,7 +90,7 @@ class EngineSession:
         if state.category is not None and state.category != profile.category:
             profile = replace(profile, category=state.category)
         say("building the plan")
-        plan = engine.prepare_fitted(
+        plan = self._plan(
             self._fit(profile, state.model),
             engine.PlanRequest(
                 profile=profile,
@@ -96,7 +98,7 @@ class EngineSession:
                 model=state.model,
                 workload=job_text.workload_of(state, profile),
                 instances=state.instances or None,
-                max_nodes=MAX_NODES,
+                max_nodes=planned_nodes(state),
                 limits=limits_of(state),
             ),
         )
@@ -104,6 +106,16 @@ class EngineSession:
         # worker thread, not in that of the user interface.
         plan.report(_goal(state), billing=replace(catalog.billing, spot=state.spot))
         return BuiltPlan(profile, catalog, plan, self._workflow)
+
+    def _plan(self, fitted: engine.FittedModel, request: engine.PlanRequest) -> engine.Plan:
+        """The plan for a request; the last one if it differs in nothing but more nodes, and is
+        still in use."""
+        last = self._last_plan and self._last_plan()
+        if last is not None and last.fitted is fitted and _covers(last.request, request):
+            return last
+        plan = engine.prepare_fitted(fitted, request)
+        self._last_plan = ref(plan)
+        return plan
 
     def answer(self, state: PlanState, built: BuiltPlan) -> Answer:
         """The report for the goal of the state, the curve of the selected type, and the explanation
@@ -339,6 +351,17 @@ _MAX_CATALOGS = 8
 
 _MAX_MIXED_REPORTS = 64
 """Cached reports with mixes: enough to step a slider back and forth."""
+
+
+def _covers(larger: engine.PlanRequest, request: engine.PlanRequest) -> bool:
+    """Whether a plan for the first request answers every goal of one for the second."""
+    same = larger.profile is request.profile and larger.catalog is request.catalog
+    return (
+        same
+        and larger.max_nodes >= request.max_nodes
+        and (larger.workload, larger.instances, larger.limits)
+        == (request.workload, request.instances, request.limits)
+    )
 
 
 def limits_of(state: PlanState) -> engine.Limits:

@@ -50,7 +50,11 @@ MAX_DRAWN = 4
 """Extra curves that the user may add, beside the recommended type and the one at the cursor."""
 
 MAX_NODES = 512
-"""The plan is built up to this number of nodes; the slider ends here too."""
+"""The slider ends at this number of nodes."""
+
+PLANNED_NODES = (64, 128, 256, MAX_NODES)
+"""A plan is built up to one of these numbers of nodes. Seven in eight of those up to the end of the
+slider are more than most ask for, and an answer on another size of the data waits for them all."""
 
 MIN_SCALE, MAX_SCALE = 0.1, 100.0
 """Range of the data size slider, in multiples of the largest run."""
@@ -214,7 +218,7 @@ PLAN_INPUTS = (
     *("ran_on", "category", "catalog", "pricing", "terms", "model", "instances", "scale", "job"),
     "reading",
 )
-"""The inputs that a plan depends on, beside sources and limits."""
+"""The inputs that a plan depends on, beside sources, limits and `planned_nodes`."""
 
 
 def evidence_key(state: PlanState) -> Hashable:
@@ -223,10 +227,16 @@ def evidence_key(state: PlanState) -> Hashable:
     return (state.sources, state.ran_on, where, state.reading)
 
 
+def planned_nodes(state: PlanState) -> int:
+    """Up to how many nodes the plan for a state is built: the least of `PLANNED_NODES` that is
+    enough."""
+    return next((most for most in PLANNED_NODES if most >= state.max_nodes), MAX_NODES)
+
+
 def plan_key(state: PlanState) -> Hashable:
     """What the plan depends on; every other field only changes the question to it."""
     planned = (getattr(state, name) for name in PLAN_INPUTS)
-    return (state.sources, _candidate_limits(state.limits), *planned)
+    return (state.sources, _candidate_limits(state.limits), planned_nodes(state), *planned)
 
 
 def _candidate_limits(limits: Limits) -> Hashable:

@@ -1,28 +1,63 @@
-"""The models. A new one is a file here and a line in `MODELS` (docs/adding_a_model.md)."""
+"""The models. A new one is a file here and a line in `HOMES` (docs/adding_a_model.md).
+
+A model's module is imported when the model is first asked for: those of all models take some
+hundred milliseconds, and most questions are to one.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from engine.errors import UnknownName, require_kind
 from engine.models.base import FittedModel, Model
-from engine.models.boe.model import Boe
-from engine.models.ernest import Ernest, ErnestExtended
-from engine.models.optex.model import Optex
-from engine.models.peridot.model import Peridot
-from engine.models.simcost.model import Simcost
-from engine.models.sparkplan import Sparkplan
 from engine.profile import Profile
 
-MODELS: tuple[Model, ...] = (
-    Sparkplan(),
-    Optex(),
-    Ernest(),
-    ErnestExtended(),
-    Peridot(),
-    Simcost(),
-    Boe(),
-)
+if TYPE_CHECKING:
+    MODELS: tuple[Model, ...]
+    """The models, in the order in which they are listed."""
+
+HOMES = {
+    "sparkplan": ("engine.models.sparkplan", "Sparkplan"),
+    "optex": ("engine.models.optex.model", "Optex"),
+    "ernest": ("engine.models.ernest", "Ernest"),
+    "ernest-extended": ("engine.models.ernest", "ErnestExtended"),
+    "peridot": ("engine.models.peridot.model", "Peridot"),
+    "simcost": ("engine.models.simcost.model", "Simcost"),
+    "boe": ("engine.models.boe.model", "Boe"),
+}
+"""Name of each model -> its module and class, in the order in which they are listed."""
 
 DEFAULT_MODEL = "sparkplan"
+
+
+class _ModelsByName(Mapping[str, Model]):
+    """Name -> model; a model is made when it is first looked up."""
+
+    def __init__(self) -> None:
+        self._made: dict[str, Model] = {}
+
+    def __getitem__(self, name: str) -> Model:
+        if name not in self._made:
+            module, kind = HOMES[name]
+            self._made[name] = getattr(import_module(module), kind)()
+        return self._made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(HOMES)
+
+    def __len__(self) -> int:
+        return len(HOMES)
+
+
+BY_NAME: Mapping[str, Model] = _ModelsByName()
+
+
+def __getattr__(name: str) -> Any:
+    if name != "MODELS":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return tuple(BY_NAME.values())
 
 
 def fit(profile: Profile, *, model: str = DEFAULT_MODEL) -> FittedModel:
@@ -34,7 +69,6 @@ def fit(profile: Profile, *, model: str = DEFAULT_MODEL) -> FittedModel:
         BadInput: for what is no profile.
     """
     require_kind(profile, Profile, "a profile", remedy='read it with engine.read("app.zstd")')
-    by_name = {entry.name: entry for entry in MODELS}
-    if model not in by_name:
-        raise UnknownName("model", str(model), by_name)
-    return by_name[model].fit(profile, models=by_name)
+    if model not in HOMES:
+        raise UnknownName("model", str(model), HOMES)
+    return BY_NAME[model].fit(profile, models=BY_NAME)

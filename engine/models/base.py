@@ -1,6 +1,6 @@
 """The interface of every model: fit a profile, then predict times with intervals for many clusters.
 
-A model is one file with one `Model` class, listed in `engine.models.MODELS`. It implements `fit`;
+A model is one file with one `Model` class, listed in `engine.models.HOMES`. It implements `fit`;
 its fitted form implements `forecast` (vectorised) and, if it can explain itself, `explain` and
 `notices`. Everything else here (single predictions, intervals, warnings) is shared.
 """

@@ -1,7 +1,8 @@
 """sparkplan, the default model: replays logs, or averages physical laws over run times alone.
 
 The runs of the profile decide which of the two is used. Where both can be fitted, it is the one
-with the smaller leave-one-out error (docs/models/sparkplan.md).
+with the smaller leave-one-out error (docs/models/sparkplan.md). Either is imported where it is
+used: most profiles need one of the two, and importing both takes a fifth of a second.
 """
 
 from __future__ import annotations
@@ -16,10 +17,7 @@ from engine.errors import EngineError, ModelDoesNotFit
 from engine.fitting import Spread
 from engine.forecast import FloatArray
 from engine.models.base import FittedModel, Model
-from engine.models.curves.model import CurvesModel
-from engine.models.laws.model import fit_table
 from engine.models.logs_by_parameters import ModelByParameters, NearestLogs
-from engine.models.replay.fitting import fit_replays
 from engine.models.replay.priors import LOG_NOISE, PRIOR_DOF
 from engine.models.workloads import logs_of
 from engine.notices import Notice
@@ -52,17 +50,26 @@ class Sparkplan(Model):
         if not profile.runs:
             return _from_job_profile(profile, models)
         if not logs_of(profile.runs):
-            return fit_table(profile)
+            return _fit_table(profile)
         fit_logs = partial(_fit_logs, models=models)
         if any(run.workload.parameters for run in profile.runs):
-            nearest = NearestLogs(profile, fit_logs, fit_table)
+            nearest = NearestLogs(profile, fit_logs, _fit_table)
             return ModelByParameters.of(self.name, profile, nearest.fit_of)
         return fit_logs(profile)
+
+
+def _fit_table(profile: Profile) -> FittedModel:
+    """Physical laws of run times, averaged."""
+    from engine.models.laws.model import fit_table
+
+    return fit_table(profile)
 
 
 def _fit_logs(profile: Profile, models: Mapping[str, Model]) -> FittedModel:
     """Fits runs that share their parameters: replays of their logs, or physical terms where these
     are clearly better. `bare` runs are those without stages."""
+    from engine.models.replay.fitting import fit_replays
+
     logs = {id(run) for run in logs_of(profile.runs)}
     bare = [run for run in profile.runs if id(run) not in logs]
     fitted = fit_replays(profile)
@@ -116,7 +123,7 @@ def _without(bare: Sequence[Run], fitted: FittedModel) -> FittedModel:
 
 def _table(profile: Profile) -> FittedModel | None:
     try:
-        return fit_table(profile)
+        return _fit_table(profile)
     except EngineError:
         return None
 
@@ -125,6 +132,8 @@ def _with_terms(profile: Profile, models: Mapping[str, Model]) -> FittedModel | 
     """Terms fitted to the times of logs, with an interval like that of a replay."""
     if len({run.cluster.slots for run in logs_of(profile.runs)}) < SLOTS_FOR_TERMS:
         return None
+    from engine.models.curves.model import CurvesModel
+
     try:
         terms = models["ernest-extended"].fit(profile, models=models)
     except EngineError:

@@ -18,9 +18,6 @@ from engine.sources.access import codecs
 from engine.sources.access.address import is_history_server, parse_address
 from engine.sources.access.folders import ROLLING_PART, LogFiles, logs_among, logs_in
 from engine.sources.access.remote import RemoteFile, RemotePlace, local_path, scheme_of
-from engine.sources.distilling.distill import distil
-from engine.sources.distilling.losses import Losses, event_losses, repeated_notices
-from engine.sources.logs.eventlog import EventLog
 from engine.sources.samples import sample_files, sample_named
 from engine.sources.source_checks import STDIN, missing_source_error
 from engine.sources.source_contents import (
@@ -294,6 +291,11 @@ class Reader:
         """Reads the events of a log into runs; `where` is its name in errors if not `name`."""
         parts = iter(parts)
         first = next(parts)  # fails early: most files of a folder may be no logs
+        # Imported for logs alone: a run table does not wait for it.
+        from engine.sources.distilling.distill import distil
+        from engine.sources.distilling.losses import Losses, event_losses, repeated_notices
+        from engine.sources.logs.eventlog import EventLog
+
         log, losses = EventLog(), Losses()
         for stream, chunks, missing in chain([first], parts):
             losses.begin(log)

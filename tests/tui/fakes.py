@@ -17,7 +17,7 @@ from engine.forecast import Forecast
 from engine.models.base import Explanation, LeaveOneOut, StageForecast
 from tui.answers import BuiltPlan, ReportProgress
 from tui.session import EngineSession, limits_of
-from tui.state import MAX_NODES, PlanState
+from tui.state import PlanState, planned_nodes
 
 _SHAPES = (
     ("m5.xlarge", 4, 16, 0.192, 80_000.0),
@@ -207,7 +207,7 @@ class FakeSession(EngineSession):
             catalog=self.prices,
             workload=evidence.workload_at(state.scale),
             instances=state.instances or None,
-            max_nodes=MAX_NODES,
+            max_nodes=planned_nodes(state),
             limits=limits_of(state),
         )
         fitted = Law(state.model, evidence, validation=LEFT_OUT)

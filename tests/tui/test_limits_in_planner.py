@@ -220,6 +220,30 @@ async def test_nor_while_another_plan_is_built(planner):
         assert app.answer.built.plan is app.built.plan
 
 
+async def test_more_nodes_than_a_plan_holds_wait_for_the_next_one(planner):
+    """A goal of more nodes is no mistake of the user's, and the steps after it neither."""
+    session = Waiting()
+    async with at_rest(planner(session), (120, 40)) as (app, pilot):
+        before = app.answer
+        session.go_on.clear()
+        app.dispatch(SetMaxNodes(100))
+        app.dispatch(SetMaxNodes(120))
+        assert app.answer is before
+        session.go_on.set()
+        await settled(pilot)
+        assert app.state.max_nodes == app.answer.report.goal.max_nodes == 120
+
+
+async def test_more_nodes_than_the_last_good_plan_holds_go_back_with_it(planner):
+    async with at_rest(planner(limits=Limits(min_nodes=20)), (120, 40)) as (app, pilot):
+        app.dispatch(SetMaxNodes(100))
+        await settled(pilot)
+        app.dispatch(SetMaxNodes(10))
+        await settled(pilot)
+        assert app.state.max_nodes == app.answer.report.goal.max_nodes == 100
+        assert "at least 20 nodes" in text_of(app)
+
+
 async def test_a_quota_that_nothing_keeps_is_refused_and_the_answer_stays(planner):
     async with at_rest(planner(), (120, 40)) as (app, pilot):
         before = app.answer.report.recommendation.recommended

@@ -325,6 +325,16 @@ def test_all_that_a_refused_plan_rests_on_goes_back_and_all_else_stays():
         assert getattr(after, name) == getattr(there, name), name
 
 
+def test_a_plan_is_built_again_for_more_nodes_than_it_holds():
+    keys = [plan_key(replace(START, max_nodes=nodes)) for nodes in (1, 64, 65, 128, MAX_NODES)]
+    assert keys[0] == keys[1] != keys[2] == keys[3] != keys[4]
+
+
+def test_nodes_that_the_last_good_plan_does_not_hold_go_back_with_it():
+    assert reduce(replace(START, max_nodes=65), PlanRefused(START)).max_nodes == 64
+    assert reduce(replace(START, max_nodes=9), PlanRefused(START)).max_nodes == 9
+
+
 def test_a_frontier_point_is_a_deadline_that_was_chosen():
     after = reduce(FRESH, SetGoalFromPoint(80.0, 4))
     assert after.deadline_chosen

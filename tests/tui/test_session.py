@@ -81,6 +81,17 @@ def test_prices_are_of_where_it_ran_until_others_are_named() -> None:
     assert "prices-of-where-it-ran" not in {notice.code for notice in named.profile.notices}
 
 
+def test_a_plan_holds_as_many_nodes_as_are_asked_for_and_serves_fewer() -> None:
+    session = EngineSession()
+    first = session.build(STATE, quiet)
+    assert (first.holds(64), first.holds(65)) == (True, False)
+    more = session.build(replace(STATE, max_nodes=65), quiet)
+    assert (more.holds(128), more.holds(129)) == (True, False)
+    assert session.build(STATE, quiet).plan is more.plan
+    other = session.build(replace(STATE, scale=2.0), quiet)
+    assert not other.holds(65)
+
+
 def test_a_workflow_too_has_the_prices_of_where_it_ran() -> None:
     session = EngineSession()
     state = replace(

@@ -88,10 +88,11 @@ class PlanUpdates(PlannerMixin):
         app._latest.submit(job)
 
     def _ask(self) -> bool:
-        """Answer the goal of the state with the current plan, first with one type per cluster.
-        False where the question is refused; the inputs are then those of the last answer again."""
+        """Answer the goal of the state with the current plan, first with one type per cluster; not
+        where a plan of more nodes has to be built for it. False where the question is refused; the
+        inputs are then those of the last answer again."""
         app = self.planner
-        if app.built is None:
+        if app.built is None or not app.built.holds(app.state.max_nodes):
             return True
         try:
             app.answer = app._session.answer(app.state, app.built)

@@ -79,6 +79,8 @@ class LawPosterior:
         """(k, s, n) mean log time, effects apart, with each of k numbers of iterations and s sizes
         in place of the points' own; their own iterations (k = 1) for None."""
         iteration_counts = at.iterations[None] if iterations is None else iterations[:, None]
+        if iterations is None and (at.iterations == at.iterations[:1]).all():
+            iteration_counts = iteration_counts[:, :1]
         means = np.empty((len(iteration_counts), len(sizes), len(at)))
         for rows in _blocks(at):
             law_effects = effects[rows] @ self.effects
@@ -223,7 +225,7 @@ def _leave_one_out(draws: PosteriorDraws) -> tuple[FloatArray, FloatArray]:
     observations = draws.observations
     residuals, misfit = draws.tempered_residuals, draws.tempered_misfit
     precision = np.diag(observations.precision)[:, None]
-    errors = observations.weighted_by_precision(residuals) / precision
+    errors = draws.weighted_residuals / precision
     without = np.maximum(misfit - errors**2 * precision, 0.0)
     run_weights = 1.0 if observations.run_weights is None else observations.run_weights[:, None]
     tempered = draws.power * log_likelihood(misfit, observations.runs)

@@ -164,7 +164,9 @@ class GaussianProcess:
             correlation = _wave_correlation(at.cores, distinct)[:, inverse]
             cross += self.waves[0] ** 2 * correlation
             if len(self.waves) > 1:
-                correlation *= _wave_correlation(at.sizes, self.runs.sizes)
+                one_size = bool((at.sizes == at.sizes[:1]).all())
+                sizes = at.sizes[:1] if one_size else at.sizes
+                correlation *= _wave_correlation(sizes, self.runs.sizes)
                 cross += self.waves[1] ** 2 * correlation
         return np.asarray(cross)
 

@@ -211,12 +211,13 @@ class Laws:
         self, at: Points, effects: FloatArray, sizes: FloatArray, iterations: FloatArray
     ) -> FloatArray:
         """(k, s, n) mean of the laws' log times with each of k numbers of iterations, (k, 1) or (k,
-        n), and of s sizes in place of the points' own. Terms per unit of size are computed once for
-        all sizes. The mean is less where it is open whether data fits; how much less also depends
-        on each law's `effects` (n, d)."""
+        n), and of s sizes in place of the points' own, each computed once. Terms per unit of size
+        are computed once for all. The mean is less where it is open whether data fits; how much
+        less also depends on each law's `effects` (n, d)."""
+        sizes, size_index = np.unique(sizes, return_inverse=True)
         # Indexed by law, then by point: the laws that meet a cliff are contiguous.
         unit = self.frame.features(at.with_size(1.0))
-        fixed, grown = (self.shares @ (unit.terms * of).T for of in (~GROWING, GROWING))
+        fixed, grown = (self.shares[:, of] @ unit.terms[:, of].T for of in (~GROWING, GROWING))
         extra_work = self.extra_work @ unit.terms[:, DONE_AGAIN].T
         saved = np.multiply.outer(
             self._saved_share, np.exp(unit.memory_per_input - self.frame.high)
@@ -243,7 +244,7 @@ class Laws:
                     mean[rows] += harmonic_mean_shift(
                         newly_unfit / len(self), times, (mean + mean_effect)[rows]
                     )
-        return means
+        return means[:, size_index]
 
     def _iteration_terms(
         self, fixed: FloatArray, iterations: FloatArray

@@ -12,7 +12,7 @@ maximisation: Dempster, Laird and Rubin, J. R. Stat. Soc. B 1977).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
@@ -118,13 +118,15 @@ class _OutlierHypotheses:
         """From draws given the current observations; `initial` are the same before any run was
         down-weighted."""
         observations, residuals = draws.observations, draws.tempered_residuals
-        misfit = draws.tempered_misfit
+        misfit, unchanged = draws.tempered_misfit, initial is observations
         draw_log_density = draws.power * log_likelihood(misfit, observations.runs)
         return cls(
             runs=initial.runs,
             precision=initial.precision,
-            weighted_residuals=initial.weighted_by_precision(residuals),
-            misfit=misfit if initial is observations else initial.misfit(residuals),
+            weighted_residuals=(
+                draws.weighted_residuals if unchanged else initial.weighted_by_precision(residuals)
+            ),
+            misfit=misfit if unchanged else initial.misfit(residuals),
             draw_log_density=draw_log_density,
             errors=_leave_one_out_errors(draws, draw_log_density),
             at_least_as_hard=at_least_as_hard,
@@ -145,39 +147,60 @@ class _OutlierHypotheses:
         if not len(suspects) and not len(judged):
             return probabilities
         outlier_sets = list(_outlier_sets(judged.tolist(), suspects.tolist()))
-        log_evidences = np.asarray([self.log_evidence(outliers) for outliers in outlier_sets])
-        for outliers, probability in zip(
-            outlier_sets, normalised_weights(log_evidences).tolist(), strict=True
-        ):
+        weights = normalised_weights(self.log_evidences(outlier_sets)).tolist()
+        for outliers, probability in zip(outlier_sets, weights, strict=True):
             probabilities[list(outliers)] += probability
         return probabilities
 
-    def log_evidence(self, outliers: tuple[int, ...]) -> float:
-        """Log evidence, up to a constant, that just these runs are outliers."""
-        indices, others = list(outliers), np.ones(len(self.errors), dtype=bool)
-        others[indices] = False
-        if not self.at_least_as_hard[indices][:, others].any(axis=1).all():
-            return -math.inf
-        dof = NOISE_DOF + self.runs - 1.0 - len(indices)
-        precision = self.precision[np.ix_(indices, indices)]
-        errors = np.linalg.solve(precision, self.weighted_residuals[indices])
-        misfit = self.misfit - np.einsum("kd,kd->d", errors, self.weighted_residuals[indices])
+    def log_evidences(self, outlier_sets: Sequence[tuple[int, ...]]) -> FloatArray:
+        """(s,) log evidence, up to a constant, that just the runs of each of s sets are outliers;
+        -inf for a set without any weight. Sets of one size are taken together."""
+        log_evidences = np.full(len(outlier_sets), -math.inf)
+        sizes = np.asarray([len(outliers) for outliers in outlier_sets])
+        for size in np.unique(sizes):
+            alike = np.flatnonzero(sizes == size)
+            outliers = np.asarray([outlier_sets[index] for index in alike], dtype=np.int64)
+            possible = self._each_has_a_harder_run(outliers)
+            if possible.any():
+                log_evidences[alike[possible]] = self._possible_log_evidences(outliers[possible])
+        return log_evidences
+
+    def _each_has_a_harder_run(self, outliers: IntArray) -> BoolArray:
+        """(s,) whether for each run of a set (s, k) another one, outside of the set, was at least
+        as hard."""
+        harder = self.at_least_as_hard[outliers]
+        np.put_along_axis(harder, outliers[:, None, :], False, axis=2)
+        return np.asarray(harder.any(axis=2).all(axis=1))
+
+    def _possible_log_evidences(self, outliers: IntArray) -> FloatArray:
+        """(s,) `log_evidences` of sets that the loads of the other runs do not rule out."""
+        count = outliers.shape[1]
+        dof = NOISE_DOF + self.runs - 1.0 - count
+        precision = self.precision[outliers[:, :, None], outliers[:, None, :]]
+        weighted_residuals = self.weighted_residuals[outliers]
+        errors = np.linalg.solve(precision, weighted_residuals)
+        misfit = self.misfit - np.einsum("skd,skd->sd", errors, weighted_residuals)
         spread = NOISE_DOF * NOISE_SCALE**2 + np.maximum(misfit, 0.0)
         density = -0.5 * dof * np.log(spread) - self.draw_log_density
-        density[(errors < math.log(LEAST_FACTOR)).any(axis=0)] = -math.inf
-        largest = float(density.max())
-        if largest == -math.inf:
-            return largest
-        log_evidence = largest + math.log(float(np.exp(density - largest).sum()))
-        log_evidence += math.lgamma(0.5 * dof) + 0.5 * len(indices) * math.log(math.pi)
-        log_evidence -= 0.5 * float(np.linalg.slogdet(precision)[1])
-        return log_evidence + len(indices) * OUTLIER_LOG_FACTOR
+        density[(errors < math.log(LEAST_FACTOR)).any(axis=1)] = -math.inf
+        largest = density.max(axis=1)
+        found = np.flatnonzero(largest > -math.inf)
+        sums = np.exp(density[found] - largest[found, None]).sum(axis=1)
+        log_evidences = np.full(len(outliers), -math.inf)
+        log_evidences[found] = (
+            largest[found]
+            + np.log(sums)
+            + (math.lgamma(0.5 * dof) + 0.5 * count * math.log(math.pi))
+            - 0.5 * np.linalg.slogdet(precision[found])[1]
+            + count * OUTLIER_LOG_FACTOR
+        )
+        return log_evidences
 
 
 def _leave_one_out_errors(draws: PosteriorDraws, draw_log_density: FloatArray) -> FloatArray:
     """(r,) leave-one-out error of log time of each run, effects included, by reweighted draws."""
     observations = draws.observations
-    weighted_residuals = observations.weighted_by_precision(draws.tempered_residuals)
+    weighted_residuals = draws.weighted_residuals
     diagonal = np.diag(observations.precision)[:, None]
     without = np.maximum(draws.tempered_misfit - weighted_residuals**2 / diagonal, 0.0)
     run_weights = 1.0 if observations.run_weights is None else observations.run_weights[:, None]

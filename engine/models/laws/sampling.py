@@ -94,6 +94,11 @@ class PosteriorDraws:
         return self.observations.log_seconds[:, None] - log_times
 
     @cached_property
+    def weighted_residuals(self) -> FloatArray:
+        """(r, d) the precision of the runs times `tempered_residuals`."""
+        return self.observations.weighted_by_precision(self.tempered_residuals)
+
+    @cached_property
     def tempered_misfit(self) -> FloatArray:
         """(d,) misfit of the tempered draws."""
         return self.observations.misfit(self.tempered_residuals)

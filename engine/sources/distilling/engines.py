@@ -10,10 +10,13 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from engine.notices import Notice
 from engine.profile import Run
-from engine.sources.logs.application import Application
+
+if TYPE_CHECKING:
+    from engine.sources.logs.application import Application
 
 TAGS = "spark.databricks.clusterUsageTags."
 """Prefix of the properties in which Databricks describes a cluster."""

@@ -12,13 +12,16 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
+from typing import TYPE_CHECKING
 
 from engine.intervals import clipped, gaps, united
 from engine.notices import Notice
-from engine.sources.distilling.clusters import Span
 from engine.sources.distilling.engines import TAGS
-from engine.sources.logs.application import Application
 from engine.units import format_count, format_seconds
+
+if TYPE_CHECKING:
+    from engine.sources.distilling.clusters import Span
+    from engine.sources.logs.application import Application
 
 IDLE_IN_SESSION_MS = 5 * 60_000
 """In an interactive session (a shell, a notebook) a pause this long is not driver work."""

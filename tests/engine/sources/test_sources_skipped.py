@@ -9,6 +9,7 @@ import sparklog as log
 
 from engine.errors import BadInput
 from engine.sources import read, reader
+from engine.sources.logs import eventlog
 from engine.sources.unrecognised import unrecognised_error
 
 
@@ -85,7 +86,7 @@ def test_a_folder_of_other_files_costs_little_for_each(
     reading that passes them over has come to its end all the same."""
     made = {"logs": 0, "reasons": 0}
 
-    class Counted(reader.EventLog):
+    class Counted(eventlog.EventLog):
         def __init__(self) -> None:
             made["logs"] += 1
             super().__init__()
@@ -94,7 +95,7 @@ def test_a_folder_of_other_files_costs_little_for_each(
         made["reasons"] += 1
         return unrecognised_error(start, where, kind=kind)
 
-    monkeypatch.setattr(reader, "EventLog", Counted)
+    monkeypatch.setattr(eventlog, "EventLog", Counted)
     monkeypatch.setattr(reader, "unrecognised_error", counted)
     for number in range(20):
         (tmp_path / f"a{number}.txt").write_text("a line of text\n" * 20_000)
