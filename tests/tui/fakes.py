@@ -15,7 +15,7 @@ import engine
 from engine.batch import ClusterBatch
 from engine.forecast import Forecast
 from engine.models.base import Explanation, LeaveOneOut, StageForecast
-from tui.answers import BuiltPlan, ReportProgress
+from tui.answers import BuiltPlan, ReportProgress, ShowEvidence
 from tui.session import EngineSession, limits_of
 from tui.state import MAX_NODES, PlanState
 
@@ -188,7 +188,9 @@ class FakeSession(EngineSession):
         self.builds = 0
         self.asked: list[str] = []
 
-    def build(self, state: PlanState, say: ReportProgress) -> BuiltPlan:
+    def build(
+        self, state: PlanState, say: ReportProgress, show: ShowEvidence = lambda _: None
+    ) -> BuiltPlan:
         """At once, without files."""
         self.builds += 1
         say("building the plan")
@@ -202,6 +204,7 @@ class FakeSession(EngineSession):
             evidence = profile(name=evidence.name, ran_on=state.ran_on, runs=len(evidence.runs))
         if state.category is not None:
             evidence = replace(evidence, category=state.category)
+        show(evidence)
         request = engine.PlanRequest(
             profile=evidence,
             catalog=self.prices,

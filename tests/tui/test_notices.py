@@ -8,6 +8,7 @@ from fakes import FakeSession, profile
 from screen import advised, at_rest, compared, drag_to, settled, shows, text_of, waits, words_in
 
 import engine
+from tui.changes import OpenSources
 from tui.screens.notices import MAX_NOTICES
 from tui.session import EngineSession
 from tui.views import sentences
@@ -56,10 +57,10 @@ class Gated(FakeSession):
         super().__init__()
         self.go_on = Event()
 
-    def build(self, state, say):
+    def build(self, state, say, *shown):
         """Waits."""
         assert self.go_on.wait(60.0)
-        return super().build(state, say)
+        return super().build(state, say, *shown)
 
 
 def parts_say(app, waits_or_why, chart):
@@ -86,6 +87,71 @@ async def test_every_view_says_what_it_waits_for_until_there_is_a_plan(planner):
             await pilot.press(key)
             assert await shows(pilot, f"[{key} ")
             assert await shows(pilot, "Reading the evidence", gone=True), key
+
+
+class Fitting(FakeSession):
+    """Its runs are read; the plan is built only once it may go on."""
+
+    def __init__(self):
+        super().__init__()
+        self.go_on = Event()
+
+    def build(self, state, say, show):
+        """Waits behind the reading."""
+
+        def wait_after(evidence):
+            show(evidence)
+            assert self.go_on.wait(60.0)
+
+        return super().build(state, say, wait_after)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_what_was_read_is_said_while_its_plan_is_built(planner, size):
+    session = Fitting()
+    async with planner(session).run_test(size=size) as pilot:
+        for each in PAGES:
+            await pilot.press(key_of(each.name))
+            assert await shows(pilot, f"[{key_of(each.name)} ")
+            assert await shows(pilot, "Read: nightly-als"), each.name
+            for words in ("3 runs of 40 to 107 min.", "The sliders move already."):
+                assert parts_say(pilot.app, words, "predicting ..."), each.name
+        session.go_on.set()
+        assert await shows(pilot, "The sliders move already.", gone=True)
+
+
+async def test_sliders_move_once_the_runs_are_read(planner):
+    session = Fitting()
+    async with planner(session).run_test(size=(80, 24)) as pilot:
+        app = pilot.app
+        assert await shows(pilot, "2.1 TB"), "the data size in its unit"
+        await pilot.press("right")
+        await pilot.pause()
+        chosen = app.state.deadline_seconds
+        low, high = app.ranges.deadlines
+        assert chosen is not None
+        assert low < 1000.0 < chosen < 1e5 < high
+        await pilot.press("tab", "right")
+        assert await shows(pilot, "no cost is known yet: press enter and type $5")
+        session.go_on.set()
+        await settled(pilot)
+        assert app.state.deadline_seconds == chosen, "what was chosen stays"
+        assert app.answer.report.goal.deadline_seconds == chosen
+        await pilot.press("right")
+        assert app.state.budget_usd is not None
+
+
+async def test_another_source_is_not_said_to_be_read(planner):
+    """What was read before belongs to the other one."""
+    session = Fitting()
+    async with planner(session).run_test(size=(80, 24)) as pilot:
+        app = pilot.app
+        assert await shows(pilot, "The sliders move already.")
+        app.dispatch(OpenSources(("other",)))
+        assert await shows(pilot, "Reading the evidence and the prices ...")
+        session.go_on.set()
+        await settled(pilot)
+        assert app.answer is not None
 
 
 async def test_why_there_is_no_plan_is_said_in_every_view(planner, tmp_path):

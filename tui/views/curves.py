@@ -22,15 +22,16 @@ if TYPE_CHECKING:
     from tui.panels import Panels
     from tui.views.at_crosshair import CurveReading, DrawnCurves
 
-WAITING = ChartData(message="reading ...")
+READING = ChartData(message="reading ...")
+BUILDING = ChartData(message="predicting ...")
 NOTHING = ChartData(message="no plan yet")
 
 
 def fill(panels: Panels) -> list[Widget]:
     """The charts, the headline for small terminals, and the first rows of the compositions."""
     return [
-        panels.panel(panels.new(Chart, WAITING, id="time"), chart_axes.TITLES["time"]),
-        panels.panel(panels.new(Chart, WAITING, id="cost"), chart_axes.TITLES["cost"]),
+        panels.panel(panels.new(Chart, READING, id="time"), chart_axes.TITLES["time"]),
+        panels.panel(panels.new(Chart, READING, id="cost"), chart_axes.TITLES["cost"]),
         panels.new(Prose, sentences.WAITING, id="sentence"),
         panels.panel(
             panels.new(compositions.ShortList, compositions.COLUMNS, id="short"), "Compositions"
