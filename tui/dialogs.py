@@ -175,10 +175,7 @@ def catalog(app: PlannerApp) -> None:
 
 def instances(app: PlannerApp) -> None:
     """Type globs of types; the matching types are shown meanwhile."""
-    if app.built is None:
-        app.show_notice(no_plan(app, "the prices are"), "warn")
-        return
-    options = [type_option(offer) for offer in _candidates_first(app, app.built.catalog)]
+    options = [type_option(offer) for offer in _offers(app)]
 
     def matches(typed: str) -> list[Option]:
         last = typed.rpartition(",")[2].strip()
@@ -195,8 +192,22 @@ def instances(app: PlannerApp) -> None:
         lambda typed: app.dispatch(SetInstances(tuple(typed.replace(",", " ").split()))),
         typed=", ".join(app.state.instances),
         placeholder="r5.*, c6i.4xlarge; * for all; nothing for the default ones",
-        empty="no type of this catalog matches",
+        empty="no type of this catalog matches" if app.built else "no type matches",
     )
+
+
+def _offers(app: PlannerApp) -> list[Offer]:
+    """The types to choose from. Without a plan, while the evidence is read or where the types are
+    what was refused: those of the catalog that is named, else of all bundled ones."""
+    if app.built is not None:
+        return _candidates_first(app, app.built.catalog)
+    named = app.state.catalog
+    catalogs = _bundled() if named is None else (engine.load_catalog(named),)
+    offers: dict[str, Offer] = {}
+    for each in catalogs:
+        for name, offer in each.offers.items():
+            offers.setdefault(name, offer)
+    return list(offers.values())
 
 
 def no_plan(app: PlannerApp, what: str) -> str:

@@ -7,6 +7,7 @@ the bundled prices may change without changing a snapshot.
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import date
+from threading import Event
 from typing import Any
 
 import numpy as np
@@ -243,3 +244,18 @@ class FakeSession(EngineSession):
         else:
             outcome = engine.FitOutcome(model, Law(model, profile, validation=CLOSER))
         return engine.ask(outcome, cluster=cluster, workload=workload)
+
+
+class Gated(FakeSession):
+    """Its first plan is built only once it may go on."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.go_on = Event()
+
+    def build(
+        self, state: PlanState, say: ReportProgress, show: ShowEvidence = lambda _: None
+    ) -> BuiltPlan:
+        """Waits."""
+        assert self.go_on.wait(60.0)
+        return super().build(state, say, show)

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 from depth import DEEP, values
+from fakes import Gated
 from screen import at_rest, settled, text_of, waits
 
 from tui.screens.dialog import Dialog
@@ -72,7 +73,7 @@ async def test_a_choice_begins_at_what_is_in_use(planner, key, options, now):
 
 async def test_where_it_ran_can_be_said_of_what_was_refused_for_want_of_it(planner):
     """The way out of the refusal was closed: "the evidence is still being read"."""
-    async with at_rest(planner(sources=("missing",)), (120, 40), "slash") as (app, pilot):
+    async with at_rest(planner(sources=("missing",)), (120, 40), "e") as (app, pilot):
         assert "there is no plan: esc says why" in text_of(app)
         await pilot.press("escape")
         dialog = await opened(pilot, "w")
@@ -80,6 +81,36 @@ async def test_where_it_ran_can_be_said_of_what_was_refused_for_want_of_it(plann
         await pilot.press(*"r5.2xlarge", "enter")
         await pilot.pause()
         assert app.state.ran_on == "r5.2xlarge"
+
+
+async def test_types_can_be_chosen_while_the_evidence_is_read(planner):
+    """A long log was to be waited for: "the prices are still being read"."""
+    session = Gated()
+    async with planner(session).run_test(size=(120, 40)) as pilot:
+        app = pilot.app
+        dialog = await opened(pilot, "slash")
+        offered = [option.value for option in dialog._matches("")]
+        assert len(offered) == len(set(offered))
+        assert {"m5.xlarge", "n2-standard-4"} <= set(offered), "nobody knows yet where it ran"
+        await pilot.press(*"c6i.*", "enter")
+        session.go_on.set()
+        await settled(pilot)
+        assert app.state.instances == ("c6i.*",)
+        assert app.answer.best.instance.startswith("c6i.")
+        dialog = await opened(pilot, "slash")
+        assert "n2-standard-4" not in [option.value for option in dialog._matches("")]
+
+
+async def test_types_that_were_refused_can_be_corrected(planner):
+    """The first plan is refused for a word on the command line."""
+    app = planner(catalog="aws", instances=("nope.*",))
+    async with at_rest(app, (120, 40)) as (app, pilot):
+        assert app.built is None
+        dialog = await opened(pilot, "slash")
+        assert "n2-standard-4" not in [option.value for option in dialog._matches("")]
+        await pilot.press(*["backspace"] * len("nope.*"), *"m5.*", "enter")
+        await settled(pilot)
+        assert app.answer.best.instance.startswith("m5.")
 
 
 async def test_what_commands_are_for_is_read_whole(planner):

@@ -4,7 +4,7 @@ from dataclasses import replace
 from threading import Event
 
 import pytest
-from fakes import FakeSession, profile
+from fakes import FakeSession, Gated, profile
 from screen import advised, at_rest, compared, drag_to, settled, shows, text_of, waits, words_in
 
 import engine
@@ -48,19 +48,6 @@ async def test_the_log_is_bounded_and_repeats_once(planner):
             app.show_notice(f"notice {number}", "base")
         assert len(app.notice_log) == MAX_NOTICES
         assert app.notice_log[-1].words == f"notice {2 * MAX_NOTICES - 1}"
-
-
-class Gated(FakeSession):
-    """Its first plan is built only once it may go on."""
-
-    def __init__(self):
-        super().__init__()
-        self.go_on = Event()
-
-    def build(self, state, say, *shown):
-        """Waits."""
-        assert self.go_on.wait(60.0)
-        return super().build(state, say, *shown)
 
 
 def parts_say(app, waits_or_why, chart):
