@@ -23,7 +23,7 @@ from tui.changes import (
 )
 from tui.command_parser import completions
 from tui.input_text import job_text, limit_text
-from tui.screens.picker import MAX_MATCHES, Option, Picker, containing
+from tui.screens.picker import Option, Picker, containing
 from tui.storage import scenario_store
 from tui.typed_commands import CommandContext
 from tui.views import compositions
@@ -275,7 +275,7 @@ def filter_compositions(app: PlannerApp) -> None:
 
     def matches(typed: str) -> list[Option]:
         matching_rows, _ = compositions.chosen_rows(
-            replace(state, listed=typed), answer, marks, most=MAX_MATCHES
+            replace(state, listed=typed), answer, marks, most=compositions.FULL_LIST
         )
         titles = [column.title for column in compositions.COLUMNS]
         cells = [dict(zip(titles, map(text_of, row), strict=True)) for row in matching_rows]
@@ -312,7 +312,7 @@ def filter_list(app: PlannerApp, name: str) -> None:
     _ask(
         app,
         "Filter the list",
-        lambda typed: [option(index) for index in table.matching(typed)[:MAX_MATCHES]],
+        lambda typed: [option(index) for index in table.matching(typed)],
         lambda typed: table.focus().narrow(typed),
         typed=table.wanted,
         placeholder="words that a row is to have; nothing for all",

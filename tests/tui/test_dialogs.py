@@ -5,9 +5,10 @@ from dataclasses import replace
 import pytest
 from depth import DEEP, values
 from fakes import Gated
-from screen import at_rest, settled, text_of, waits
+from screen import at_rest, settled, text_of, waits, words_in
 
 from tui.screens.dialog import Dialog
+from tui.screens.picker import MAX_MATCHES
 
 KEYS = ("o", "w", "slash", "colon", "m", "e", "question_mark", "n", "ctrl+p")
 
@@ -113,6 +114,20 @@ async def test_types_that_were_refused_can_be_corrected(planner):
         assert app.answer.best.instance.startswith("m5.")
 
 
+async def test_what_a_list_leaves_out_is_counted_below_it(planner):
+    """It ended after 200 types, as if there were no more."""
+    async with at_rest(planner(), (120, 40)) as (_, pilot):
+        dialog = await opened(pilot, "w")
+        matching = len(dialog._matches(""))
+        assert len(dialog.matched.rows) == MAX_MATCHES < matching
+        below = dialog.query_one("#whole")
+        assert words_in(below) == f"{matching - MAX_MATCHES:,} more: type a part of the name"
+        await pilot.press(*"r5.2xlarge")
+        await pilot.pause()
+        assert 0 < len(dialog.matched.rows) < MAX_MATCHES
+        assert not below.size.height
+
+
 async def test_what_commands_are_for_is_read_whole(planner):
     async with at_rest(planner(), (120, 40)) as (app, pilot):
         await opened(pilot, "colon")
@@ -133,7 +148,11 @@ async def test_what_a_row_is_too_short_for_stands_below_the_list(planner, key):
             option, whole = dialog.current, dialog.query_one("#whole")
             said = " ".join(f"{option.label} {option.detail}".split())
             below = ["".join(part for part, _ in row) for row in whole.rows(whole.size.width)]
-            assert " ".join(" ".join(below).split()) == (said if place in cut else "")
+            words = " ".join(" ".join(below).split())
+            if key == "w":
+                assert words.endswith(" more: type a part of the name"), "200 of all types"
+            else:
+                assert words == (said if place in cut else "")
             assert len(below) <= whole.size.height
             heights.add(whole.size.height)
             await pilot.press("down")
