@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from functools import lru_cache, partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import engine
@@ -25,6 +24,7 @@ from tui.command_parser import completions
 from tui.input_text import job_text, limit_text
 from tui.screens.picker import Option, Picker, containing
 from tui.storage import scenario_store
+from tui.storage.user_folders import current_folder
 from tui.typed_commands import CommandContext
 from tui.views import compositions
 from tui.widgets.numbers import money_text
@@ -98,7 +98,7 @@ def open_sources(app: PlannerApp) -> None:
     def apply(opened: ChosenSources) -> None:
         app.dispatch(OpenSources(opened.sources, add=opened.add))
 
-    app.push_screen(OpenScreen(apply, glyphs=app.glyphs, here=Path.cwd()))
+    app.push_screen(OpenScreen(apply, glyphs=app.glyphs, here=current_folder()))
 
 
 def ran_on(app: PlannerApp) -> None:

@@ -5,22 +5,12 @@ from dataclasses import replace
 import pytest
 from depth import DEEP, values
 from fakes import Gated
-from screen import at_rest, settled, text_of, waits, words_in
+from screen import at_rest, opened, settled, text_of, words_in
 
 from tui.screens.dialog import Dialog
 from tui.screens.picker import MAX_MATCHES
 
 KEYS = ("o", "w", "slash", "colon", "m", "e", "question_mark", "n", "ctrl+p")
-
-
-async def opened(pilot, key):
-    """The dialog that a key opens, once it stands."""
-    await pilot.press(key)
-    async for _ in waits():
-        if isinstance(pilot.app.screen, Dialog) and pilot.app.screen.stands:
-            break
-    await pilot.pause()
-    return pilot.app.screen
 
 
 @pytest.mark.parametrize("key", KEYS if DEEP else ("o", "colon", "e", "question_mark"))
