@@ -6,8 +6,11 @@ import pytest
 from command_line import refused
 from screen import at_rest, opened, settled, shows, words_in
 
+from tui import changes
+from tui.command_parser import outcome_of
 from tui.screens.open import OpenScreen
 from tui.storage.user_folders import current_folder, expand_home
+from tui.typed_commands import CommandContext
 
 NOBODY = "~nobody-of-that-name"
 
@@ -16,6 +19,23 @@ def test_a_home_that_nobody_has_is_a_name_like_others(monkeypatch, tmp_path):
     monkeypatch.setenv("HOME", str(tmp_path))
     assert expand_home("~/a.svg") == tmp_path / "a.svg"
     assert expand_home(f"{NOBODY}/a.svg") == Path(f"{NOBODY}/a.svg")
+
+
+def test_no_shell_expands_a_home_in_a_typed_command(monkeypatch, tmp_path):
+    """`:open ~/app.zstd` was "no such file"."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "my prices.yaml").touch()
+    outcomes = {
+        "open ~/app.zstd": changes.OpenSources((f"{tmp_path}/app.zstd",)),
+        "add ~/app.zstd": changes.OpenSources((f"{tmp_path}/app.zstd",), add=True),
+        "open sort-small": changes.OpenSources(("sort-small",)),
+        "catalog ~/my prices.yaml": changes.SetCatalog(f"{tmp_path}/my prices.yaml"),
+        "catalog ~/prices eu-west-1": changes.SetCatalog(f"{tmp_path}/prices", "eu-west-1"),
+        f"catalog {NOBODY}/a.yaml": changes.SetCatalog(f"{NOBODY}/a.yaml"),
+        f"catalog {'x' * 300} y": changes.SetCatalog("x" * 300, "y"),
+    }
+    for line, outcome in outcomes.items():
+        assert outcome_of(line, CommandContext()) == outcome
 
 
 @pytest.mark.parametrize("line", [f"chart {NOBODY}/a.svg", f"save {NOBODY}/a.yaml"])
