@@ -194,7 +194,6 @@ class FakeSession(EngineSession):
     ) -> BuiltPlan:
         """At once, without files."""
         self.builds += 1
-        say("building the plan")
         if "missing" in state.sources:
             raise engine.BadInput(
                 "no such file", where="missing", remedy="give a path or the name of a sample"
@@ -215,6 +214,7 @@ class FakeSession(EngineSession):
             limits=limits_of(state),
         )
         fitted = Law(state.model, evidence, validation=LEFT_OUT)
+        say("building the plan")
         return BuiltPlan(evidence, self.prices, engine.prepare_fitted(fitted, request))
 
     def separate_fit(self, state: PlanState, built: BuiltPlan) -> engine.FittedModel:

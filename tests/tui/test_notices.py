@@ -128,6 +128,25 @@ async def test_sliders_move_once_the_runs_are_read(planner):
         assert app.state.budget_usd is not None
 
 
+async def test_a_plan_for_inputs_that_have_changed_is_not_built(planner, monkeypatch):
+    """Each held key of the data size would otherwise wait for the plan of the one before."""
+    session, sizes, prepare = Fitting(), [], engine.prepare_fitted
+
+    def counted(fitted, request):
+        sizes.append(request.workload.input_bytes / 2.1e12)
+        return prepare(fitted, request)
+
+    monkeypatch.setattr(engine, "prepare_fitted", counted)
+    async with planner(session).run_test(size=(80, 24)) as pilot:
+        assert await shows(pilot, "The sliders move already.")
+        for size in ("2x", "3x"):
+            await pilot.app.run_command_line(f"size {size}")
+        session.go_on.set()
+        app = await settled(pilot)
+        assert app.built.plan.surface.workload.input_bytes == 3 * 2.1e12
+    assert sizes == [3.0]
+
+
 async def test_another_source_is_not_said_to_be_read(planner):
     """What was read before belongs to the other one."""
     session = Fitting()

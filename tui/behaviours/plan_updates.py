@@ -73,12 +73,18 @@ class PlanUpdates(PlannerMixin):
             app._settling.stop()  # a new answer follows soon; that one is settled
         request = app._reading.request_for(evidence_key(state))
 
+        read = False
+
         def say(text: str) -> None:
             request.check()
+            if read and app._latest.outdated:
+                raise Cancelled  # what was read, and a fit, are kept for the next plan
             app.post_message(Progress(key, text))
 
         def show(profile: engine.Profile) -> None:
+            nonlocal read
             request.check()
+            read = True
             app.post_message(EvidenceReady(evidence_key(state), profile))
 
         def job() -> None:

@@ -136,7 +136,7 @@ def _theme(value: str) -> str:
 
 def _catalog(value: str) -> str:
     path = expand_home(value)
-    if path.is_file():
+    if path_exists(path) and path.is_file():
         return str(path)
     return _one_of("catalog", tuple(entry.name for entry in engine.list_catalogs()))(value)
 
