@@ -210,9 +210,12 @@ def _offers(app: PlannerApp) -> list[Offer]:
     return list(offers.values())
 
 
-def no_plan(app: PlannerApp, what: str) -> str:
-    """Why nothing can be chosen: `what` is still being read, or the plan was refused."""
-    return f"{what} still being read" if app.busy else "there is no plan: esc says why"
+def no_plan(app: PlannerApp) -> str:
+    """Why nothing can be done with a plan: it is not there yet, or was refused."""
+    if not app.busy:
+        return "there is no plan: esc says why"
+    being_built = app.evidence_before_plan is not None
+    return "the plan is still being built" if being_built else "the evidence is still being read"
 
 
 def limits(app: PlannerApp, line: str | None = None) -> None:

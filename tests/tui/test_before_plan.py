@@ -81,6 +81,8 @@ async def test_sliders_move_once_the_runs_are_read(planner):
         low, high = app.ranges.deadlines
         assert chosen is not None
         assert low < 1000.0 < chosen < 1e5 < high
+        await pilot.press("e")
+        assert await shows(pilot, "the plan is still being built")
         await pilot.press("tab", "right")
         assert await shows(pilot, "no cost is known yet: press enter and type $5")
         session.go_on.set()
