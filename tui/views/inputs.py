@@ -16,11 +16,6 @@ if TYPE_CHECKING:
     from engine import Catalog, Profile
     from tui.answers import Answer, BuiltPlan
 
-COLUMNS = (
-    Column(title="", width=7),
-    Column(title="", shrink=True, least=10),
-    Column(title="", width=1, priority=1),
-)
 
 ROWS = (
     "open",
@@ -38,6 +33,13 @@ ROWS = (
 
 VALUE_CELLS = 22
 """Width of a value in the panel."""
+
+COLUMNS = (
+    Column(title="", width=7),
+    Column(title="", width=VALUE_CELLS, shrink=True, least=10),
+    Column(title="", width=1, priority=1),
+)
+"""Name, value and key of an input; the keys stay where they are whatever the values."""
 
 NOT_IN_LOG = "not said in the log"
 
