@@ -147,7 +147,9 @@ class Panels:
             ],
             [bars.Item("/ ", "muted", "instances")],
         )
-        listed = inputs.rows(app.state, app.built, app.answer, app.marks)
+        listed = inputs.rows(
+            app.state, app.built, app.answer, app.marks, read=app.evidence_before_plan
+        )
         self.widget("inputs-panel").set_class(len(listed) == len(inputs.ROWS), "-job")
         self.table("inputs").show(listed)
 
@@ -172,7 +174,13 @@ class Panels:
     def show_header(self) -> None:
         app = self.app
         due = f"settling the plan, then {app.pending[0].then}" if app.pending else ""
-        shown = bars.header(app.state, app.built, app.busy or due, width=app.size.width)
+        shown = bars.header(
+            app.state,
+            app.built,
+            app.busy or due,
+            width=app.size.width,
+            read=app.evidence_before_plan,
+        )
         self._bar("header").show(*shown)
         left = bars.tabs(app.state, app.built, width=app.size.width)
         if app.answer is not None:

@@ -56,6 +56,16 @@ class Fitting(FakeSession):
         return super().build(state, say, wait_after)
 
 
+async def test_what_is_not_read_yet_is_not_called_unknown(planner):
+    session = Gated()
+    async with planner(session).run_test(size=(120, 40)) as pilot:
+        assert await shows(pilot, "Ran on   –")
+        assert "not known" not in text_of(pilot.app)
+        session.go_on.set()
+        await settled(pilot)
+        assert await shows(pilot, "Ran on   m5.2xlarge")
+
+
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
 async def test_what_was_read_is_said_while_its_plan_is_built(planner, size):
     session = Fitting()
@@ -66,6 +76,7 @@ async def test_what_was_read_is_said_while_its_plan_is_built(planner, size):
             assert await shows(pilot, "Read: nightly-als"), each.name
             for words in ("3 runs of 40 to 107 min.", "The sliders move already."):
                 assert parts_say(pilot.app, words, "predicting ..."), each.name
+        assert "nightly-als, 3 runs · mllib · ran on m5.2xlarge" in text_of(pilot.app)
         session.go_on.set()
         assert await shows(pilot, "The sliders move already.", gone=True)
 
