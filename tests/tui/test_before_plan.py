@@ -1,5 +1,6 @@
 """Before there is a plan: what every view says, and what can be done already."""
 
+from asyncio import to_thread
 from threading import Event
 
 import pytest
@@ -121,6 +122,33 @@ async def test_a_plan_for_inputs_that_have_changed_is_not_built(planner, monkeyp
         app = await settled(pilot)
         assert app.built.plan.surface.workload.input_bytes == 3 * 2.1e12
     assert sizes == [3.0]
+
+
+async def test_a_plan_that_was_cancelled_does_not_come(planner, monkeypatch):
+    """Also where its last step had begun, which nothing interrupts."""
+    begun, go_on, made, prepare = Event(), Event(), Event(), engine.prepare_fitted
+
+    def slow(fitted, request):
+        begun.set()
+        assert go_on.wait(60.0)
+        plan = prepare(fitted, request)
+        made.set()
+        return plan
+
+    monkeypatch.setattr(engine, "prepare_fitted", slow)
+    async with planner().run_test(size=(80, 24)) as pilot:
+        app = pilot.app
+        assert await shows(pilot, "The sliders move already.")
+        assert await to_thread(begun.wait, 60.0)
+        await pilot.press("escape")
+        assert await shows(pilot, "the plan was cancelled")
+        go_on.set()
+        assert await to_thread(made.wait, 60.0)
+        await pilot.pause(0.1)
+        assert app.built is None
+        await app.run_command_line("open other")
+        await settled(pilot)
+        assert app.answer is not None
 
 
 async def test_another_source_is_not_said_to_be_read(planner):

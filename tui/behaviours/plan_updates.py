@@ -91,6 +91,7 @@ class PlanUpdates(PlannerMixin):
             try:
                 request.begin(state.sources)
                 built = app._session.build(state, say, show)
+                request.check()
             except Cancelled:
                 return
             except Exception as error:
@@ -265,14 +266,15 @@ class PlanUpdates(PlannerMixin):
             app.dispatch(RereadSources(change.sources))
 
     def _stop_reading(self) -> None:
-        """Cancel the current read; the last good plan stays."""
+        """Cancel the current read, or the plan for what was read; the last good plan stays."""
         app = self.planner
+        cancelled = "reading" if self.evidence_before_plan is None else "the plan"
         app._reading.cancel()
         app._latest.abandon()
         app._change_notice = app.busy = ""
         if app._last_good is not None:
             self._revert_to(app._last_good)
-        app.show_notice("reading was cancelled", "warn")
+        app.show_notice(f"{cancelled} was cancelled", "warn")
         app._panels.show()
         self._act_if_settled()
 
