@@ -13,6 +13,9 @@ import engine
 ReportProgress = Callable[[str], None]
 """Takes a few words on what is being done; raises to cancel it."""
 
+ShowEvidence = Callable[[engine.Profile], None]
+"""Takes the runs of a job as soon as they are read; raises to cancel what follows."""
+
 
 @dataclass(frozen=True, eq=False)
 class BuiltPlan:

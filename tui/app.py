@@ -8,7 +8,7 @@ is imported by that thread, after the first paint.
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -19,7 +19,7 @@ from textual.app import App, ComposeResult
 from textual.await_complete import AwaitComplete
 from textual.binding import Binding, BindingType
 from textual.driver import Driver
-from textual.filter import Monochrome, NoColor
+from textual.filter import LineFilter, Monochrome, NoColor
 from textual.geometry import Size
 from textual.screen import Screen
 from textual.timer import Timer
@@ -70,6 +70,9 @@ if TYPE_CHECKING:
     from tui.read_tracker import ReadTracker
     from tui.session import EngineSession
     from tui.views.goal import Ranges
+
+
+_NO_COLOR = NoColor()
 
 
 def run(options: AppOptions) -> int:
@@ -130,10 +133,6 @@ class PlannerApp(
         for theme in (*HIGH_CONTRAST, LIGHT, DARK_ANSI):
             self.register_theme(theme)
         self.theme = options.theme or terminal.choose_theme(os.environ, colourless=self.no_color)
-        if self.no_color:
-            # Textual's Monochrome turns colours grey, and the terminal's own ones black on black.
-            other_filters = (each for each in self._filters if not isinstance(each, Monochrome))
-            self._filters = [*other_filters, NoColor()]
         self.marks = marks_of(self.glyphs)
         self.state = options.start
         self.built: BuiltPlan | None = None
@@ -157,6 +156,14 @@ class PlannerApp(
     def get_driver_class(self) -> type[Driver]:
         """A driver that sends only the cells that changed."""
         return self.recording_driver() or lean_driver(super().get_driver_class())
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        """Textual's, but with NO_COLOR no colour at all: its Monochrome turns colours grey, and the
+        terminal's own ones black on black."""
+        filters = super().get_line_filters()
+        if not self.no_color:
+            return filters
+        return [*(each for each in filters if not isinstance(each, Monochrome)), _NO_COLOR]
 
     @property
     def has_alt_keys(self) -> bool:

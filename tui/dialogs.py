@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from functools import lru_cache, partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import engine
@@ -23,8 +22,9 @@ from tui.changes import (
 )
 from tui.command_parser import completions
 from tui.input_text import job_text, limit_text
-from tui.screens.picker import MAX_MATCHES, Option, Picker, containing
+from tui.screens.picker import Option, Picker, containing
 from tui.storage import scenario_store
+from tui.storage.user_folders import current_folder
 from tui.typed_commands import CommandContext
 from tui.views import compositions
 from tui.widgets.numbers import money_text
@@ -98,7 +98,7 @@ def open_sources(app: PlannerApp) -> None:
     def apply(opened: ChosenSources) -> None:
         app.dispatch(OpenSources(opened.sources, add=opened.add))
 
-    app.push_screen(OpenScreen(apply, glyphs=app.glyphs, here=Path.cwd()))
+    app.push_screen(OpenScreen(apply, glyphs=app.glyphs, here=current_folder()))
 
 
 def ran_on(app: PlannerApp) -> None:
@@ -175,10 +175,7 @@ def catalog(app: PlannerApp) -> None:
 
 def instances(app: PlannerApp) -> None:
     """Type globs of types; the matching types are shown meanwhile."""
-    if app.built is None:
-        app.show_notice(no_plan(app, "the prices are"), "warn")
-        return
-    options = [type_option(offer) for offer in _candidates_first(app, app.built.catalog)]
+    options = [type_option(offer) for offer in _offers(app)]
 
     def matches(typed: str) -> list[Option]:
         last = typed.rpartition(",")[2].strip()
@@ -195,13 +192,30 @@ def instances(app: PlannerApp) -> None:
         lambda typed: app.dispatch(SetInstances(tuple(typed.replace(",", " ").split()))),
         typed=", ".join(app.state.instances),
         placeholder="r5.*, c6i.4xlarge; * for all; nothing for the default ones",
-        empty="no type of this catalog matches",
+        empty="no type of this catalog matches" if app.built else "no type matches",
     )
 
 
-def no_plan(app: PlannerApp, what: str) -> str:
-    """Why nothing can be chosen: `what` is still being read, or the plan was refused."""
-    return f"{what} still being read" if app.busy else "there is no plan: esc says why"
+def _offers(app: PlannerApp) -> list[Offer]:
+    """The types to choose from. Without a plan, while the evidence is read or where the types are
+    what was refused: those of the catalog that is named, else of all bundled ones."""
+    if app.built is not None:
+        return _candidates_first(app, app.built.catalog)
+    named = app.state.catalog
+    catalogs = _bundled() if named is None else (engine.load_catalog(named),)
+    offers: dict[str, Offer] = {}
+    for each in catalogs:
+        for name, offer in each.offers.items():
+            offers.setdefault(name, offer)
+    return list(offers.values())
+
+
+def no_plan(app: PlannerApp) -> str:
+    """Why nothing can be done with a plan: it is not there yet, or was refused."""
+    if not app.busy:
+        return "there is no plan: esc says why"
+    being_built = app.evidence_before_plan is not None
+    return "the plan is still being built" if being_built else "the evidence is still being read"
 
 
 def limits(app: PlannerApp, line: str | None = None) -> None:
@@ -264,7 +278,7 @@ def filter_compositions(app: PlannerApp) -> None:
 
     def matches(typed: str) -> list[Option]:
         matching_rows, _ = compositions.chosen_rows(
-            replace(state, listed=typed), answer, marks, most=MAX_MATCHES
+            replace(state, listed=typed), answer, marks, most=compositions.FULL_LIST
         )
         titles = [column.title for column in compositions.COLUMNS]
         cells = [dict(zip(titles, map(text_of, row), strict=True)) for row in matching_rows]
@@ -301,7 +315,7 @@ def filter_list(app: PlannerApp, name: str) -> None:
     _ask(
         app,
         "Filter the list",
-        lambda typed: [option(index) for index in table.matching(typed)[:MAX_MATCHES]],
+        lambda typed: [option(index) for index in table.matching(typed)],
         lambda typed: table.focus().narrow(typed),
         typed=table.wanted,
         placeholder="words that a row is to have; nothing for all",

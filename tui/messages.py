@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from textual.message import Message
 
 if TYPE_CHECKING:
-    from engine import ModelAnswer
+    from engine import ModelAnswer, Profile
     from tui.answers import Answer, BuiltPlan
     from tui.experiments_advisor import ExperimentsReport
 
@@ -24,6 +24,14 @@ class Progress(Message):
     def can_replace(self, message: Message) -> bool:
         """Only the latest progress matters."""
         return isinstance(message, Progress)
+
+
+@dataclass(eq=False, repr=False)
+class EvidenceReady(Message):
+    """The evidence with this key, which has runs, is read; its plan is still being built."""
+
+    key: Hashable
+    profile: Profile
 
 
 @dataclass(eq=False, repr=False)

@@ -24,6 +24,7 @@ from tui.widgets.table import Column, Row, Table
 from tui.widgets.text import fit, plain
 
 if TYPE_CHECKING:
+    from engine import Profile
     from tui.answers import Answer, BuiltPlan
     from tui.app import PlannerApp
 
@@ -52,7 +53,7 @@ class Panels:
     def __init__(self, app: PlannerApp) -> None:
         self.app = app
         self._keys: dict[str, Hashable] = {}
-        self.ranges = Ranges(known=False)
+        self.ranges = Ranges(known=frozenset())
         self._made: dict[str, Widget] = {}
         self.status_line: Line = ()
 
@@ -122,7 +123,9 @@ class Panels:
             self._show_why(app.answer)
             _module(app.state.view).show(self, app.answer)
         else:
-            blank.show(self, app.state.view, busy=bool(app.busy), refused=bool(app.sticky_notice))
+            busy, refused = bool(app.busy), bool(app.sticky_notice)
+            read = app.evidence_before_plan
+            blank.show(self, app.state.view, busy=busy, refused=refused, read=read)
 
     def show_inputs(self) -> None:
         """Show the inputs and the progress of the answer; the last answer stays as it is drawn."""
@@ -144,7 +147,9 @@ class Panels:
             ],
             [bars.Item("/ ", "muted", "instances")],
         )
-        listed = inputs.rows(app.state, app.built, app.answer, app.marks)
+        listed = inputs.rows(
+            app.state, app.built, app.answer, app.marks, read=app.evidence_before_plan
+        )
         self.widget("inputs-panel").set_class(len(listed) == len(inputs.ROWS), "-job")
         self.table("inputs").show(listed)
 
@@ -169,7 +174,13 @@ class Panels:
     def show_header(self) -> None:
         app = self.app
         due = f"settling the plan, then {app.pending[0].then}" if app.pending else ""
-        shown = bars.header(app.state, app.built, app.busy or due, width=app.size.width)
+        shown = bars.header(
+            app.state,
+            app.built,
+            app.busy or due,
+            width=app.size.width,
+            read=app.evidence_before_plan,
+        )
         self._bar("header").show(*shown)
         left = bars.tabs(app.state, app.built, width=app.size.width)
         if app.answer is not None:
@@ -238,6 +249,17 @@ class Panels:
         rows = min(3, max(1, len(prose.rows(width))))
         prose.styles.height = rows
         self.app.screen_stack[0].set_class(rows > 1 and bool(prose.lines), "noticed")
+
+    def set_ranges_before_plan(self, profile: Profile) -> None:
+        """Set the ranges that the evidence alone gives: of the deadline and the data size. A budget
+        needs a cost."""
+        if run := profile.largest_run:
+            self.ranges = Ranges(
+                seconds=run.seconds,
+                input_size=run.workload.input_bytes,
+                unit=profile.input_unit,
+                known=frozenset({"deadline"}),
+            )
 
     def set_slider_ranges(self, built: BuiltPlan, answer: Answer | None) -> None:
         """Set the ranges of the sliders from new evidence."""

@@ -12,7 +12,7 @@ from typing import Generic, TypeVar
 from weakref import ref
 
 import engine
-from tui.answers import Answer, BuiltPlan, ReportProgress, curve_of
+from tui.answers import Answer, BuiltPlan, ReportProgress, ShowEvidence, curve_of
 from tui.input_text import job_text
 from tui.mixing import max_types
 from tui.read_progress import ReadProgress
@@ -67,7 +67,9 @@ class EngineSession:
     _outcomes: dict[str, engine.FitOutcome] = field(default_factory=dict)
     _outcomes_of: tuple[tuple[engine.Run, ...], str | None] = ((), None)
 
-    def build(self, state: PlanState, say: ReportProgress) -> BuiltPlan:
+    def build(
+        self, state: PlanState, say: ReportProgress, show: ShowEvidence = lambda _: None
+    ) -> BuiltPlan:
         """Read what is not read yet, fit the model and build the surface of the plan; slow.
 
         What is read for a plan that is refused is not cached: once the input is corrected, it has
@@ -75,23 +77,27 @@ class EngineSession:
         """
         key_before, catalogs = self._profile_key, dict(self._catalogs)
         try:
-            return self._build(state, say)
+            return self._build(state, say, show)
         except engine.EngineError:
             self._catalogs = catalogs
             if self._profile_key != key_before:
                 self._profile_key = None
             raise
 
-    def _build(self, state: PlanState, say: ReportProgress) -> BuiltPlan:
+    def _build(self, state: PlanState, say: ReportProgress, show: ShowEvidence) -> BuiltPlan:
         read = self._read(state, say)
         say("reading prices")
         catalog = self._catalog(state)
         profile = self._matched_to_catalog(read, catalog, state)
         if state.category is not None and state.category != profile.category:
             profile = replace(profile, category=state.category)
+        if self._workflow is None and profile.runs:
+            show(profile)
+        say("fitting the model")
+        fitted = self._fit(profile, state.model)
         say("building the plan")
         plan = self._plan(
-            self._fit(profile, state.model),
+            fitted,
             engine.PlanRequest(
                 profile=profile,
                 catalog=catalog,

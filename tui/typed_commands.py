@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import engine
 from tui import changes
@@ -26,6 +25,7 @@ from tui.state import (
     Limits,
     Terms,
 )
+from tui.storage.user_folders import expand_home, path_exists
 from tui.views import pages
 from tui.views.goal import Ranges, parse_nodes
 
@@ -94,9 +94,14 @@ def _catalog(typed: str, names: CommandContext) -> Action:
     if typed in OFF:
         return changes.SetCatalog(None)
     name, space, region = typed.rpartition(" ")
-    if space and not Path(typed).exists():
-        return changes.SetCatalog(name.strip(), region)
-    return changes.SetCatalog(typed)
+    if space and not path_exists(expand_home(typed)):
+        return changes.SetCatalog(_path(name.strip()), region)
+    return changes.SetCatalog(_path(typed))
+
+
+def _path(typed: str) -> str:
+    """A typed path with `~` expanded, which no shell does here; anything else as it is."""
+    return str(expand_home(typed)) if typed.startswith("~") else typed
 
 
 def _limit(word: str) -> Callable[[str, CommandContext], CommandEffect]:
@@ -305,10 +310,11 @@ TYPED_COMMANDS: tuple[Command, ...] = (
             lambda names: ("off",)),
     Command("plan", "|".join(TRAINING_PLANS), "whose rule chooses the training runs", _plan,
             lambda names: TRAINING_PLANS),
-    Command("open", "SOURCE", "read this instead", lambda typed, _: changes.OpenSources((typed,)),
+    Command("open", "SOURCE", "read this instead",
+            lambda typed, _: changes.OpenSources((_path(typed),)),
             lambda names: names.sources),
     Command("add", "SOURCE", "read this as well",
-            lambda typed, _: changes.OpenSources((typed,), add=True),
+            lambda typed, _: changes.OpenSources((_path(typed),), add=True),
             lambda names: names.sources),
     Command("view", "NAME", "look at another question", _view,
             lambda names: pages.NAMES),

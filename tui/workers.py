@@ -48,6 +48,11 @@ class LatestJobWorker:
                 self._thread.start()
             self._condition.notify()
 
+    @property
+    def outdated(self) -> bool:
+        """Whether a newer job waits for the one that runs."""
+        return self._waiting is not None
+
     def abandon(self) -> None:
         """Stop waiting for the current job, which may hang in a read. Its thread ends with it."""
         with self._condition:

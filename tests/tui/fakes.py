@@ -7,6 +7,7 @@ the bundled prices may change without changing a snapshot.
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import date
+from threading import Event
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ import engine
 from engine.batch import ClusterBatch
 from engine.forecast import Forecast
 from engine.models.base import Explanation, LeaveOneOut, StageForecast
-from tui.answers import BuiltPlan, ReportProgress
+from tui.answers import BuiltPlan, ReportProgress, ShowEvidence
 from tui.session import EngineSession, limits_of
 from tui.state import PlanState, planned_nodes
 
@@ -188,10 +189,11 @@ class FakeSession(EngineSession):
         self.builds = 0
         self.asked: list[str] = []
 
-    def build(self, state: PlanState, say: ReportProgress) -> BuiltPlan:
+    def build(
+        self, state: PlanState, say: ReportProgress, show: ShowEvidence = lambda _: None
+    ) -> BuiltPlan:
         """At once, without files."""
         self.builds += 1
-        say("building the plan")
         if "missing" in state.sources:
             raise engine.BadInput(
                 "no such file", where="missing", remedy="give a path or the name of a sample"
@@ -202,6 +204,7 @@ class FakeSession(EngineSession):
             evidence = profile(name=evidence.name, ran_on=state.ran_on, runs=len(evidence.runs))
         if state.category is not None:
             evidence = replace(evidence, category=state.category)
+        show(evidence)
         request = engine.PlanRequest(
             profile=evidence,
             catalog=self.prices,
@@ -211,6 +214,7 @@ class FakeSession(EngineSession):
             limits=limits_of(state),
         )
         fitted = Law(state.model, evidence, validation=LEFT_OUT)
+        say("building the plan")
         return BuiltPlan(evidence, self.prices, engine.prepare_fitted(fitted, request))
 
     def separate_fit(self, state: PlanState, built: BuiltPlan) -> engine.FittedModel:
@@ -240,3 +244,18 @@ class FakeSession(EngineSession):
         else:
             outcome = engine.FitOutcome(model, Law(model, profile, validation=CLOSER))
         return engine.ask(outcome, cluster=cluster, workload=workload)
+
+
+class Gated(FakeSession):
+    """Its first plan is built only once it may go on."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.go_on = Event()
+
+    def build(
+        self, state: PlanState, say: ReportProgress, show: ShowEvidence = lambda _: None
+    ) -> BuiltPlan:
+        """Waits."""
+        assert self.go_on.wait(60.0)
+        return super().build(state, say, show)

@@ -6,9 +6,11 @@ from contextlib import asynccontextmanager
 
 from textual.events import MouseMove
 from textual.pilot import Pilot
+from textual.screen import Screen
 from textual.widget import Widget
 
 from tui.app import PlannerApp
+from tui.screens.dialog import Dialog
 
 MAX_WAITS = 6000
 """A minute and more: other programs may have the machine, and no test asserts a time."""
@@ -61,6 +63,16 @@ async def at_rest(
         if keys:
             await pilot.press(*keys)
         yield app, pilot
+
+
+async def opened(pilot: Pilot[None], key: str) -> Screen[object]:
+    """The dialog that a key opens, once it stands."""
+    await pilot.press(key)
+    async for _ in waits():
+        if isinstance(pilot.app.screen, Dialog) and pilot.app.screen.stands:
+            break
+    await pilot.pause()
+    return pilot.app.screen
 
 
 async def keyboard_is_seen(pilot: Pilot[None]) -> bool:

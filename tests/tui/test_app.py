@@ -130,10 +130,10 @@ async def test_a_first_source_that_is_missing_says_how_to_go_on(planner):
 
 async def test_a_defect_in_the_engine_is_a_notice_and_no_traceback(planner):
     class Broken(FakeSession):
-        def build(self, state, say):
+        def build(self, state, say, *shown):
             if state.model == "broken":
                 raise ZeroDivisionError("division by zero")
-            return super().build(state, say)
+            return super().build(state, say, *shown)
 
     from tui.changes import SetModel
 
@@ -152,10 +152,10 @@ async def test_only_the_newest_of_many_plans_is_built(planner):
             self.gate.set()
             self.scales = []
 
-        def build(self, state, say):
+        def build(self, state, say, *shown):
             self.gate.wait(10.0)
             self.scales.append(state.scale)
-            return super().build(state, say)
+            return super().build(state, say, *shown)
 
     session = Slow()
     async with at_rest(planner(session), (120, 40)) as (app, pilot):

@@ -3,7 +3,7 @@
 import math
 
 import pytest
-from screen import at_rest, drag_to, settled, text_of
+from screen import at_rest, drag_to, settled, shows, text_of
 from textual import events
 
 from tui.state import WHOLE, goal_key
@@ -30,6 +30,17 @@ async def drag(pilot, chart, start, *ends):
         await pilot.pause()
     await pilot.mouse_up(chart, offset=ends[-1])
     await pilot.pause()
+
+
+async def test_the_title_says_where_the_band_is(planner):
+    """Also of a chart that is drawn only after its title was set, and at another size."""
+    async with at_rest(planner(glyphs="ascii"), (80, 24), "c") as (app, pilot):
+        assert await shows(pilot, "Cost by nodes, 9 in 10 runs: within the line")
+        await pilot.resize_terminal(80, 90)
+        assert await shows(pilot, "Cost by nodes, dots: 9 in 10 runs")
+        await pilot.resize_terminal(80, 24)
+        assert await shows(pilot, "Cost by nodes, 9 in 10 runs: within the line")
+        assert app.state.chart == "cost"
 
 
 @pytest.mark.parametrize("size", SIZES)

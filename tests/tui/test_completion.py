@@ -76,6 +76,26 @@ def test_bash_offers_what_may_stand_there(scripts: dict[str, str], tmp_path: Pat
 
 
 @pytest.mark.skipif(not BASH, reason="no bash")
+def test_each_name_of_a_list_is_offered(scripts: dict[str, str], tmp_path: Path) -> None:
+    (tmp_path / "r5.xyz,c5.4").touch()  # a file that the typed pattern would match
+
+    def asked(*words: str) -> list[str]:
+        return offered(scripts["bash"], tmp_path, "sparkplan", *words)
+
+    assert asked("recommend", "x", "--instances", "r5.*,c5.4") == ["r5.*,c5.4xlarge"]
+    assert asked("recommend", "x", "--exclude", "=", "m5.xlarge,c5.4") == ["m5.xlarge,c5.4xlarge"]
+    assert "m5.xlarge,c5.4xlarge" in asked("catalog", "show", "aws", "--instances", "m5.xlarge,")
+    assert asked("recommend", "x", "--own", "c5.4") == ["c5.4xlarge"]
+    # Bash takes each "=" for a word of its own.
+    types = ("predict", "x", "--composition")
+    assert asked(*types, "m5.2xlarge", "=") == [], "a number is typed there"
+    assert asked(*types, "m5.2xlarge", "=", "2") == []
+    assert asked(*types, "m5.2xlarge", "=", "2,c5.4") == ["2,c5.4xlarge"]
+    assert asked(*types, "=", "m5.2xlarge", "=", "2,r5.xlarge", "=", "3,c5.4") == ["3,c5.4xlarge"]
+    assert asked("x", "--ran-on", "m5.2xlarge,c5.4") == [], "one type alone"
+
+
+@pytest.mark.skipif(not BASH, reason="no bash")
 def test_files_stand_beside_samples_under_their_own_names(
     scripts: dict[str, str], tmp_path: Path
 ) -> None:

@@ -4,21 +4,13 @@ from dataclasses import replace
 
 import pytest
 from depth import DEEP, values
-from screen import at_rest, settled, text_of, waits
+from fakes import Gated
+from screen import at_rest, opened, settled, text_of, words_in
 
 from tui.screens.dialog import Dialog
+from tui.screens.picker import MAX_MATCHES
 
 KEYS = ("o", "w", "slash", "colon", "m", "e", "question_mark", "n", "ctrl+p")
-
-
-async def opened(pilot, key):
-    """The dialog that a key opens, once it stands."""
-    await pilot.press(key)
-    async for _ in waits():
-        if isinstance(pilot.app.screen, Dialog) and pilot.app.screen.stands:
-            break
-    await pilot.pause()
-    return pilot.app.screen
 
 
 @pytest.mark.parametrize("key", KEYS if DEEP else ("o", "colon", "e", "question_mark"))
@@ -72,7 +64,7 @@ async def test_a_choice_begins_at_what_is_in_use(planner, key, options, now):
 
 async def test_where_it_ran_can_be_said_of_what_was_refused_for_want_of_it(planner):
     """The way out of the refusal was closed: "the evidence is still being read"."""
-    async with at_rest(planner(sources=("missing",)), (120, 40), "slash") as (app, pilot):
+    async with at_rest(planner(sources=("missing",)), (120, 40), "e") as (app, pilot):
         assert "there is no plan: esc says why" in text_of(app)
         await pilot.press("escape")
         dialog = await opened(pilot, "w")
@@ -80,6 +72,50 @@ async def test_where_it_ran_can_be_said_of_what_was_refused_for_want_of_it(plann
         await pilot.press(*"r5.2xlarge", "enter")
         await pilot.pause()
         assert app.state.ran_on == "r5.2xlarge"
+
+
+async def test_types_can_be_chosen_while_the_evidence_is_read(planner):
+    """A long log was to be waited for: "the prices are still being read"."""
+    session = Gated()
+    async with planner(session).run_test(size=(120, 40)) as pilot:
+        app = pilot.app
+        dialog = await opened(pilot, "slash")
+        offered = [option.value for option in dialog._matches("")]
+        assert len(offered) == len(set(offered))
+        assert {"m5.xlarge", "n2-standard-4"} <= set(offered), "nobody knows yet where it ran"
+        await pilot.press(*"c6i.*", "enter")
+        session.go_on.set()
+        await settled(pilot)
+        assert app.state.instances == ("c6i.*",)
+        assert app.answer.best.instance.startswith("c6i.")
+        dialog = await opened(pilot, "slash")
+        assert "n2-standard-4" not in [option.value for option in dialog._matches("")]
+
+
+async def test_types_that_were_refused_can_be_corrected(planner):
+    """The first plan is refused for a word on the command line."""
+    app = planner(catalog="aws", instances=("nope.*",))
+    async with at_rest(app, (120, 40)) as (app, pilot):
+        assert app.built is None
+        dialog = await opened(pilot, "slash")
+        assert "n2-standard-4" not in [option.value for option in dialog._matches("")]
+        await pilot.press(*["backspace"] * len("nope.*"), *"m5.*", "enter")
+        await settled(pilot)
+        assert app.answer.best.instance.startswith("m5.")
+
+
+async def test_what_a_list_leaves_out_is_counted_below_it(planner):
+    """It ended after 200 types, as if there were no more."""
+    async with at_rest(planner(), (120, 40)) as (_, pilot):
+        dialog = await opened(pilot, "w")
+        matching = len(dialog._matches(""))
+        assert len(dialog.matched.rows) == MAX_MATCHES < matching
+        below = dialog.query_one("#whole")
+        assert words_in(below) == f"{matching - MAX_MATCHES:,} more: type a part of the name"
+        await pilot.press(*"r5.2xlarge")
+        await pilot.pause()
+        assert 0 < len(dialog.matched.rows) < MAX_MATCHES
+        assert not below.size.height
 
 
 async def test_what_commands_are_for_is_read_whole(planner):
@@ -102,7 +138,11 @@ async def test_what_a_row_is_too_short_for_stands_below_the_list(planner, key):
             option, whole = dialog.current, dialog.query_one("#whole")
             said = " ".join(f"{option.label} {option.detail}".split())
             below = ["".join(part for part, _ in row) for row in whole.rows(whole.size.width)]
-            assert " ".join(" ".join(below).split()) == (said if place in cut else "")
+            words = " ".join(" ".join(below).split())
+            if key == "w":
+                assert words.endswith(" more: type a part of the name"), "200 of all types"
+            else:
+                assert words == (said if place in cut else "")
             assert len(below) <= whole.size.height
             heights.add(whole.size.height)
             await pilot.press("down")

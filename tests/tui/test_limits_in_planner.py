@@ -201,9 +201,9 @@ class Waiting(FakeSession):
         self.go_on = threading.Event()
         self.go_on.set()
 
-    def build(self, state, say):
+    def build(self, state, say, *shown):
         self.go_on.wait()
-        return super().build(state, say)
+        return super().build(state, say, *shown)
 
 
 async def test_nor_while_another_plan_is_built(planner):

@@ -135,9 +135,9 @@ async def test_while_another_size_is_planned_nothing_old_is_searched_or_drawn(pl
             self.gate, self.searched = threading.Event(), []
             self.gate.set()
 
-        def build(self, state, say):
+        def build(self, state, say, *shown):
             assert self.gate.wait(10.0)
-            return super().build(state, say)
+            return super().build(state, say, *shown)
 
         def mixed(self, state, answer):
             self.searched.append(answer.built.plan.request.workload.input_bytes)

@@ -1,18 +1,15 @@
 """The log of notices."""
 
 from dataclasses import replace
-from threading import Event
 
 import pytest
 from fakes import FakeSession, profile
-from screen import advised, at_rest, compared, drag_to, settled, shows, text_of, waits, words_in
+from screen import advised, at_rest, compared, drag_to, settled, shows, text_of
 
 import engine
 from tui.screens.notices import MAX_NOTICES
 from tui.session import EngineSession
 from tui.views import sentences
-from tui.views.pages import PAGES, key_of, page
-from tui.widgets.chart import Chart
 
 
 @pytest.mark.parametrize(("size", "glyphs"), [((80, 24), "ascii"), ((120, 40), "unicode")])
@@ -47,73 +44,6 @@ async def test_the_log_is_bounded_and_repeats_once(planner):
             app.show_notice(f"notice {number}", "base")
         assert len(app.notice_log) == MAX_NOTICES
         assert app.notice_log[-1].words == f"notice {2 * MAX_NOTICES - 1}"
-
-
-class Gated(FakeSession):
-    """Its first plan is built only once it may go on."""
-
-    def __init__(self):
-        super().__init__()
-        self.go_on = Event()
-
-    def build(self, state, say):
-        """Waits."""
-        assert self.go_on.wait(60.0)
-        return super().build(state, say)
-
-
-def parts_say(app, waits_or_why, chart):
-    """Whether each chart, list and text that is seen says it, the charts in words of their own."""
-    blank = [app._panels.widget(name) for name in page(app.state.view).blank]
-    seen = [part for part in blank if part.size.height]
-    assert seen
-    said = [chart if isinstance(part, Chart) else waits_or_why for part in seen]
-    return all(words in words_in(part) for words, part in zip(said, seen, strict=True))
-
-
-async def test_every_view_says_what_it_waits_for_until_there_is_a_plan(planner):
-    session, keys = Gated(), [key_of(page.name) for page in PAGES]
-    async with planner(session, mix=2).run_test(size=(80, 24)) as pilot:
-        for key in keys:
-            await pilot.press(key)
-            assert await shows(pilot, f"[{key} ")
-            assert await shows(pilot, "Reading the evidence and the prices ..."), key
-            assert parts_say(pilot.app, "Reading the evidence and the prices", "reading ..."), key
-        session.go_on.set()
-        app = await settled(pilot)
-        assert app.answer is not None
-        for key in keys:
-            await pilot.press(key)
-            assert await shows(pilot, f"[{key} ")
-            assert await shows(pilot, "Reading the evidence", gone=True), key
-
-
-async def test_why_there_is_no_plan_is_said_in_every_view(planner, tmp_path):
-    """Until the evidence is another."""
-    views = "12345678"
-    table = tmp_path / "runs.csv"
-    table.write_text("nodes,input_size,seconds\n4,0,100\n8,1e9,60\n")
-    app = planner(EngineSession(), sources=(str(table),), instances=("m5.*",), max_nodes=8)
-    async with app.run_test(size=(120, 40)) as pilot:
-        async for _ in waits():
-            if app.notice_log:
-                break
-        for key in views:
-            await pilot.press(key)
-            await pilot.pause()
-            shown = " ".join(text_of(app).split())
-            assert "input_size must be more than zero" in shown
-            assert "No plan: see above why" in shown
-            assert parts_say(app, "No plan: see above why, and what to do", "no plan yet"), key
-        table.write_text("nodes,input_size,seconds\n4,1e9,100\n8,1e9,60\n")
-        await app.run_command_line("catalog aws")
-        await app.run_command_line("ran-on m5.2xlarge")
-        for key in views:
-            await pilot.press(key)
-            await settled(pilot)
-            shown = " ".join(text_of(app).split())
-            assert "more than zero" not in shown
-            assert "No plan" not in shown, key
 
 
 async def test_what_a_table_says_wrongly_of_a_type_is_said_in_the_planner(planner, tmp_path):

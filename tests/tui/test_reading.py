@@ -177,9 +177,9 @@ class Stuck(FakeSession):
         self.release = threading.Event()
         self.notice_log = threading.Event()
 
-    def build(self, state, say):
+    def build(self, state, say, *shown):
         if "stuck" not in state.sources:
-            return super().build(state, say)
+            return super().build(state, say, *shown)
         say("reading 1 MB, 5 MB/s, esc cancels")
         self.hangs.set()
         self.release.wait(10)
@@ -188,7 +188,7 @@ class Stuck(FakeSession):
         except Cancelled:
             self.notice_log.set()
             raise
-        return super().build(state, say)
+        return super().build(state, say, *shown)
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])

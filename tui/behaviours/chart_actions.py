@@ -63,6 +63,14 @@ class ChartActions(PlannerMixin):
         app.state = reduce(app.state, SetAxisWindow(x, message.x))
         self._look(SetAxisWindow(y, message.y))
 
+    def on_chart_band_changed(self) -> None:
+        """At another size, a band as thin as its curve is no longer seen beside it: say so."""
+        app = self.planner
+        if app.answer is not None and app.state.view == "curves":
+            from tui.views import curves
+
+            curves.show_titles(app._panels, curves.curves_of(app._panels, app.answer))
+
     def on_chart_point_picked(self, message: Chart.PointPicked) -> None:
         """In the frontier a click moves the list's cursor to the nearest point; Enter adopts it as
         goal too."""

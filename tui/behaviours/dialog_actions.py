@@ -81,7 +81,7 @@ class DialogActions(PlannerMixin):
         if app.built is None:
             from tui.dialogs import no_plan
 
-            app.show_notice(no_plan(app, "the evidence is"), "warn")
+            app.show_notice(no_plan(app), "warn")
             return
         begun = job_text.command_of(app.built.plan.surface.workload)
         if not begun or app.built.workflow is not None:

@@ -50,7 +50,7 @@ def _export_answer(app: PlannerApp) -> None:
 def _say_there_is_none(app: PlannerApp) -> None:
     from tui.dialogs import no_plan
 
-    app.show_notice(no_plan(app, "the evidence is"), "warn")
+    app.show_notice(no_plan(app), "warn")
 
 
 def chosen(app: PlannerApp) -> Choice | None:

@@ -133,10 +133,8 @@ class KeyOrder(PlannerMixin):
 
     def _is_app_binding(self, key: str) -> bool:
         """Whether a key is bound by the app, and not by the focused widget."""
-        app = self.planner
-        chain = app.screen._modal_binding_chain
-        bound = (node for node, bindings in chain if key in bindings.key_to_bindings)
-        return next(bound, None) is app
+        bound = self.planner.active_bindings.get(key)
+        return bound is not None and bound.node is self
 
     def _queue_early_key(self, event: Typed, again: Typed) -> None:
         """Queue it until everything that the keys before it caused is done."""
@@ -159,15 +157,12 @@ class KeyOrder(PlannerMixin):
     def _is_global_key(self, event: Typed) -> bool:
         """Whether the key does the same everywhere. The keys of a tour do not: what is in progress
         may open an editor for which they are text."""
-        app = self.planner
         key = event.key if isinstance(event, Key) else ""
-        bound = app._bindings.key_to_bindings.get(key, ())
-        return any(
-            one.priority
-            and app._check_action_state(one.action, app)
-            and not (self._key_in_progress and one.action.startswith("tour_"))
-            for one in bound
-        )
+        bound = self.planner.screen_stack[0].active_bindings.get(key)
+        if bound is None or bound.node is not self or not bound.enabled:
+            return False
+        of_tour = bound.binding.action.startswith("tour_")
+        return bound.binding.priority and not (self._key_in_progress and of_tour)
 
     def _queue_key(self, event: Typed) -> None:
         """Queue an event, ordered by the time it was typed."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import engine
 from tui.behaviours.planner_mixin import PlannerMixin
 from tui.changes import DeadlineRelaxed, EvidenceRead, PlanRefused, RereadSources, ShowView
-from tui.messages import MixFailed, MixReady, PlanFailed, PlanReady, Progress
+from tui.messages import EvidenceReady, MixFailed, MixReady, PlanFailed, PlanReady, Progress
 from tui.reducer import reduce
 from tui.state import PlanState, evidence_key, plan_key, with_inputs, with_renamed_sources
 from tui.views import inputs
@@ -59,6 +59,9 @@ class PlanUpdates(PlannerMixin):
     replaced_inputs: PlanState | None = None
     """The inputs that a scenario or a pinned plan has replaced, while its plan is being built."""
 
+    _evidence_read: EvidenceReady | None = None
+    """The last evidence that was read."""
+
     def _rebuild(self) -> None:
         """Start to build a plan for the state; of several that wait, only the last one is built.
         The notice is reset now: what is said about this change, such as by undo, stays."""
@@ -70,14 +73,25 @@ class PlanUpdates(PlannerMixin):
             app._settling.stop()  # a new answer follows soon; that one is settled
         request = app._reading.request_for(evidence_key(state))
 
+        read = False
+
         def say(text: str) -> None:
             request.check()
+            if read and app._latest.outdated:
+                raise Cancelled  # what was read, and a fit, are kept for the next plan
             app.post_message(Progress(key, text))
+
+        def show(profile: engine.Profile) -> None:
+            nonlocal read
+            request.check()
+            read = True
+            app.post_message(EvidenceReady(evidence_key(state), profile))
 
         def job() -> None:
             try:
                 request.begin(state.sources)
-                built = app._session.build(state, say)
+                built = app._session.build(state, say, show)
+                request.check()
             except Cancelled:
                 return
             except Exception as error:
@@ -199,12 +213,28 @@ class PlanUpdates(PlannerMixin):
             app.busy = message.text
             app._panels.show_header()
 
+    @property
+    def evidence_before_plan(self) -> engine.Profile | None:
+        """The evidence while the first plan for it is being built; None before it is read, and once
+        there is an answer to be shown."""
+        app, read = self.planner, self._evidence_read
+        waits = app.answer is None and app.busy and read is not None
+        return read.profile if waits and read.key == evidence_key(app.state) else None
+
+    def on_evidence_ready(self, message: EvidenceReady) -> None:
+        """Show what was read, and let the sliders move, while the first plan is being built."""
+        app = self.planner
+        self._evidence_read = message
+        if app.screen_stack and (profile := self.evidence_before_plan) is not None:
+            app._panels.set_ranges_before_plan(profile)
+            app._panels.show()
+
     def on_plan_ready(self, message: PlanReady) -> None:
         """Show a plan, unless the state has changed since, or the app is closing."""
         app = self.planner
         if message.key != plan_key(app.state) or not app.screen_stack:
             return
-        app.built, app.busy = message.built, ""
+        app.built, app.busy, self._evidence_read = message.built, "", None
         if evidence_key(app.state) != app._evidence:
             app.sticky_notice = []
             app.set_notice([])
@@ -237,14 +267,15 @@ class PlanUpdates(PlannerMixin):
             app.dispatch(RereadSources(change.sources))
 
     def _stop_reading(self) -> None:
-        """Cancel the current read; the last good plan stays."""
+        """Cancel the current read, or the plan for what was read; the last good plan stays."""
         app = self.planner
+        cancelled = "reading" if self.evidence_before_plan is None else "the plan"
         app._reading.cancel()
         app._latest.abandon()
         app._change_notice = app.busy = ""
         if app._last_good is not None:
             self._revert_to(app._last_good)
-        app.show_notice("reading was cancelled", "warn")
+        app.show_notice(f"{cancelled} was cancelled", "warn")
         app._panels.show()
         self._act_if_settled()
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import engine
 from tui.charts import chart_csv
 from tui.charts.chart_svg import Panel, format_svg
 from tui.screens.export import safe_name
-from tui.storage.user_folders import path_exists
+from tui.storage.user_folders import current_folder, expand_home, path_exists
 from tui.views import curves, frontier, sentences
 from tui.views.chart_axes import TITLES
 
@@ -34,7 +33,7 @@ def save(app: PlannerApp, name: str, *, allowed: str) -> str:
     Returns:
         the file that was refused now, empty when none was.
     """
-    path = Path(name).expanduser()
+    path = expand_home(name)
     try:
         if path.suffix.lower() not in ENDINGS:
             raise engine.BadInput(
@@ -47,7 +46,7 @@ def save(app: PlannerApp, name: str, *, allowed: str) -> str:
     except engine.EngineError as error:
         app.show_notice(str(error), "bad")
     else:
-        app.show_notice(f"saved as {path.absolute()}", "good")
+        app.show_notice(f"saved as {current_folder() / path}", "good")
     return ""
 
 

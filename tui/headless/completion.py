@@ -18,6 +18,9 @@ SCHEDULERS = ("drf", "max-min", "fifo")
 FILES = frozenset({"FILE", "SOURCE", "WORKFLOW", "DIR", "FOLDER", "PATH"})
 """Words for files and folders in the metavars of arguments."""
 
+LIST = ",..."
+"""End of the metavars of arguments that take several values."""
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("shell", metavar="bash|zsh|fish", choices=tuple(SCRIPTS), help="the shell")
@@ -53,10 +56,12 @@ def known_names() -> Mapping[str, Mapping[str, str]]:
     return {
         "--arch": dict.fromkeys(ARCHITECTURES, ""),
         "--catalog": catalog_names,
+        "--composition": type_names,
         "--exclude": type_names,
         "--instance": type_names,
         "--instances": type_names,
         "--model": {each.name: each.summary for each in engine.MODELS},
+        "--own": type_names,
         "--platform": dict.fromkeys(engine.PLATFORMS, ""),
         "--ran-on": type_names,
         "--scheduler": dict.fromkeys(SCHEDULERS, ""),
@@ -92,9 +97,11 @@ def _places_below(
 
 
 def _offer(action: argparse.Action, names: Mapping[str, str]) -> Offer:
-    """What an argument may be: one of its choices, a known name, or a file."""
+    """What an argument may be: one of its choices, a known name or several, or a file."""
     words = names if action.choices is None else dict.fromkeys(map(str, action.choices), "")
-    return Offer(words, files=not FILES.isdisjoint(re.split(r"\W", str(action.metavar))))
+    metavar = str(action.metavar)
+    files = not FILES.isdisjoint(re.split(r"\W", metavar))
+    return Offer(words, files, listed=bool(words) and metavar.endswith(LIST))
 
 
 def _first_clause(what: str | None) -> str:

@@ -11,14 +11,25 @@ from typing import NamedTuple
 
 
 class Offer(NamedTuple):
-    """What a word may be: one of some words (word -> what it is, or ""), or a file."""
+    """What a word may be: one of some words (word -> what it is, or ""), or a file.
+
+    Args:
+        listed: whether it may be several of the words, with commas between them.
+    """
 
     words: Mapping[str, str]
     files: bool = False
+    listed: bool = False
 
     def and_also(self, other: Offer) -> Offer:
         """Either of two."""
-        return Offer({**self.words, **other.words}, self.files or other.files)
+        files, listed = self.files or other.files, self.listed or other.listed
+        return Offer({**self.words, **other.words}, files, listed)
+
+    @property
+    def flags(self) -> list[str]:
+        """Assignments with which the scripts of bash and zsh remember the rest of it."""
+        return ["files=yes"] * self.files + ["listed=yes"] * self.listed
 
 
 NOTHING = Offer({})
@@ -48,26 +59,36 @@ def bash(places: Sequence[Place]) -> str:
 
     def offered(offer: Offer) -> str:
         words = [f"words={shlex.quote(' '.join(offer.words))}"] if offer.words else []
-        return "; ".join([*words, *(["files=yes"] if offer.files else [])])
+        return "; ".join([*words, *offer.flags])
 
     return f"""# Completion of the sparkplan command for bash.
 _sparkplan() {{
-    local word=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD-1]}}
-    local place= words= files= file
-    # The two sides of --option=value are words of their own.
-    if [[ $word == = ]]; then
-        word=
-    elif [[ $before == = ]]; then
-        before=${{COMP_WORDS[COMP_CWORD-2]}}
-    fi
+    local word=${{COMP_WORDS[COMP_CWORD]}} before at=$COMP_CWORD counted=
+    local place= words= files= listed= head= found
+    # Each = is a word of its own: that of --option=value, and those of TYPE=N,TYPE=N.
+    [[ $word == = ]] && word= && at=$((at + 1))
+    while (( at > 1 )) && [[ ${{COMP_WORDS[at-1]}} == = ]]; do
+        at=$((at - 2))
+        [[ ${{COMP_WORDS[at]}} == -* ]] || counted=yes
+    done
+    before=${{COMP_WORDS[at-1]}}
+    (( at < COMP_CWORD )) && [[ ${{COMP_WORDS[at]}} == -* ]] && before=${{COMP_WORDS[at]}}
+    COMPREPLY=()
+    [[ -n $counted && $word != *,* ]] && return
     (( COMP_CWORD > 1 )) && place=${{COMP_WORDS[1]}}
     (( COMP_CWORD > 2 )) && place="$place ${{COMP_WORDS[2]}}"
 {_cases(places, offered)}
-    COMPREPLY=($(compgen -W "$words" -- "$word"))
+    if [[ -n $listed ]]; then
+        head=${{word%"${{word##*,}}"}}
+        word=${{word##*,}}
+    fi
+    while IFS= read -r found; do
+        COMPREPLY+=("$found")
+    done < <(compgen -P "$head" -W "$words" -- "$word")
     if [[ -n $files ]]; then
         compopt -o filenames 2>/dev/null
-        while IFS= read -r file; do
-            COMPREPLY+=("$file")
+        while IFS= read -r found; do
+            COMPREPLY+=("$found")
         done < <(compgen -f -- "$word")
     fi
 }}
@@ -81,20 +102,21 @@ def zsh(places: Sequence[Place]) -> str:
     def offered(offer: Offer) -> str:
         described = [f"{word}:{what}" if what else word for word, what in offer.words.items()]
         words = [f"offered=({shlex.join(described)})"] if described else []
-        return "; ".join([*words, *(["files=yes"] if offer.files else [])])
+        return "; ".join([*words, *offer.flags])
 
     return f"""#compdef sparkplan
 # Completion of the sparkplan command for zsh.
 _sparkplan() {{
-    local word=$PREFIX before=$words[CURRENT-1] place= files=
+    local word=$PREFIX before=$words[CURRENT-1] place= files= listed=
     local -a offered
     if [[ $PREFIX == --*=* ]]; then
         before=${{PREFIX%%=*}}
-        compset -P '*='
+        compset -P 1 '*='
     fi
     (( CURRENT > 2 )) && place=$words[2]
     (( CURRENT > 3 )) && place="$place $words[3]"
 {_cases(places, offered)}
+    [[ -n $listed ]] && compset -P '*,'
     (( $#offered )) && _describe -t words word offered
     [[ -n $files ]] && _files
 }}
@@ -172,7 +194,9 @@ def fish(places: Sequence[Place]) -> str:
                     lists[words] = f"__sparkplan_words_{len(lists) + 1}"
                     lines.append(f"set -g {lists[words]} {' '.join(map(_fish, words))}")
                 value = f" {'-r -F' if offer.files else '-x'}"
-                value += f" -a '${lists[words]}'" if words else ""
+                names = f"${lists[words]}" if words else ""
+                names = f"(__sparkplan_list {names})" if offer.listed and words else names
+                value += f" -a '{names}'" if words else ""
             lines.append(f"{before} {name}{value}{_described(what)}")
     return "\n".join(lines) + "\n"
 
@@ -185,6 +209,13 @@ function __sparkplan_at
     contains -- "$place" $names; or set place "$words[2]"
     contains -- "$place" $names; or set place {later}
     test "$place" = "$argv[1]"
+end
+function __sparkplan_list
+    set -l typed (commandline -ct | string replace -r -- '^--[^=]*=' '')
+    set -l head (string match -r -- '.*,' "$typed")
+    for word in $argv
+        echo "$head$word"
+    end
 end
 complete -c sparkplan -e"""
 

@@ -12,6 +12,7 @@ from tui import format as text
 from tui.charts import chart_csv
 from tui.charts.chart_svg import Panel, format_svg
 from tui.headless import costs
+from tui.storage.user_folders import expand_home
 from tui.widgets.chart_data import Axis, ChartData, Series
 from tui.widgets.numbers import Kind
 
@@ -26,7 +27,7 @@ def output_path(name: str) -> Path:
     Raises:
         BadInput: for an ending that is neither a picture nor a table.
     """
-    path = Path(name).expanduser()
+    path = expand_home(name)
     if path.suffix.lower() not in ENDINGS:
         raise engine.BadInput(
             f"{name!r} is neither a picture nor a table",

@@ -18,7 +18,7 @@ import engine
 from tui.panels import CAPTION_ROWS
 from tui.screens.dialog import Dialog, TypedLine
 from tui.screens.picker import LEAVE
-from tui.storage.user_folders import path_exists
+from tui.storage.user_folders import current_folder, expand_home, path_exists
 from tui.views.bars import Bar, keys
 from tui.views.prose import Line, Prose, Verbatim
 from tui.views.sentences import in_planner
@@ -212,7 +212,7 @@ class ExportScreen(Dialog[str | None]):
             self._show_line([("no file to save to: type its path", "bad")])
             self.query_one("#path", Input).focus()
             return
-        path = Path(name).expanduser().absolute()
+        path = current_folder() / expand_home(name)
         problem = save(path, self._content, overwrite=path == self._refused)
         self._refused = path if problem and path_exists(path) else None
         self._show_line([(problem, "bad")] if problem else [(f"saved to {path}", "good")])

@@ -24,12 +24,12 @@ from tui.screens.open_rows import (
     Entry,
     Listing,
     application_entries,
-    expand_home,
     remote_entries,
     row,
     sample_entries,
 )
 from tui.screens.picker import Picker
+from tui.storage.user_folders import expand_home
 from tui.views.bars import Bar, Item, keys
 from tui.views.prose import Line, Prose
 from tui.widgets.glyphs import Glyphs

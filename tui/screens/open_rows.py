@@ -11,6 +11,7 @@ from pathlib import Path
 import engine
 from tui import format as text
 from tui.screens.picker import MAX_MATCHES, Option
+from tui.storage.user_folders import expand_home
 from tui.widgets.numbers import bytes_text
 from tui.widgets.table import Cell, Column, Row
 
@@ -113,14 +114,6 @@ def _start_description(application: engine.HistoryApplication) -> str:
         return application.name
     moment = datetime.fromtimestamp(application.started_ms / 1000, UTC)
     return f"{application.name}, started {moment:%Y-%m-%d %H:%M} UTC"
-
-
-def expand_home(typed: str) -> Path:
-    """A typed path with `~` expanded, where there is a home folder."""
-    try:
-        return Path(typed).expanduser()
-    except RuntimeError:
-        return Path(typed)
 
 
 class Listing:

@@ -13,12 +13,13 @@ from textual.widgets import Input
 
 from tui.screens.dialog import Dialog, TypedLine
 from tui.views.bars import Bar, Item, keys
-from tui.views.prose import Prose
+from tui.views.prose import Line, Prose
 from tui.widgets.glyphs import Glyphs
 from tui.widgets.table import Column, Row, Table
 from tui.widgets.text import wrapped
 
 MAX_MATCHES = 200
+"""Rows of a list; how many more match is said below it."""
 
 MAX_LINES = 2
 """Lines for the full text of an option whose row is cut."""
@@ -93,6 +94,7 @@ class Picker(Dialog[str | None]):
         self._empty = empty
         self._begins_at = current
         self._options: list[Option] = []
+        self._unlisted = 0
         self._cursor_moved = False
 
     def compose(self) -> ComposeResult:
@@ -128,16 +130,18 @@ class Picker(Dialog[str | None]):
         return keys([("⏎", enter, ""), ("↑ ↓", "move", ""), ("tab", "complete", "")])
 
     def refill(self, typed: str) -> None:
-        self._options = list(self._matches(typed))[:MAX_MATCHES]
+        matching = list(self._matches(typed))
+        self._options = matching[:MAX_MATCHES]
+        self._unlisted = len(matching) - len(self._options)
         rows: list[Row] = [(option.label, (option.detail, "muted")) for option in self._options]
         self.matched.show(rows, cursor=0)
         self._cursor_moved = False
         self._describe_soon()
 
     def describe_current(self) -> None:
-        """Show the full text of the option under the cursor, where its row is cut. The height is
-        that of the longest cut option, so that the list's height does not change with the
-        cursor."""
+        """Show the full text of the option under the cursor, where its row is cut; else how many
+        options are not listed. The height is that of the longest cut option, so that the list's
+        height does not change with the cursor."""
         width, cut = self.matched.size.width, self.matched.cut_rows
         cut_texts = {
             index: (self._options[index].label, self._options[index].detail) for index in cut
@@ -146,9 +150,12 @@ class Picker(Dialog[str | None]):
             (len(wrapped(" ".join(each), width)) for each in cut_texts.values()), default=0
         )
         whole = self.query_one("#whole", Prose)
-        whole.styles.height = min(MAX_LINES, longest)
+        whole.styles.height = min(MAX_LINES, max(longest, bool(self._unlisted)))
         label, detail = cut_texts.get(self.matched.cursor, ("", ""))
-        whole.show([[(f"{label} ", "strong"), (detail, "muted")]] if label else [])
+        line: Line = [(f"{label} ", "strong"), (detail, "muted")] if label else ()
+        if not label and self._unlisted:
+            line = [(f"{self._unlisted:,} more: type a part of the name", "muted")]
+        whole.show([line] if line else [])
 
     def _describe_soon(self) -> None:
         """Show it once the list is laid out, unless the dialog was answered before."""

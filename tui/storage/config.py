@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import engine
-from tui.storage.user_folders import home, path_exists
+from tui.storage.user_folders import expand_home, home, path_exists
 
 if TYPE_CHECKING:
     from tui.widgets.glyphs import GlyphChoice
@@ -135,8 +135,9 @@ def _theme(value: str) -> str:
 
 
 def _catalog(value: str) -> str:
-    if Path(value).expanduser().is_file():
-        return str(Path(value).expanduser())
+    path = expand_home(value)
+    if path_exists(path) and path.is_file():
+        return str(path)
     return _one_of("catalog", tuple(entry.name for entry in engine.list_catalogs()))(value)
 
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import engine
 from tui.storage.scenario import FILE_KEYS
 from tui.storage.scenario_file import SavedPlan, format_saved_plan, read_saved_plan
-from tui.storage.user_folders import home, path_exists
+from tui.storage.user_folders import expand_home, home, path_exists
 
 ENDINGS = (".yaml", ".yml")
 FORMER = "~"
@@ -43,7 +43,7 @@ def path_of(name: str) -> Path:
         BadInput: for a name that no file should have.
     """
     if "/" in name or name.lower().endswith(ENDINGS):
-        return Path(name).expanduser()
+        return expand_home(name)
     if not _NAME.fullmatch(name):
         raise engine.BadInput(
             f"{name!r} is no name for a scenario",

@@ -1,4 +1,4 @@
-"""The user's folders for sparkplan, by the XDG base directories."""
+"""The user's folders for sparkplan, by the XDG base directories; and paths as a user types them."""
 
 from __future__ import annotations
 
@@ -10,6 +10,22 @@ def path_exists(path: str | Path) -> bool:
     """Whether a path exists, as far as this user may know; False in a folder that may not be
     searched, where `Path.exists` raises."""
     return os.path.exists(path)
+
+
+def expand_home(typed: str) -> Path:
+    """A typed path with `~` expanded, where there is such a home folder."""
+    try:
+        return Path(typed).expanduser()
+    except RuntimeError:
+        return Path(typed)
+
+
+def current_folder() -> Path:
+    """The folder in which the command was started; "." where it is no longer there."""
+    try:
+        return Path.cwd()
+    except OSError:
+        return Path()
 
 
 def home(kind: str) -> Path:

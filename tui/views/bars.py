@@ -18,6 +18,7 @@ from tui.widgets.glyphs import Glyphs
 from tui.widgets.text import fit, plain
 
 if TYPE_CHECKING:
+    from engine import Profile
     from tui.answers import BuiltPlan
 
 
@@ -125,11 +126,20 @@ MIN_NAME = 16
 
 
 def header(
-    state: PlanState, built: BuiltPlan | None, busy: str, *, width: int
+    state: PlanState,
+    built: BuiltPlan | None,
+    busy: str,
+    *,
+    width: int,
+    read: Profile | None = None,
 ) -> tuple[list[Item], list[Item]]:
     """The job and its evidence; at the right the prices, or the work in progress, in the longest
-    variant that fits. Where none fits, the kind of job is left out, then the job's name is cut."""
-    profile = built.profile if built else None
+    variant that fits. Where none fits, the kind of job is left out, then the job's name is cut.
+
+    Args:
+        read: the evidence, where it is read and its plan not built yet.
+    """
+    profile = built.profile if built else read
     left, kinds = [Item(" sparkplan ", "accent")], list[Item]()
     named = inputs.source(state, profile, jobs=built.jobs if built else None)
     left.append(Item(" " + named, "strong", "open", whole=False))

@@ -22,15 +22,16 @@ if TYPE_CHECKING:
     from tui.panels import Panels
     from tui.views.at_crosshair import CurveReading, DrawnCurves
 
-WAITING = ChartData(message="reading ...")
+READING = ChartData(message="reading ...")
+BUILDING = ChartData(message="predicting ...")
 NOTHING = ChartData(message="no plan yet")
 
 
 def fill(panels: Panels) -> list[Widget]:
     """The charts, the headline for small terminals, and the first rows of the compositions."""
     return [
-        panels.panel(panels.new(Chart, WAITING, id="time"), chart_axes.TITLES["time"]),
-        panels.panel(panels.new(Chart, WAITING, id="cost"), chart_axes.TITLES["cost"]),
+        panels.panel(panels.new(Chart, READING, id="time"), chart_axes.TITLES["time"]),
+        panels.panel(panels.new(Chart, READING, id="cost"), chart_axes.TITLES["cost"]),
         panels.new(Prose, sentences.WAITING, id="sentence"),
         panels.panel(
             panels.new(compositions.ShortList, compositions.COLUMNS, id="short"), "Compositions"
@@ -56,20 +57,27 @@ def show_short(panels: Panels, answer: Answer) -> None:
 def look(panels: Panels, answer: Answer) -> None:
     """Redraw what the crosshair and a zoom change: the charts, and the values at the crosshair."""
     state, short = panels.app.state, panels.is_short
-    curves = drawn_curves(state, answer, [pin.instance for pin in panels.app.pins])
+    curves = curves_of(panels, answer)
     if not short or state.chart == "time":
         panels.chart("time").show(time_chart(state, answer, curves))
     if not short or state.chart == "cost":
         panels.chart("cost").show(cost_chart(state, answer, curves))
-    for name in ("time", "cost"):
-        title_suffix = band_title(state, curves, name)
-        panels.set_title(name, chart_axes.title(state, name) + title_suffix)
+    show_titles(panels, curves)
     brief = sentences.brief(state, answer, panels.app.marks)
     if crosshair_readings := crosshair_values(panels, curves):
         from tui.views import at_crosshair
 
         brief = at_crosshair.compact_rows(state, crosshair_readings, panels.width - 2)
     panels.prose("sentence").show(brief)
+
+
+def show_titles(panels: Panels, curves: DrawnCurves) -> None:
+    """Name the charts, and what their bands are, or that they are as thin as their curves."""
+    state = panels.app.state
+    for name in ("time", "cost"):
+        band = "" if panels.chart(name).band_hidden else "dots"
+        title_suffix = band_title(state, curves, name, band=band)
+        panels.set_title(name, chart_axes.title(state, name) + title_suffix)
 
 
 def aside(panels: Panels, answer: Answer) -> list[Line] | None:
@@ -79,7 +87,7 @@ def aside(panels: Panels, answer: Answer) -> list[Line] | None:
         return None
     from tui.views import at_crosshair
 
-    curves = drawn_curves(state, answer, [pin.instance for pin in panels.app.pins])
+    curves = curves_of(panels, answer)
     return at_crosshair.side_lines(state, crosshair_values(panels, curves)) or None
 
 
@@ -91,6 +99,12 @@ def crosshair_values(panels: Panels, curves: DrawnCurves) -> list[CurveReading]:
     from tui.views import at_crosshair
 
     return at_crosshair.readings(curves, round(panels.app.state.crosshair), panels.app.glyphs)
+
+
+def curves_of(panels: Panels, answer: Answer) -> DrawnCurves:
+    """The curves that the charts show, with those of the pinned plans."""
+    pinned = [pin.instance for pin in panels.app.pins]
+    return drawn_curves(panels.app.state, answer, pinned)
 
 
 def drawn_curves(
@@ -130,14 +144,16 @@ def band_title(state: PlanState, curves: DrawnCurves, chart: str, *, band: str =
     none; for costs also which types have none, and why.
 
     Args:
-        band: what the band consists of: "dots", or "shaded" in a picture.
+        band: what the band consists of: "dots", or "shaded" in a picture; "" where it is as thin
+            as its curve.
     """
     if not curves:
         return ""
     values, lows, _ = _values(curves[0][1], chart)
     title = ""
     if _any_known(lows):
-        title = f", {band}: {odds(state.confidence)} runs"
+        share = f"{odds(state.confidence)} runs"
+        title = f", {band}: {share}" if band else f", {share}: within the line"
     elif _any_known(values):
         title = ", no interval"
     return title + (unpriced_title(curves) if chart == "cost" else "")

@@ -11,7 +11,7 @@ from tui import format as text
 from tui.changes import SelectPoint, SetGoalFromPoint
 from tui.state import PlanState
 from tui.views import chart_axes, compositions, sentences
-from tui.views.curves import WAITING, intervals, thresholds
+from tui.views.curves import READING, intervals, thresholds
 from tui.views.marks import Marks
 from tui.views.pages import FRONTIER_LIST
 from tui.views.prose import Line, Prose, Span
@@ -44,7 +44,7 @@ COLUMNS = (
 def fill(panels: Panels) -> list[Widget]:
     """The chart, a sentence on the point under the cursor, and the list."""
     return [
-        panels.panel(panels.new(Chart, WAITING, id=CHART), chart_axes.TITLES[CHART]),
+        panels.panel(panels.new(Chart, READING, id=CHART), chart_axes.TITLES[CHART]),
         panels.new(Prose, id="point"),
         panels.panel(
             panels.new(compositions.ShortList, COLUMNS, id=FRONTIER_LIST),

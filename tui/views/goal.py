@@ -39,14 +39,15 @@ class Ranges:
     Args:
         seconds: typical time of a deadline; usd: typical cost of a budget.
         input_size: of the largest run, None where not known; `unit` is its unit.
-        known: whether evidence set the ranges; before that they say nothing about sensible goals.
+        known: names of the goals whose range comes from evidence; before that it says nothing
+            about sensible values.
     """
 
     seconds: float = 1800.0
     usd: float = 5.0
     input_size: float | None = None
     unit: str = "bytes"
-    known: bool = True
+    known: frozenset[str] = frozenset({"deadline", "budget"})
 
     @property
     def deadlines(self) -> tuple[float, float]:
@@ -244,7 +245,7 @@ class GoalPanel(Container):
         super().__init__(id=id)
         self._state = state
         self._glyphs = glyphs
-        self._ranges = Ranges(known=False)
+        self._ranges = Ranges(known=frozenset())
 
     def compose(self) -> ComposeResult:
         """One slider per goal."""
@@ -259,7 +260,7 @@ class GoalPanel(Container):
                 format=partial(self._text, goal),
                 errors=(engine.EngineError,),
                 allow_off=goal.beyond is not None,
-                start_unknown=not self._ranges.known,
+                start_unknown=name not in self._ranges.known,
                 label_width=10,
                 value_width=8,
                 glyphs=self._glyphs,
@@ -276,7 +277,7 @@ class GoalPanel(Container):
         other_ranges, self._ranges = ranges != self._ranges, ranges
         for name, goal in GOALS.items():
             value, slider = goal.value(state), self.slider(name)
-            if other_ranges:
+            if other_ranges and (goal.beyond is None or name in ranges.known):
                 slider.set_range(*goal.track(ranges), value)
             elif slider.value != value:
                 slider.set_value(value)
@@ -291,7 +292,8 @@ class GoalPanel(Container):
         """Say why the slider does not move: only evidence gives a sensible first value."""
         event.stop()
         example = "45m" if event.slider.id == "deadline" else "$5"
-        self.post_message(self.Refused(f"nothing is read yet: press enter and type {example}"))
+        why = "no cost is known" if self._ranges.known else "nothing is read"
+        self.post_message(self.Refused(f"{why} yet: press enter and type {example}"))
 
     def on_slider_typing(self, event: Slider.Typing) -> None:
         """Pass it on."""

@@ -16,11 +16,6 @@ if TYPE_CHECKING:
     from engine import Catalog, Profile
     from tui.answers import Answer, BuiltPlan
 
-COLUMNS = (
-    Column(title="", width=7),
-    Column(title="", shrink=True, least=10),
-    Column(title="", width=1, priority=1),
-)
 
 ROWS = (
     "open",
@@ -39,14 +34,30 @@ ROWS = (
 VALUE_CELLS = 22
 """Width of a value in the panel."""
 
+COLUMNS = (
+    Column(title="", width=7),
+    Column(title="", width=VALUE_CELLS, shrink=True, least=10),
+    Column(title="", width=1, priority=1),
+)
+"""Name, value and key of an input; the keys stay where they are whatever the values."""
+
 NOT_IN_LOG = "not said in the log"
 
 
 def rows(
-    state: PlanState, built: BuiltPlan | None, answer: Answer | None, marks: Marks
+    state: PlanState,
+    built: BuiltPlan | None,
+    answer: Answer | None,
+    marks: Marks,
+    *,
+    read: Profile | None = None,
 ) -> list[Row]:
-    """The rows of the panel, in the order of `ROWS`."""
-    profile = built.profile if built else None
+    """The rows of the panel, in the order of `ROWS`.
+
+    Args:
+        read: the evidence, where it is read and its plan not built yet.
+    """
+    profile = built.profile if built else read
     catalog = built.catalog if built else None
     source_text = source(state, profile, jobs=built.jobs if built else None)
     if profile is not None and len(source_text) > VALUE_CELLS:
@@ -54,7 +65,7 @@ def rows(
     table_rows: list[Row] = [
         ("Source", source_text, "o"),
         ("Kind", category(state, profile), "g"),
-        ("Ran on", _ran_on_cell(state, built, marks), "w"),
+        ("Ran on", _ran_on_cell(state, profile, marks), "w"),
         ("Prices", _prices_cell(state, catalog), "$"),
         ("Types", candidates(state, answer), "/"),
         ("Limits", limit_text.line_of(state.limits) or "none", "b"),
@@ -105,9 +116,9 @@ def applications(profile: Profile) -> frozenset[str]:
 
 
 def category(state: PlanState, profile: Profile | None) -> str:
-    """The kind of job."""
+    """The kind of job; a dash before the evidence is read."""
     known = state.category or (profile.category if profile else None)
-    return known or "not known"
+    return known or (text.UNKNOWN if profile is None else "not known")
 
 
 def ran_on(state: PlanState, profile: Profile | None) -> str | None:
@@ -118,9 +129,9 @@ def ran_on(state: PlanState, profile: Profile | None) -> str | None:
     return ", ".join(names) or None
 
 
-def ran_on_unknown(state: PlanState, built: BuiltPlan | None) -> bool:
+def ran_on_unknown(state: PlanState, profile: Profile | None) -> bool:
     """Whether the evidence does not say where it ran, so that its speed is only assumed."""
-    return built is not None and bool(built.profile.runs) and ran_on(state, built.profile) is None
+    return profile is not None and bool(profile.runs) and ran_on(state, profile) is None
 
 
 def questions(state: PlanState, built: BuiltPlan) -> str:
@@ -133,15 +144,15 @@ def questions(state: PlanState, built: BuiltPlan) -> str:
             f"{several} applications are taken as one job: press o and open the logs of one, or "
             "plan each with sparkplan fleet."
         )
-    if ran_on_unknown(state, built):
+    if ran_on_unknown(state, built.profile):
         parts.append("Where did it run? The log does not say; a median machine is assumed: press w")
     return " ".join(parts)
 
 
-def _ran_on_cell(state: PlanState, built: BuiltPlan | None, marks: Marks) -> Cell:
-    if ran_on_unknown(state, built):
+def _ran_on_cell(state: PlanState, profile: Profile | None, marks: Marks) -> Cell:
+    if ran_on_unknown(state, profile):
         return f"{NOT_IN_LOG} {marks.warning}", "warn"
-    return ran_on(state, built.profile if built else None) or "not known"
+    return ran_on(state, profile) or (text.UNKNOWN if profile is None else "not known")
 
 
 def _prices_cell(state: PlanState, catalog: Catalog | None) -> str:

@@ -75,6 +75,11 @@ class Chart(ChartControl, can_focus=True):
             self._remembered = data.crosshair
         return self.redraw()
 
+    @property
+    def band_hidden(self) -> bool:
+        """Whether curves are painted, and no band shows beside them: it is as thin as a line."""
+        return self._layout is not None and not self._layout.band_seen
+
     def draw(self, frame: Frame) -> None:
         """Paint the data, or a message in their place."""
         if self._data.message is not None:
@@ -85,4 +90,9 @@ class Chart(ChartControl, can_focus=True):
         from tui.widgets.chart_paint import paint
 
         data = self._data if self._drag is None else self._drag.with_fixed_axes(self._data)
+        was_hidden = self.band_hidden
         self._layout = paint(frame, data, self._glyphs)
+        if self.band_hidden != was_hidden:
+            # Later: a message that is made while the screen draws counts as the screen's own, and
+            # never gets to it.
+            self.call_later(lambda: self.post_message(self.BandChanged(self)))

@@ -86,6 +86,9 @@ class ChartControl(FrameWidget):
             super().__init__(chart)
             self.name, self.value, self.drag = name, value, drag
 
+    class BandChanged(_ChartMessage, namespace="chart"):
+        """The band shows beside the curves, or does no longer (`Chart.band_hidden`)."""
+
     class PointPicked(_ChartMessage, namespace="chart"):
         """The plot was clicked at the value `x` of the horizontal axis; `entered` where Enter was
         pressed at the crosshair instead."""

@@ -37,7 +37,8 @@ class Label(NamedTuple):
 class Layout(NamedTuple):
     """Positions in cells: the plot starts at column `left`, row 0, and is `width` x `height`.
 
-    `labels` are those of the named thresholds, once they are painted.
+    `labels` are those of the named thresholds, and `band_seen` is whether a band shows beside
+    the curves, once they are painted.
     """
 
     scales: Scales
@@ -47,6 +48,7 @@ class Layout(NamedTuple):
     x_ticks: tuple[Tick, ...]
     y_ticks: tuple[Tick, ...]
     labels: tuple[Label, ...] = ()
+    band_seen: bool = False
 
     @property
     def x(self) -> Scale:

@@ -26,6 +26,13 @@ from tui.widgets.frame import Frame
 from tui.widgets.glyphs import Glyphs
 from tui.widgets.text import fit, plain
 
+_BAND = "band"
+"""Style of the dots of bands."""
+
+_BAND_SPARSE = 8
+"""With fewer dots beside the curves than one in so many columns a band is left out: it would look
+like bumps of a curve."""
+
 _DASHES: dict[Pattern, Dash | None] = {
     "solid": None,
     "dashed": (4, 3),
@@ -100,9 +107,12 @@ def paint(frame: Frame, data: ChartData, glyphs: Glyphs) -> Layout | None:
         paint_message(frame, data.message if data.message is not None else reason, glyphs)
         return None
     plot = Plot(frame, _rasterised(data, layout, glyphs), layout, glyphs)
-    for x, y, character, style in plot.canvas.cells():
-        frame.chars[y][layout.left + x] = character
-        frame.styles[y][layout.left + x] = style
+    cells = list(plot.canvas.cells())
+    band_seen = sum(style == _BAND for *_, style in cells) * _BAND_SPARSE >= layout.width
+    for x, y, character, style in cells:
+        if band_seen or style != _BAND:
+            frame.chars[y][layout.left + x] = character
+            frame.styles[y][layout.left + x] = style
     _paint_axes(plot, data)
     _paint_feasible(plot, data)
     for point in data.points:
@@ -116,7 +126,7 @@ def paint(frame: Frame, data: ChartData, glyphs: Glyphs) -> Layout | None:
         from tui.widgets.chart_crosshair import paint_crosshair
 
         paint_crosshair(plot, data, data.crosshair)
-    return layout._replace(labels=tuple(plot.labels))
+    return layout._replace(labels=tuple(plot.labels), band_seen=band_seen)
 
 
 def _printable(data: ChartData, glyphs: Glyphs) -> ChartData:
@@ -158,7 +168,7 @@ def _rasterise_series(canvas: Canvas, series: Series, xs: list[float], layout: L
     """The band and the curve of one series; `xs` are positions."""
     if series.lows is not None and series.highs is not None:
         lows, highs = layout.y.positions(series.lows), layout.y.positions(series.highs)
-        canvas.band(xs, lows, highs, "band")
+        canvas.band(xs, lows, highs, _BAND)
     dash = _DASHES[series.pattern]
     canvas.curve(xs, layout.y.positions(series.ys), f"series-{series.slot}", dash)
 

@@ -14,6 +14,10 @@ from tui.widgets.scales import LinearScale, LogScale, Scale, nice_bounds
 _REACH = 2.5
 _BAND_REACH = 1.5
 
+_PAST_LIMIT = 1.25
+"""An axis goes on to this multiple of a threshold that a band passes: one that ended at the line
+would look as if nothing were beyond it."""
+
 MAX_ZOOM = 64
 """The smallest visible part of an axis is the whole divided by this."""
 
@@ -148,6 +152,8 @@ def _y_scale(data: ChartData, series: Sequence[Series], band_reach: float) -> Sc
     if not axis.log and low >= 0:
         low = 0.0
     low, high = nice_bounds(low, high, axis.kind, log=axis.log)
+    passed = [_PAST_LIMIT * value for value in near if value < edges[1]] if bands else []
+    high = max([high, *passed])
     low = low if axis.low is None else axis.low
     high = high if axis.high is None else axis.high
     return LogScale(low, high) if axis.log else LinearScale(low, high)

@@ -133,6 +133,17 @@ def test_a_band_is_shaded_beside_the_curve():
     assert with_band < plain_cells - 20
 
 
+def test_a_band_as_thin_as_its_curve_is_left_out():
+    """The few dots that showed beside it looked like bumps of the curve."""
+    wide = curve(24000, band=True)
+    lows, highs = tuple(y * 0.97 for y in wide.ys), tuple(y * 1.03 for y in wide.ys)
+    thin = replace(wide, lows=lows, highs=highs)
+    assert painted(plan(series=(thin,))) == painted(plan(series=(curve(24000),)))
+    for series, seen in ((wide, True), (thin, False), (curve(24000), False)):
+        layout = paint(Frame(80, 20, "base"), plan(series=(series,)), UNICODE)
+        assert layout.band_seen is seen
+
+
 @given(st.lists(st.integers(0, 19), max_size=30), st.integers(1, 20))
 def test_end_labels_never_share_a_row(wanted, height):
     wanted = [min(row, height - 1) for row in wanted]

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from tui.widgets.chart_data import Axis, ChartData, Series
+from tui.widgets.chart_data import Axis, ChartData, Series, Threshold
 from tui.widgets.chart_scales import chart_scales, panned, visible_part, zoomed
 from tui.widgets.scales import LinearScale
 
@@ -73,3 +73,15 @@ def test_an_axis_holds_all_curves_and_on_a_logarithmic_one_those_above_zero() ->
     log = chart_scales(ChartData(series=(high, low), y=Axis(log=True)))
     assert 0.0 < log.y.low <= 5.0
     assert 50.0 <= log.y.high <= 100.0
+
+
+@pytest.mark.parametrize("log", [True, False])
+@pytest.mark.parametrize(("highest", "top"), [(139.0, 150.0), (900.0, 150.0), (110.0, 120.0)])
+def test_a_band_that_passes_a_limit_is_seen_to(highest: float, top: float, *, log: bool) -> None:
+    """The axis ended at the deadline, as if no run took longer."""
+    curve = Series(xs=(1, 2), ys=(67.0, 20.0), lows=(60.0, 15.0), highs=(highest, 25.0), slot=1)
+    limit = Threshold(value=120.0, label="deadline 2m")
+    axis = Axis(log=log, kind="time")
+    found = chart_scales(ChartData(series=(curve,), thresholds=(limit,), y=axis))
+    assert found is not None
+    assert found.y.high == top

@@ -1,0 +1,192 @@
+"""Before there is a plan: what every view says, and what can be done already."""
+
+from asyncio import to_thread
+from threading import Event
+
+import pytest
+from fakes import FakeSession, Gated
+from screen import settled, shows, text_of, waits, words_in
+
+import engine
+from tui.changes import OpenSources
+from tui.session import EngineSession
+from tui.views.pages import PAGES, key_of, page
+from tui.widgets.chart import Chart
+
+
+def parts_say(app, waits_or_why, chart):
+    """Whether each chart, list and text that is seen says it, the charts in words of their own."""
+    blank = [app._panels.widget(name) for name in page(app.state.view).blank]
+    seen = [part for part in blank if part.size.height]
+    assert seen
+    said = [chart if isinstance(part, Chart) else waits_or_why for part in seen]
+    return all(words in words_in(part) for words, part in zip(said, seen, strict=True))
+
+
+async def test_every_view_says_what_it_waits_for_until_there_is_a_plan(planner):
+    session, keys = Gated(), [key_of(page.name) for page in PAGES]
+    async with planner(session, mix=2).run_test(size=(80, 24)) as pilot:
+        for key in keys:
+            await pilot.press(key)
+            assert await shows(pilot, f"[{key} ")
+            assert await shows(pilot, "Reading the evidence and the prices ..."), key
+            assert parts_say(pilot.app, "Reading the evidence and the prices", "reading ..."), key
+        session.go_on.set()
+        app = await settled(pilot)
+        assert app.answer is not None
+        for key in keys:
+            await pilot.press(key)
+            assert await shows(pilot, f"[{key} ")
+            assert await shows(pilot, "Reading the evidence", gone=True), key
+
+
+class Fitting(FakeSession):
+    """Its runs are read; the plan is built only once it may go on."""
+
+    def __init__(self):
+        super().__init__()
+        self.go_on = Event()
+
+    def build(self, state, say, show):
+        """Waits behind the reading."""
+
+        def wait_after(evidence):
+            show(evidence)
+            assert self.go_on.wait(60.0)
+
+        return super().build(state, say, wait_after)
+
+
+async def test_what_is_not_read_yet_is_not_called_unknown(planner):
+    session = Gated()
+    async with planner(session).run_test(size=(120, 40)) as pilot:
+        assert await shows(pilot, "Ran on   –")
+        assert "not known" not in text_of(pilot.app)
+        session.go_on.set()
+        await settled(pilot)
+        assert await shows(pilot, "Ran on   m5.2xlarge")
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_what_was_read_is_said_while_its_plan_is_built(planner, size):
+    session = Fitting()
+    async with planner(session).run_test(size=size) as pilot:
+        for each in PAGES:
+            await pilot.press(key_of(each.name))
+            assert await shows(pilot, f"[{key_of(each.name)} ")
+            assert await shows(pilot, "Read: nightly-als"), each.name
+            for words in ("3 runs of 40 to 107 min.", "The sliders move already."):
+                assert parts_say(pilot.app, words, "predicting ..."), each.name
+        assert "nightly-als, 3 runs · mllib · ran on m5.2xlarge" in text_of(pilot.app)
+        session.go_on.set()
+        assert await shows(pilot, "The sliders move already.", gone=True)
+
+
+async def test_sliders_move_once_the_runs_are_read(planner):
+    session = Fitting()
+    async with planner(session).run_test(size=(80, 24)) as pilot:
+        app = pilot.app
+        assert await shows(pilot, "2.1 TB"), "the data size in its unit"
+        await pilot.press("right")
+        await pilot.pause()
+        chosen = app.state.deadline_seconds
+        low, high = app.ranges.deadlines
+        assert chosen is not None
+        assert low < 1000.0 < chosen < 1e5 < high
+        await pilot.press("e")
+        assert await shows(pilot, "the plan is still being built")
+        await pilot.press("tab", "right")
+        assert await shows(pilot, "no cost is known yet: press enter and type $5")
+        session.go_on.set()
+        await settled(pilot)
+        assert app.state.deadline_seconds == chosen, "what was chosen stays"
+        assert app.answer.report.goal.deadline_seconds == chosen
+        await pilot.press("right")
+        assert app.state.budget_usd is not None
+
+
+async def test_a_plan_for_inputs_that_have_changed_is_not_built(planner, monkeypatch):
+    """Each held key of the data size would otherwise wait for the plan of the one before."""
+    session, sizes, prepare = Fitting(), [], engine.prepare_fitted
+
+    def counted(fitted, request):
+        sizes.append(request.workload.input_bytes / 2.1e12)
+        return prepare(fitted, request)
+
+    monkeypatch.setattr(engine, "prepare_fitted", counted)
+    async with planner(session).run_test(size=(80, 24)) as pilot:
+        assert await shows(pilot, "The sliders move already.")
+        for size in ("2x", "3x"):
+            await pilot.app.run_command_line(f"size {size}")
+        session.go_on.set()
+        app = await settled(pilot)
+        assert app.built.plan.surface.workload.input_bytes == 3 * 2.1e12
+    assert sizes == [3.0]
+
+
+async def test_a_plan_that_was_cancelled_does_not_come(planner, monkeypatch):
+    """Also where its last step had begun, which nothing interrupts."""
+    begun, go_on, made, prepare = Event(), Event(), Event(), engine.prepare_fitted
+
+    def slow(fitted, request):
+        begun.set()
+        assert go_on.wait(60.0)
+        plan = prepare(fitted, request)
+        made.set()
+        return plan
+
+    monkeypatch.setattr(engine, "prepare_fitted", slow)
+    async with planner().run_test(size=(80, 24)) as pilot:
+        app = pilot.app
+        assert await shows(pilot, "The sliders move already.")
+        assert await to_thread(begun.wait, 60.0)
+        await pilot.press("escape")
+        assert await shows(pilot, "the plan was cancelled")
+        go_on.set()
+        assert await to_thread(made.wait, 60.0)
+        await pilot.pause(0.1)
+        assert app.built is None
+        await app.run_command_line("open other")
+        await settled(pilot)
+        assert app.answer is not None
+
+
+async def test_another_source_is_not_said_to_be_read(planner):
+    """What was read before belongs to the other one."""
+    session = Fitting()
+    async with planner(session).run_test(size=(80, 24)) as pilot:
+        app = pilot.app
+        assert await shows(pilot, "The sliders move already.")
+        app.dispatch(OpenSources(("other",)))
+        assert await shows(pilot, "Reading the evidence and the prices ...")
+        session.go_on.set()
+        await settled(pilot)
+        assert app.answer is not None
+
+
+async def test_why_there_is_no_plan_is_said_in_every_view(planner, tmp_path):
+    """Until the evidence is another."""
+    views = "12345678"
+    table = tmp_path / "runs.csv"
+    table.write_text("nodes,input_size,seconds\n4,0,100\n8,1e9,60\n")
+    app = planner(EngineSession(), sources=(str(table),), instances=("m5.*",), max_nodes=8)
+    async with app.run_test(size=(120, 40)) as pilot:
+        async for _ in waits():
+            if app.notice_log:
+                break
+        for key in views:
+            await pilot.press(key)
+            await pilot.pause()
+            shown = " ".join(text_of(app).split())
+            assert "input_size must be more than zero" in shown
+            assert "No plan: see above why" in shown
+            assert parts_say(app, "No plan: see above why, and what to do", "no plan yet"), key
+        table.write_text("nodes,input_size,seconds\n4,1e9,100\n8,1e9,60\n")
+        await app.run_command_line("catalog aws")
+        await app.run_command_line("ran-on m5.2xlarge")
+        for key in views:
+            await pilot.press(key)
+            await settled(pilot)
+            shown = " ".join(text_of(app).split())
+            assert "more than zero" not in shown
+            assert "No plan" not in shown, key

@@ -1,0 +1,88 @@
+"""Paths as somebody types them: in a home that nobody has, from a folder that is gone."""
+
+from pathlib import Path
+
+import pytest
+from command_line import refused
+from screen import at_rest, opened, settled, shows, words_in
+
+from tui import changes
+from tui.command_parser import outcome_of
+from tui.screens.open import OpenScreen
+from tui.storage.user_folders import current_folder, expand_home
+from tui.typed_commands import CommandContext
+
+NOBODY = "~nobody-of-that-name"
+
+
+def test_a_home_that_nobody_has_is_a_name_like_others(monkeypatch, tmp_path):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert expand_home("~/a.svg") == tmp_path / "a.svg"
+    assert expand_home(f"{NOBODY}/a.svg") == Path(f"{NOBODY}/a.svg")
+
+
+def test_no_shell_expands_a_home_in_a_typed_command(monkeypatch, tmp_path):
+    """`:open ~/app.zstd` was "no such file"."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "my prices.yaml").touch()
+    outcomes = {
+        "open ~/app.zstd": changes.OpenSources((f"{tmp_path}/app.zstd",)),
+        "add ~/app.zstd": changes.OpenSources((f"{tmp_path}/app.zstd",), add=True),
+        "open sort-small": changes.OpenSources(("sort-small",)),
+        "catalog ~/my prices.yaml": changes.SetCatalog(f"{tmp_path}/my prices.yaml"),
+        "catalog ~/prices eu-west-1": changes.SetCatalog(f"{tmp_path}/prices", "eu-west-1"),
+        f"catalog {NOBODY}/a.yaml": changes.SetCatalog(f"{NOBODY}/a.yaml"),
+        f"catalog {'x' * 300} y": changes.SetCatalog("x" * 300, "y"),
+    }
+    for line, outcome in outcomes.items():
+        assert outcome_of(line, CommandContext()) == outcome
+
+
+@pytest.mark.parametrize("line", [f"chart {NOBODY}/a.svg", f"save {NOBODY}/a.yaml"])
+async def test_what_cannot_be_written_there_is_said(planner, line):
+    """The planner ended: "Could not determine home directory"."""
+    async with at_rest(planner(), (120, 40)) as (app, pilot):
+        await app.run_command_line(line)
+        assert await shows(pilot, "No such file or directory")
+
+
+async def test_nor_is_an_export_saved_there(planner):
+    async with at_rest(planner(), (120, 40)) as (_, pilot):
+        dialog = await opened(pilot, "e")
+        dialog.query_one("#path").value = f"{NOBODY}/a.sh"
+        await pilot.press("ctrl+s")
+        await settled(pilot)
+        assert "No such file or directory" in words_in(dialog.query_one("#said"))
+
+
+def test_the_command_says_so_too(capsys):
+    said = refused(
+        capsys, f"curve sort-small --over nodes --ran-on m5.xlarge --output {NOBODY}/a.svg"
+    )
+    assert "No such file or directory" in said
+
+
+@pytest.fixture(name="gone")
+def folder_that_is_gone(tmp_path, monkeypatch):
+    """The tests go on in a folder that is there again."""
+    folder = tmp_path / "scratch"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    folder.rmdir()
+
+
+async def test_a_folder_that_is_gone_holds_nothing(planner, gone):
+    """The planner ended with the first `o` or the first file that was to be saved."""
+    async with at_rest(planner(), (120, 40)) as (app, pilot):
+        assert current_folder() == Path()
+        dialog = await opened(pilot, "o")
+        assert isinstance(dialog, OpenScreen)
+        assert await shows(pilot, "nightly-features"), "samples are there in any case"
+        await pilot.press("escape")
+        dialog = await opened(pilot, "e")
+        await pilot.press("ctrl+s")
+        await settled(pilot)
+        assert "No such file or directory" in words_in(dialog.query_one("#said"))
+        await pilot.press("escape")
+        await app.run_command_line("chart a.svg")
+        assert await shows(pilot, "No such file or directory")
