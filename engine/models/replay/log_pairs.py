@@ -211,7 +211,10 @@ class LogPairs:
         driver_share = outcome.driver_seconds / outcome.seconds
         crowding = crowding_between(replay.run, left_out.run, ratio)
         crowding_mean = float(cores.expected(crowding)[0]) * (1.0 - driver_share)
-        crowding_scale = float(cores.log_scale(crowding)[0]) * (1.0 - driver_share)
+        crowding_scale = math.hypot(
+            float(cores.log_scale(crowding)[0]) * (1.0 - driver_share),
+            float(cores.driver_log_scale(crowding)[0]) * driver_share,
+        )
         sharing_scale = shared_code_scale_of_run(replay, outcome, left_out.run, speed)
         join_factor, join_reach = _sort_merge_effect(replay, outcome, ratio, speed)
         corrected = math.log(outcome.seconds) + self.bias[i]

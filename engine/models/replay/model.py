@@ -169,6 +169,7 @@ class ReplayModel(FittedModel):
         scales = (
             speed_scale,
             task_share * self._shared_cores.log_scale(crowding),
+            (1.0 - task_share) * self._shared_cores.driver_log_scale(crowding),
             requested_partitions_scale(replayed, times, slots, speed, replay.slots),
             shared_code_scale(replay, batch, times, speed),
         )
