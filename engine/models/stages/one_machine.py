@@ -6,8 +6,9 @@ gets a core of its own (tasks take as long as before) or none (on twice the slot
 The cost of a doubling of slots is taken to be uniform between the two in log time, for all tasks,
 since compilers and the driver run on those cores too. Executors of `local-cluster` are JVMs, each
 of which loads and compiles the same code on those cores: twice the executors cost between nothing
-and as much again, also on the same slots. So more of them can be worse than none. This applies to
-further executors only: nodes, and named types, are other machines.
+and as much again, also on the same slots. So more of them can be worse than none. They start on the
+cores on which the driver plans, whose time stays, but is unsure by as much. This applies to further
+executors only: nodes, and named types, are other machines.
 
 The published laws give each slot a core of its own. They stay as published, and their intervals are
 widened by the possible error (`shared_cores_scale`).
