@@ -43,7 +43,7 @@ STEPS: tuple[Step, ...] = (
     ),
     Step(
         "More than there is",
-        "{answer} A goal out of reach gets the nearest miss.",
+        "{answer} The nearest miss is shown.",
         (":deadline {hopeless}",),
     ),
     Step(

@@ -34,6 +34,7 @@ from engine.models.replay.priors import (
     task_error_share,
 )
 from engine.models.replay.replayed_run import Replay
+from engine.models.replay.shared_code import shared_code_scale_of_run
 from engine.models.replay.stage_laws import PairFit, pair_fit, with_laws
 from engine.models.replay.times import SCALE_PER_HALF_WIDTH_90, Times
 from engine.models.stages.one_machine import SharedCores, crowding_between
@@ -210,14 +211,20 @@ class LogPairs:
         driver_share = outcome.driver_seconds / outcome.seconds
         crowding = crowding_between(replay.run, left_out.run, ratio)
         crowding_mean = float(cores.expected(crowding)[0]) * (1.0 - driver_share)
-        crowding_scale = float(cores.log_scale(crowding)[0]) * (1.0 - driver_share)
+        crowding_scale = math.hypot(
+            float(cores.log_scale(crowding)[0]) * (1.0 - driver_share),
+            float(cores.driver_log_scale(crowding)[0]) * driver_share,
+        )
+        sharing_scale = shared_code_scale_of_run(replay, outcome, left_out.run, speed)
         join_factor, join_reach = _sort_merge_effect(replay, outcome, ratio, speed)
         corrected = math.log(outcome.seconds) + self.bias[i]
         corrected += log_iterations(replay.run, left_out.run.workload)
         return _SingleLogPrediction(
             log_seconds=corrected + crowding_mean + join_factor,
             distance=self.doublings[i, j] * task_error_share(driver_share),
-            log_scale=math.hypot(speed_scale, crowding_scale, SCALE_PER_HALF_WIDTH_90 * join_reach),
+            log_scale=math.hypot(
+                speed_scale, crowding_scale, sharing_scale, SCALE_PER_HALF_WIDTH_90 * join_reach
+            ),
         )
 
 

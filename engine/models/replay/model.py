@@ -62,6 +62,7 @@ from engine.models.replay.report import (
     explanation,
     useful_slots,
 )
+from engine.models.replay.shared_code import shared_code_scale
 from engine.models.replay.times import (
     SCALE_PER_HALF_WIDTH_90,
     BetweenInputs,
@@ -165,8 +166,13 @@ class ReplayModel(FittedModel):
         doublings = log2_distances(replayed.uncertain_slots(slots) / replay.slots, ratio)
         task_share = 1.0 - times.driver_seconds / times.seconds
         crowding = crowding_of_batch(replay.run, batch, doublings[:, 0], ratio)
-        crowding_scale = task_share * self._shared_cores.log_scale(crowding)
-        requested_scale = requested_partitions_scale(replayed, times, slots, speed, replay.slots)
+        scales = (
+            speed_scale,
+            task_share * self._shared_cores.log_scale(crowding),
+            (1.0 - task_share) * self._shared_cores.driver_log_scale(crowding),
+            requested_partitions_scale(replayed, times, slots, speed, replay.slots),
+            shared_code_scale(replay, batch, times, speed),
+        )
         others = self._alternatives if ratio != 1.0 else self._alternatives_at_log_input
         other_times = [times_of(other) for other in others[index]]
         joins = sort_merge_effect(replay, ratio, slots, speed, times, partitions)
@@ -188,7 +194,7 @@ class ReplayModel(FittedModel):
             memory=memory + joins.log_factor,
             doublings=doublings,
             error_share=task_error_share(times.driver_seconds / times.seconds),
-            log_scale=np.hypot(np.hypot(speed_scale, crowding_scale), requested_scale),
+            log_scale=np.sqrt(sum(scale**2 for scale in scales)),
             least_scale=np.maximum(least_scale_reaching(times, other_times), joins_scale),
         )
 

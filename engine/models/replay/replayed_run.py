@@ -34,6 +34,7 @@ from engine.models.stages.durations.warm_up import Slowdown
 from engine.models.stages.fetched_rows import fetched_rows_shares
 from engine.models.stages.linked_stages import relinked
 from engine.models.stages.locality import Locality
+from engine.models.stages.new_code import new_code_seconds
 from engine.models.stages.one_machine import executor_slots_of, of_local_master, waiting_law
 from engine.models.stages.partition_counts import CountedStages, PartitionCounts
 from engine.models.stages.replay_cache import ReplayCache
@@ -247,6 +248,11 @@ class Replay:
     def node_load(self) -> NodeLoad:
         """The load of its nodes with tasks."""
         return NodeLoad(self.run)
+
+    @cached_property
+    def new_code_seconds(self) -> float:
+        """`new_code_seconds` of its run."""
+        return new_code_seconds(self.run, self.models)
 
     @property
     def executor_slots(self) -> int:

@@ -6,8 +6,9 @@ gets a core of its own (tasks take as long as before) or none (on twice the slot
 The cost of a doubling of slots is taken to be uniform between the two in log time, for all tasks,
 since compilers and the driver run on those cores too. Executors of `local-cluster` are JVMs, each
 of which loads and compiles the same code on those cores: twice the executors cost between nothing
-and as much again, also on the same slots. So more of them can be worse than none. This applies to
-further executors only: nodes, and named types, are other machines.
+and as much again, also on the same slots. So more of them can be worse than none. They start on the
+cores on which the driver plans, whose time stays, but is unsure by as much. This applies to further
+executors only: nodes, and named types, are other machines.
 
 The published laws give each slot a core of its own. They stay as published, and their intervals are
 widened by the possible error (`shared_cores_scale`).
@@ -87,10 +88,12 @@ class Crowding(NamedTuple):
     Args:
         slots: (n,) doublings of busy slots.
         jvms: (n,) doublings of the executors' JVMs, as far as their new code counts.
+        started: (n,) doublings of the executors' JVMs that start, whatever they then do.
     """
 
     slots: FloatArray
     jvms: FloatArray
+    started: FloatArray
 
     def expected(self, *, slots_observed: bool, jvms_observed: bool) -> FloatArray:
         """(n,) expected increase of log task time, without what logs show of either."""
@@ -104,6 +107,14 @@ class Crowding(NamedTuple):
     def log_scale(self) -> FloatArray:
         """(n,) standard deviation of that increase; slots and JVMs are independent."""
         return np.asarray(CONTENTION_SPREAD * NO_ADDED_CORES * np.hypot(self.slots, self.jvms))
+
+    @property
+    def driver_log_scale(self) -> FloatArray:
+        """(n,) root mean square of the change of log driver time, of which nothing is expected: the
+        driver plans on the cores on which executors start, evenly between nothing and as long again
+        for twice as many."""
+        per_doubling = NO_ADDED_CORES * math.hypot(CONTENTION, CONTENTION_SPREAD)
+        return np.asarray(per_doubling * np.abs(self.started))
 
 
 def crowding_of_batch(
@@ -126,8 +137,8 @@ def crowding_of_nearest(
     """`crowding_of_batch` by the nearest, in JVMs, of runs that have the same slots."""
     slots = crowding_of_batch(runs[0], batch, slots_doublings).slots
     jvms = np.sort([crowding_of_batch(run, batch, slots_doublings).jvms for run in runs], axis=0)
-    nearest = np.abs(jvms).argmin(axis=0)
-    return Crowding(slots, np.take_along_axis(jvms, nearest[None], axis=0)[0])
+    nearest = np.take_along_axis(jvms, np.abs(jvms).argmin(axis=0)[None], axis=0)[0]
+    return Crowding(slots, nearest, nearest)
 
 
 def crowding_between(run: Run, other: Run, ratio: float) -> Crowding:
@@ -146,12 +157,12 @@ def _crowding(
     Args:
         executors: (n,) NaN where unknown.
     """
-    log_jvms, jvms = run.cluster.executors, np.zeros_like(slots_doublings)
+    log_jvms, started = run.cluster.executors, np.zeros_like(slots_doublings)
     if log_jvms and run.config.get("spark.master", "").startswith("local-cluster"):
         busy = np.minimum(executors, (run.cluster.slots or log_jvms) * 2.0**slots_doublings)
-        doublings = _limited(np.log2(np.maximum(1.0, busy) / log_jvms)) / max(1.0, ratio)
-        jvms = np.where(np.isnan(busy), 0.0, doublings)
-    return Crowding(_limited(slots_doublings), jvms)
+        doublings = _limited(np.log2(np.maximum(1.0, busy) / log_jvms))
+        started = np.where(np.isnan(busy), 0.0, doublings)
+    return Crowding(_limited(slots_doublings), started / max(1.0, ratio), started)
 
 
 def _limited(doublings: FloatArray) -> FloatArray:
@@ -191,6 +202,10 @@ class SharedCores:
     def log_scale(self, crowding: Crowding) -> FloatArray:
         """(n,) `Crowding.log_scale`; 0 on other machines."""
         return self.shared * crowding.log_scale
+
+    def driver_log_scale(self, crowding: Crowding) -> FloatArray:
+        """(n,) `Crowding.driver_log_scale`; 0 on other machines."""
+        return self.shared * crowding.driver_log_scale
 
 
 def waiting_law(stage: StageRun) -> StageLaw:

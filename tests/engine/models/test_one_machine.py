@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from made_runs import Stage, measure, observed
+from made_runs import Job, Stage, measure, observed
 from sparkplan_runs import width
 
 import engine
@@ -118,6 +118,31 @@ def test_each_layout_that_ran_is_known_whatever_the_order_of_the_logs(name: str)
     assert ["one-machine" in codes(found) for found in answers[0]] == [False, False, True]
     (warning,) = [n for n in answers[0][2].warnings if n.code == "one-machine"]
     assert "add a log of another number of slots and of executors" in warning.remedy
+
+
+@pytest.mark.parametrize(("own", "asked"), [(1, 2), (2, 1)])
+def test_the_driver_is_unsure_where_other_numbers_of_jvms_start_beside_it(
+    own: int, asked: int
+) -> None:
+    """What a driver does for half of the run may take as long again beside twice the executors;
+    threads of one start nothing, and executors of a cluster have cores of their own."""
+    cluster = Cluster.of_executors(executors=asked, executor_cores=1)
+    added = []
+    for gap_seconds in (0.0, 200.0):
+        stages = [Stage(np.full(TASKS, 6.0 / own), input_bytes=INPUT)]
+        run = observed(stages, [Job((), gap_seconds)], slots=own)
+        scales = []
+        for master in (f"local-cluster[{own},1,1024]", f"local[{own}]", "yarn"):
+            model = engine.fit(Profile("job", (replace(run, config={"spark.master": master}),)))
+            batch = ClusterBatch.of([cluster], model.profile)
+            scales.append(float(model.forecast(batch, run.workload).log_scale[0]))
+        added.append(math.sqrt(scales[0] ** 2 - scales[1] ** 2))
+        if gap_seconds:
+            found = model.predict(cluster=cluster, workload=run.workload)
+            driver = found.phases["driver"] / found.seconds
+    assert added[1] > added[0] * (1.0 - driver)
+    most = math.log(2.0) / math.sqrt(3.0) * driver
+    assert 0.8 * most < added[1] < 1.3 * most
 
 
 def test_of_more_data_the_code_of_further_jvms_is_a_smaller_part() -> None:
