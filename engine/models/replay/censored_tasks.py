@@ -102,7 +102,7 @@ def with_all_tasks(run: Run) -> Run:
         added_seconds = 0.0
         if 0 < stage.task_seconds.count < stage.tasks:
             whole, added_seconds = _with_all_tasks_of(stage, model, slots)
-            if _went_on(run, stage):
+            if _is_over(run, stage):
                 whole, added_seconds = (
                     replace(whole, completed_seconds=stage.completed_seconds),
                     0.0,
@@ -113,12 +113,17 @@ def with_all_tasks(run: Run) -> Run:
     return replace(run, seconds=run.seconds + added, stages=tuple(stages))
 
 
-def _went_on(run: Run, stage: StageRun) -> bool:
-    """Whether an application that came to its end went on after a stage that was aborted: what came
-    then did not wait for tasks that never ran."""
+def _is_over(run: Run, stage: StageRun) -> bool:
+    """Whether a stage would not have run longer: Spark dropped the ends of its tasks, or the run
+    went on after it was aborted. What came then did not wait for more."""
+    if any(stage.stage_id in other.parents for other in run.stages):
+        return True
+    ended = any(
+        stage.stage_id in job.stage_ids and job.completed_seconds is not None for job in run.jobs
+    )
     starts = [job.submitted_seconds for job in run.jobs]
     starts += [other.submitted_seconds for other in run.stages]
-    return run.complete and max(starts) >= stage.completed_seconds
+    return ended and max(starts) >= stage.completed_seconds
 
 
 def _with_all_tasks_of(stage: StageRun, model: StageModel, slots: int) -> tuple[StageRun, float]:

@@ -57,9 +57,6 @@ def executed_stages(application: Application) -> dict[int, ExecutedStage]:
         ends = [a.completed_ms for a in attempts if a.completed_ms is not None and not a.failed]
         start = min(starts, default=summary.first_launch_ms)
         end = max(start, min(ends, default=summary.last_finish_ms))
-        number = stage.tasks.tasks or 0
-        if any(a.succeeded for a in attempts) and 0 < summary.tasks < number:
-            summary = summary.of_sample(number)  # it is over, so that only their ends are lost
         dispensable = is_dispensable(application, stage)
         failed = bool(attempts) and all(a.failed for a in attempts) and not dispensable
         executed[stage_id] = ExecutedStage(stage, summary, start, end, failed, dispensable)

@@ -27,10 +27,9 @@ def tasks_missing(
         seconds: duration of the run.
     """
     short = [
-        (stage.tasks, ended, stage.submitted_seconds)
+        (stage.tasks, stage.task_seconds.count, stage.submitted_seconds)
         for stage in stages
-        if (ended := executed[stage.stage_id].stage.tasks.finished) < stage.tasks
-        and not executed[stage.stage_id].failed
+        if stage.task_seconds.count < stage.tasks and not executed[stage.stage_id].failed
     ]
     short += [(s.tasks, 0, clock.seconds(s.start_ms)) for s in unsuccessful if not s.failed]
     if not short:

@@ -7,7 +7,7 @@ each NumPy call has a fixed cost.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
 
 import numpy as np
@@ -54,46 +54,6 @@ class TaskSummary:
     fetched_bytes: float | None
     records: dict[str, float | None]
     warm_up: tuple[float, ...] = ()
-
-    @property
-    def tasks(self) -> int:
-        """Number of tasks that are summarised."""
-        times = self.measures["task_seconds"]
-        return 0 if times is None else times.count
-
-    def of_sample(self, tasks: int) -> TaskSummary:
-        """The summary of so many tasks, of which those summarised are a sample: Spark drops events
-        where it has too many, whatever they tell."""
-        factor = tasks / self.tasks
-        return replace(
-            self,
-            measures={
-                name: None if measure is None else _of_sample(name, measure, factor)
-                for name, measure in self.measures.items()
-            },
-            cached_input_bytes=factor * self.cached_input_bytes,
-            memory_spilled_bytes=_times(factor, self.memory_spilled_bytes),
-            disk_spilled_bytes=_times(factor, self.disk_spilled_bytes),
-            deserialize_seconds=_times(factor, self.deserialize_seconds),
-            deserialize_cpu_seconds=_times(factor, self.deserialize_cpu_seconds),
-            fetched_bytes=_times(factor, self.fetched_bytes),
-            records={name: _times(factor, number) for name, number in self.records.items()},
-        )
-
-
-def _times(factor: float, total: float | None) -> float | None:
-    return None if total is None else factor * total
-
-
-def _of_sample(name: str, measure: Measure, factor: float) -> Measure:
-    """A measure over `factor` times as many tasks. Its quantiles stay; where all values are kept
-    there are as many as tasks."""
-    count, quantiles = round(factor * measure.count), measure.quantiles
-    _, points = SPECS[name]
-    if len(quantiles) == measure.count and 1 < measure.count < points:
-        places = np.linspace(0.0, len(quantiles) - 1.0, min(count, points))
-        quantiles = tuple(np.interp(places, np.arange(len(quantiles)), quantiles).tolist())
-    return Measure(count, factor * measure.total, quantiles)
 
 
 SPECS: dict[str, tuple[float, int]] = {

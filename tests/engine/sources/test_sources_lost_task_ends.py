@@ -8,6 +8,7 @@ from distilled import run_of, stage_of
 
 import engine
 from engine.cluster import Cluster, Workload
+from engine.models.replay.censored_tasks import with_all_tasks
 from engine.profile import Run
 
 READ = {"Input Metrics": {"Bytes Read": 1000, "Records Read": 10}}
@@ -37,32 +38,40 @@ def two_jobs(
     return [*events, log.end(24.0)]
 
 
-def test_tasks_whose_ends_are_lost_were_as_those_that_are_seen(tmp_path: Path) -> None:
-    run = run_of(tmp_path, two_jobs(kept=30))
-    assert (run.lost, run.complete) == (("10 of 40 tasks of 1 stage are missing",), False)
-    stage, whole = stage_of(run, 0), stage_of(run, 1)
-    times = stage.task_seconds
-    assert (stage.tasks, times.count, len(times.quantiles)) == (40, 40, 40)
-    assert times.total == pytest.approx(whole.task_seconds.total, rel=0.02)
-    assert times.quantiles == pytest.approx(whole.task_seconds.quantiles, abs=0.03)
-    assert stage.input_bytes is not None
-    assert (stage.input_bytes.count, stage.input_bytes.total) == (40, 40_000.0)
-    assert stage.input_records == 400.0
-    assert run.workload.input_bytes == 80_000.0
-    assert "stage-in-part" not in {n.code for n in engine.fit(profile_of(run)).fit_notices}
-
-
 def profile_of(run: Run) -> engine.Profile:
     return engine.Profile("job", (run,))
 
 
-@pytest.mark.parametrize(("failure", "completed"), [("Job aborted", True), (None, False)])
-def test_of_a_stage_that_may_not_have_run_them_they_stay_missing(
-    tmp_path: Path, failure: str | None, completed: bool
-) -> None:
-    events = two_jobs(kept=30, completed=completed, failure=failure)
-    stage = stage_of(run_of(tmp_path, events), 0)
-    assert (stage.tasks, stage.task_seconds.count) == (40, 30)
+def test_the_work_of_tasks_without_an_end_counts(tmp_path: Path) -> None:
+    """No task is seen twice, and the stage has the time that it had."""
+    run = run_of(tmp_path, two_jobs(kept=30))
+    assert (run.lost, run.complete) == (("10 of 40 tasks of 1 stage are missing",), False)
+    assert stage_of(run, 0).task_seconds.count == 30
+    whole = with_all_tasks(run)
+    stage, other = stage_of(whole, 0), stage_of(whole, 1)
+    assert (stage.completed_seconds, whole.seconds) == (12.0, run.seconds)
+    assert stage.task_seconds.count == 40
+    assert stage.task_seconds.total == pytest.approx(other.task_seconds.total, rel=0.05)
+
+
+def test_a_stage_with_a_reader_is_over_whatever_became_of_its_job(tmp_path: Path) -> None:
+    """The end of the job is lost too."""
+    events = log.header()
+    first, second = log.info(0, 8), log.info(1, 1, parents=[0])
+    events += [log.job(0, [first, second], 2.0), log.submitted(first, 2.0)]
+    events += [log.task(0, n, 2.0, 4.0, index=n) for n in range(4)]
+    events += [log.completed(first, 2.0, 6.0), log.submitted(second, 6.0)]
+    run = run_of(tmp_path, [*events, log.task(1, 9, 6.0, 7.0)])
+    assert stage_of(with_all_tasks(run), 0).completed_seconds == 6.0
+
+
+def test_a_stage_that_is_cut_off_would_have_run_longer(tmp_path: Path) -> None:
+    """Whether the log breaks off, or its job ended with it and nothing came then."""
+    events = two_jobs(kept=30)
+    cut = next(n for n, event in enumerate(events) if event["Event"].endswith("StageCompleted"))
+    for last in (cut, cut + 2):
+        run = run_of(tmp_path, events[:last])
+        assert with_all_tasks(run).seconds > run.seconds
 
 
 @pytest.mark.parametrize("model", ["sparkplan", "boe", "simcost"])
