@@ -18,8 +18,10 @@ from tui.format import (
     size,
     span,
     table,
+    usd,
     usd_cell,
     usd_difference,
+    usd_range,
     usd_span,
 )
 
@@ -158,6 +160,26 @@ def test_amounts_and_spans_fit_their_columns(power: int, digits: float) -> None:
     value = digits * 10.0**power
     assert len(usd_cell(value)) <= USD_CELLS
     assert len(usd_span(value, 3.0 * value)) <= USD_SPAN_CELLS
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "says"),
+    [
+        (2.1, 3.4, "$2.10–$3.40"), (0.25, 0.25, "$0.25"), (None, None, "–"), (1.0, None, "–"),
+        (0.00912, 0.01764, "$0.0091–$0.018"), (0.0101, 0.01764, "$0.0101–$0.0176"),
+        (0.00912, 1.764, "$0.0091–$1.76"), (0.0004, 0.01764, "<$0.001–$0.018"),
+    ],
+)  # fmt: skip
+def test_what_a_cost_lies_between_in_a_cell(
+    low: float | None, high: float | None, says: str
+) -> None:
+    """ "$0.0091 to $0.0176": one end in two figures, the other in three."""
+    assert usd_span(low, high) == says
+    wide = usd_range(low, high)
+    assert wide.split(" to ") == (
+        ["–"] if says == "–" else list(dict.fromkeys(map(usd, (low, high))))
+    )
+    assert len(usd_span(1234.0, 9999.5)) <= USD_SPAN_CELLS
 
 
 def test_one_node_is_no_nodes(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

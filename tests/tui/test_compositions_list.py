@@ -172,24 +172,6 @@ async def test_a_wide_terminal_says_of_each_row_what_its_cost_lies_between(plann
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "says"),
-    [
-        (2.1, 3.4, "$2.10–$3.40"), (0.25, 0.25, "$0.25"), (None, None, "–"), (1.0, None, "–"),
-        (0.00912, 0.01764, "$0.0091–$0.018"), (0.0101, 0.01764, "$0.0101–$0.0176"),
-        (0.00912, 1.764, "$0.0091–$1.76"), (0.0004, 0.01764, "<$0.001–$0.018"),
-    ],
-)  # fmt: skip
-def test_what_a_cost_lies_between_in_a_cell(low, high, says):
-    """ "$0.0091 to $0.0176": one end in two figures, the other in three."""
-    assert text.usd_span(low, high) == says
-    wide = text.usd_range(low, high)
-    assert wide.split(" to ") == (
-        ["–"] if says == "–" else list(dict.fromkeys(map(text.usd, (low, high))))
-    )
-    assert len(text.usd_span(1234.0, 9999.5)) <= text.USD_SPAN_CELLS
-
-
-@pytest.mark.parametrize(
     ("usd", "says"),
     [
         (0.084, "$0.0840"),
