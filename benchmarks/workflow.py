@@ -15,20 +15,25 @@ from __future__ import annotations
 import argparse
 import statistics
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import ParamSpec, TypeVar
 
 import numpy as np
 from tables import print_table
 
 from engine.models.boe.printed_states import estimate_printed
 from engine.models.boe.sharing import shared_task_times
-from engine.models.boe.states import Activity, Machines, estimate
+from engine.models.boe.states import estimate
 from engine.models.boe.task_draw import task_factors
 from engine.models.boe.task_time import Needs, Rates, Step, TaskWork
+from engine.models.boe.workflow_course import Activity, Machines
 from engine.scheduling.drf import Claim, Pool, drf
 
 MACHINES = Machines(16.0, Rates(4.0, 250e6, 125e6), Pool(64.0, 256.0))
 MB = 1e6
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 def workflow(jobs: int, spread: float, random: np.random.Generator) -> list[Activity]:
@@ -98,7 +103,7 @@ def simulated(stages: Sequence[Activity], *, skew: bool) -> float:
     return now
 
 
-def timed(run, *arguments, **options) -> tuple[float, float]:  # type: ignore[no-untyped-def]
+def timed(run: Callable[P, T], *arguments: P.args, **options: P.kwargs) -> tuple[T, float]:
     """What a function answers, and the processor seconds that takes: other programs on the machine
     do not count."""
     start = time.process_time()

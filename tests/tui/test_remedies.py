@@ -167,10 +167,26 @@ def test_a_remedy_names_options_of_every_command_that_shows_it(path: Path) -> No
 def test_a_command_names_its_own_options(command: str) -> None:
     path = ROOT / "tui" / "headless" / f"{command.replace('-', '_')}.py"
     for line, said in remedies_in(path):
-        missing = missing_from(said, (command,))
-        if command == "recommend":  # `fleet` and `export` ask it for their answers
-            missing |= missing_from(said, ("export",))
-        assert not missing, f"{path.name}:{line}: {said}"
+        assert not missing_from(said, (command,)), f"{path.name}:{line}: {said}"
+
+
+CHECKED_BY = {
+    "goal_checks.py": ("recommend", "export"),
+    "options.py": ANSWERING,
+    "target.py": ("predict", "curve", "workflow"),
+}
+"""Which commands show what a module of `tui/arguments` says."""
+
+
+def test_checks_of_arguments_name_options_of_the_commands_that_make_them() -> None:
+    found = {
+        path.name: [said for _, said in remedies_in(path) if "--" in said]
+        for path in (ROOT / "tui" / "arguments").glob("*.py")
+    }
+    assert {name for name, remedies in found.items() if remedies} == set(CHECKED_BY)
+    for name, commands in CHECKED_BY.items():
+        for said in found[name]:
+            assert not missing_from(said, commands), f"{name}: {said}"
 
 
 @pytest.mark.parametrize("command", [*cli.COMMANDS])

@@ -157,8 +157,7 @@ class PartitionedStage:
         return combined_count(self.stage, self.partitioning, ratio, known)
 
     def data_growth(self, ratio: float) -> float:
-        """Growth of the bytes that it reads on the log's cores: as fitted to several logs, else
-        `read_growth`."""
+        """Growth of the bytes that it reads: as fitted to several logs, else `read_growth`."""
         power = self.law.data_power
         return self.read_growth(ratio) if power is None else math.pow(ratio, power)
 
