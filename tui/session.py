@@ -116,7 +116,7 @@ class EngineSession:
     def _plan(self, fitted: engine.FittedModel, request: engine.PlanRequest) -> engine.Plan:
         """The plan for a request; the last one if it differs in nothing but more nodes, and is
         still in use."""
-        last = self._last_plan and self._last_plan()
+        last = None if self._last_plan is None else self._last_plan()
         if last is not None and last.fitted is fitted and _covers(last.request, request):
             return last
         plan = engine.prepare_fitted(fitted, request)

@@ -217,7 +217,7 @@ class Laws:
         sizes, size_index = np.unique(sizes, return_inverse=True)
         # Indexed by law, then by point: the laws that meet a cliff are contiguous.
         unit = self.frame.features(at.with_size(1.0))
-        fixed, grown = (self.shares[:, of] @ unit.terms[:, of].T for of in (~GROWING, GROWING))
+        fixed, grown = (self.shares @ (unit.terms * of).T for of in (~GROWING, GROWING))
         extra_work = self.extra_work @ unit.terms[:, DONE_AGAIN].T
         saved = np.multiply.outer(
             self._saved_share, np.exp(unit.memory_per_input - self.frame.high)

@@ -159,7 +159,7 @@ class _OutlierHypotheses:
         sizes = np.asarray([len(outliers) for outliers in outlier_sets])
         for size in np.unique(sizes):
             alike = np.flatnonzero(sizes == size)
-            outliers = np.asarray([outlier_sets[index] for index in alike], dtype=np.int64)
+            outliers = np.asarray([outlier_sets[at] for at in alike.tolist()], dtype=np.int64)
             possible = self._each_has_a_harder_run(outliers)
             if possible.any():
                 log_evidences[alike[possible]] = self._possible_log_evidences(outliers[possible])
@@ -170,7 +170,7 @@ class _OutlierHypotheses:
         as hard."""
         harder = self.at_least_as_hard[outliers]
         np.put_along_axis(harder, outliers[:, None, :], False, axis=2)
-        return np.asarray(harder.any(axis=2).all(axis=1))
+        return np.asarray(np.all(np.any(harder, axis=2), axis=1))
 
     def _possible_log_evidences(self, outliers: IntArray) -> FloatArray:
         """(s,) `log_evidences` of sets that the loads of the other runs do not rule out."""
