@@ -60,19 +60,19 @@ class Panels:
     # Creating
 
     def compose(self) -> Iterator[Widget]:
-        glyphs = self.app.glyphs
+        app, glyphs = self.app, self.app.glyphs
         table, prose = partial(self.new, Table), partial(self.new, Prose)
         yield self._register(Bar(glyphs, firm=True, id="header"))
         yield self._register(Bar(glyphs, id="tabs"))
         yield prose(id="notice")
         yield Container(
             Container(
-                self.panel(GoalPanel(self.app.state, glyphs, id="goal"), "Goal"),
+                self.panel(self._register(GoalPanel(app.state, glyphs, id="goal")), "Goal"),
                 self.panel(table(inputs.COLUMNS, headed=False, id="inputs"), "Inputs"),
                 self.panel(prose(sentences.WAITING, focusable=True, id="why"), "Why"),
                 id="side",
             ),
-            self._register(Container(self._page(self.app.state.view), id="body")),
+            self._register(Container(self._page(app.state.view), id="body")),
             id="main",
         )
         yield self._register(Bar(glyphs, firm=True, id="keys"))
@@ -343,7 +343,7 @@ class Panels:
 
     @property
     def _goal(self) -> GoalPanel:
-        return self.app.screen_stack[0].query_one("#goal", GoalPanel)
+        return cast(GoalPanel, self.widget("goal"))
 
     def slider(self, name: str) -> Slider:
         return self._goal.slider(name)

@@ -80,6 +80,7 @@ async def test_what_was_read_is_said_while_its_plan_is_built(planner, size):
         assert "nightly-als, 3 runs · mllib · ran on m5.2xlarge" in text_of(pilot.app)
         session.go_on.set()
         assert await shows(pilot, "The sliders move already.", gone=True)
+        await settled(pilot)
 
 
 async def test_sliders_move_once_the_runs_are_read(planner):

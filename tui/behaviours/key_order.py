@@ -133,8 +133,9 @@ class KeyOrder(PlannerMixin):
 
     def _is_app_binding(self, key: str) -> bool:
         """Whether a key is bound by the app, and not by the focused widget."""
-        bound = self.planner.active_bindings.get(key)
-        return bound is not None and bound.node is self
+        app = self.planner
+        bound = app.active_bindings.get(key)
+        return bound is not None and bound.node is app
 
     def _queue_early_key(self, event: Typed, again: Typed) -> None:
         """Queue it until everything that the keys before it caused is done."""
@@ -157,9 +158,10 @@ class KeyOrder(PlannerMixin):
     def _is_global_key(self, event: Typed) -> bool:
         """Whether the key does the same everywhere. The keys of a tour do not: what is in progress
         may open an editor for which they are text."""
+        app = self.planner
         key = event.key if isinstance(event, Key) else ""
-        bound = self.planner.screen_stack[0].active_bindings.get(key)
-        if bound is None or bound.node is not self or not bound.enabled:
+        bound = app.screen_stack[0].active_bindings.get(key)
+        if bound is None or bound.node is not app or not bound.enabled:
             return False
         of_tour = bound.binding.action.startswith("tour_")
         return bound.binding.priority and not (self._key_in_progress and of_tour)

@@ -218,8 +218,9 @@ class PlanUpdates(PlannerMixin):
         """The evidence while the first plan for it is being built; None before it is read, and once
         there is an answer to be shown."""
         app, read = self.planner, self._evidence_read
-        waits = app.answer is None and app.busy and read is not None
-        return read.profile if waits and read.key == evidence_key(app.state) else None
+        if read is None or app.answer is not None or not app.busy:
+            return None
+        return read.profile if read.key == evidence_key(app.state) else None
 
     def on_evidence_ready(self, message: EvidenceReady) -> None:
         """Show what was read, and let the sliders move, while the first plan is being built."""

@@ -246,12 +246,13 @@ class GoalPanel(Container):
         self._state = state
         self._glyphs = glyphs
         self._ranges = Ranges(known=frozenset())
+        self._sliders: dict[str, Slider] = {}
 
     def compose(self) -> ComposeResult:
         """One slider per goal."""
         for name, goal in GOALS.items():
             scale, stops = goal.track(self._ranges)
-            yield Slider(
+            self._sliders[name] = Slider(
                 goal.label,
                 scale=scale,
                 stops=stops,
@@ -266,11 +267,12 @@ class GoalPanel(Container):
                 glyphs=self._glyphs,
                 id=name,
             )
+            yield self._sliders[name]
         yield Bar(self._glyphs, id="types")
 
     def slider(self, name: str) -> Slider:
-        """One of the sliders."""
-        return self.query_one(f"#{name}", Slider)
+        """One of the sliders; also while the app closes, and an answer comes too late."""
+        return self._sliders[name]
 
     def show(self, state: PlanState, ranges: Ranges) -> None:
         """Show a state; ranges change only with the evidence, so that knobs keep their places."""
