@@ -305,7 +305,7 @@ def test_a_table_of_runners_up_names_what_it_shows(capsys: pytest.CaptureFixture
         return [head.strip() for head in line.split("  ") if head][1:]
 
     rented = "--ran-on m5.2xlarge --instances m5.?xlarge,c5.?xlarge --max-nodes 24"
-    assert heads(f"{rented} --deadline 60s") == ["time", "interval", "cost", "between", "in time"]
+    assert heads(f"{rented} --deadline 90s") == ["time", "interval", "cost", "between", "in time"]
     least = ["time", "interval", "resource time", "cost", "between"]
     assert heads(f"{rented} --objective resource-time") == least
     owned = "--executor-cores 4 --max-executors 8"
