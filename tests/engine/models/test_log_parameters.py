@@ -11,7 +11,7 @@ import engine
 from engine.cluster import Cluster, Workload
 from engine.errors import BadInput, ModelDoesNotFit
 from engine.evidence import ask, fit_outcome
-from engine.models import MODELS, sparkplan
+from engine.models import MODELS
 from engine.models.base import FittedModel, Prediction
 from engine.models.boe.model import fit_workflow
 from engine.models.boe.workflow import Workflow, WorkflowJob
@@ -21,6 +21,7 @@ from engine.models.curves.parameter_scales import (
     SPREAD_PER_PARAMETER,
     nearest_parameters,
 )
+from engine.models.replay import fitting
 from engine.profile import Profile, Run
 
 FOUR = Cluster.of_executors(executors=4, executor_cores=1)
@@ -142,8 +143,8 @@ def test_the_left_out_errors_are_those_of_the_logs_that_answer(model: str) -> No
 
 def test_a_set_of_parameters_is_fitted_once(monkeypatch: pytest.MonkeyPatch) -> None:
     fits = []
-    own = sparkplan.fit_replays
-    monkeypatch.setattr(sparkplan, "fit_replays", lambda p: fits.append(p) or own(p))
+    own = fitting.fit_replays
+    monkeypatch.setattr(fitting, "fit_replays", lambda p: fits.append(p) or own(p))
     fitted = fit(log(0.5, k=3.0), log(k=9.0))
     for k in (9.0, 3.0, 50.0, 51.0, 3.0, 1.0):
         for size in (1e9, 2e9):
