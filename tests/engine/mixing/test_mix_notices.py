@@ -55,7 +55,7 @@ def test_a_runner_up_is_exported_with_all_that_the_model_warns_of() -> None:
     text = plan.export(found, to="spark-submit", choice=second)
     assert "[extrapolating-nodes]" in text
     assert "% of runs: " in text
-    low, high = (f"${usd:.3g}" for usd in (second.cost_low_usd, second.cost_high_usd))
+    low, high = (f"${usd:#.3g}" for usd in (second.cost_low_usd, second.cost_high_usd))
     assert f"(at these times: {low} to {high})" in text
 
 
