@@ -19,7 +19,8 @@ from engine.sources.access.folders import MOST_FILES, LogFiles, logs_among
 _SCHEME = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]+)://")
 _LOCAL = "file"
 
-_ALIASES = {"s3n": "s3"}
+_ALIASES = {"s3n": "s3", "abfss": "abfs"}
+"""Scheme -> one of the same library that fsspec knows, and knows before that is installed."""
 USUAL = ("s3", "s3a", "gs", "abfs", "abfss", "hdfs", "webhdfs", "dbfs", "file")
 """Schemes listed in an error."""
 
@@ -222,7 +223,7 @@ def _file_system(source: str, *, connect: bool = True) -> Any:
             return None
         return filesystem(name, **kind._get_kwargs_from_urls(source))
     except ImportError as error:
-        needed = re.search(r"[Ii]nstall [`'\"]?([\w-]+)", str(error))
+        needed = re.search(r"[Ii]nstall (?:the )?[`'\"]?([\w-]+)", str(error))
         raise _missing(source, scheme, needed[1] if needed else error.name or "") from None
     except Exception as error:
         raise _explained(error, source) from None

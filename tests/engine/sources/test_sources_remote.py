@@ -119,7 +119,11 @@ def test_a_missing_library_names_the_extra(check: Any, monkeypatch: pytest.Monke
 
 
 @pytest.mark.parametrize(
-    ("source", "library"), [("s3://b/k", "s3fs"), ("gs://b/k", "gcsfs"), ("abfs://c@a/k", "adlfs")]
+    ("source", "library"),
+    [
+        *(("s3://b/k", "s3fs"), ("gs://b/k", "gcsfs"), ("dbfs://host/k", "requests")),
+        *((f"{scheme}://c@a.dfs.core.windows.net/k", "adlfs") for scheme in ("abfs", "abfss")),
+    ],
 )
 def test_the_library_of_a_store_is_named(source: str, library: str) -> None:
     try:
