@@ -41,7 +41,8 @@ class _ModelsByName(Mapping[str, Model]):
     def __getitem__(self, name: str) -> Model:
         if name not in self._made:
             module, kind = HOMES[name]
-            self._made[name] = getattr(import_module(module), kind)()
+            # Of threads that ask at once, all get the one that is kept.
+            return self._made.setdefault(name, getattr(import_module(module), kind)())
         return self._made[name]
 
     def __iter__(self) -> Iterator[str]:

@@ -84,9 +84,9 @@ def machine_unit(runs: Sequence[Run]) -> str:
     Raises:
         ModelDoesNotFit: when some runs say neither their nodes nor their executors.
     """
-    nodes = all(run.cluster.nodes and not run.counts_pods for run in runs)
+    nodes = all(run.cluster.nodes for run in runs)
     slots = all(run.cluster.slots for run in runs)
-    typed = all(run.cluster.instance is not None for run in runs)
+    typed = all(run.cluster.instance is not None and not run.counts_pods for run in runs)
     if nodes and (not slots or (typed and not _layouts_differ(runs))):
         return "nodes"
     if slots:

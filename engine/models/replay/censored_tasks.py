@@ -97,12 +97,12 @@ def with_all_tasks(run: Run) -> Run:
     slots = run.cluster.slots
     if not slots or not censored_stages(run):
         return run
-    stages, added = [], 0.0
+    stages, added, over = [], 0.0, _stages_over(run)
     for stage, model in zip(run.stages, stage_models(with_censored_times(run), slots), strict=True):
         added_seconds = 0.0
         if 0 < stage.task_seconds.count < stage.tasks:
             whole, added_seconds = _with_all_tasks_of(stage, model, slots)
-            if _is_over(run, stage):
+            if stage.stage_id in over:
                 whole, added_seconds = (
                     replace(whole, completed_seconds=stage.completed_seconds),
                     0.0,
@@ -113,17 +113,22 @@ def with_all_tasks(run: Run) -> Run:
     return replace(run, seconds=run.seconds + added, stages=tuple(stages))
 
 
-def _is_over(run: Run, stage: StageRun) -> bool:
-    """Whether a stage would not have run longer: Spark dropped the ends of its tasks, or the run
-    went on after it was aborted. What came then did not wait for more."""
-    if any(stage.stage_id in other.parents for other in run.stages):
-        return True
-    ended = any(
-        stage.stage_id in job.stage_ids and job.completed_seconds is not None for job in run.jobs
-    )
+def _stages_over(run: Run) -> set[int]:
+    """The stages that would not have run longer: Spark dropped the ends of their tasks, or the run
+    went on after they were aborted. What came then did not wait for more."""
     starts = [job.submitted_seconds for job in run.jobs]
-    starts += [other.submitted_seconds for other in run.stages]
-    return ended and max(starts) >= stage.completed_seconds
+    starts += [stage.submitted_seconds for stage in run.stages]
+    last_start = max(starts)
+    of_ended_jobs = {
+        stage for job in run.jobs if job.completed_seconds is not None for stage in job.stage_ids
+    }
+    over = {parent for stage in run.stages for parent in stage.parents}
+    over |= {
+        stage.stage_id
+        for stage in run.stages
+        if stage.stage_id in of_ended_jobs and last_start >= stage.completed_seconds
+    }
+    return over
 
 
 def _with_all_tasks_of(stage: StageRun, model: StageModel, slots: int) -> tuple[StageRun, float]:

@@ -2,9 +2,17 @@
 
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
+from importlib import import_module
+from pathlib import Path
+from threading import Barrier
+from types import ModuleType
+
+import pytest
 
 import engine
 from engine.models import BY_NAME, HOMES
+from engine.models.base import Model
 
 TABLE = """instance_type,nodes,input_size,seconds
 m5.xlarge,2,1e10,600
@@ -25,12 +33,29 @@ NOT_FOR_TABLES = (
 )
 
 
-def test_each_model_is_listed_under_its_own_name():
+def test_each_model_is_listed_under_its_own_name() -> None:
     assert [model.name for model in engine.MODELS] == list(HOMES) == list(BY_NAME)
     assert all(BY_NAME[model.name] is model for model in engine.MODELS)
 
 
-def test_a_table_is_planned_without_other_models_and_without_the_readers_of_logs(tmp_path):
+def test_threads_that_ask_at_once_get_the_same_models(monkeypatch: pytest.MonkeyPatch) -> None:
+    by_name, importing = type(BY_NAME)(), Barrier(8)
+
+    def import_together(name: str) -> ModuleType:
+        importing.wait()  # none has a model yet
+        return import_module(name)
+
+    def ask(_: int) -> Model:
+        return by_name["ernest"]
+
+    monkeypatch.setattr("engine.models.import_module", import_together)
+
+    with ThreadPoolExecutor(8) as pool:
+        first, *others = pool.map(ask, range(8))
+    assert all(model is first for model in others)
+
+
+def test_a_table_is_planned_without_other_models_and_without_the_readers_of_logs(tmp_path: Path) -> None:
     table = tmp_path / "runs.csv"
     table.write_text(TABLE, encoding="utf-8")
     found = subprocess.run(

@@ -38,6 +38,17 @@ def test_run_times_of_pods_are_those_of_their_slots(model: str) -> None:
         assert same == pytest.approx(seconds_on(fitted, "m5.xlarge", 4 * nodes, 2e9), **within)
 
 
+@pytest.mark.parametrize("model", ["ernest", "sparkplan"])
+def test_pods_beside_rows_of_nodes_alone_are_counted_as_nodes(model: str) -> None:
+    """Where not all runs say their executors nothing else is left in common."""
+    sizes = [(2, 1.0), (4, 1.0), (4, 2.0), (8, 2.0)]
+    runs = [pods(4, n, 10.0 + 200.0 * size / n, size * 1e9) for n, size in sizes]
+    alone = engine.Cluster.of_nodes(instance_type="m5.4xlarge", nodes=16, catalog=CATALOG)
+    runs.append(engine.Run(10.0 + 200.0 / 16, alone, engine.Workload(1e9)))
+    fitted = engine.fit(engine.Profile("pods", tuple(runs)), model=model)
+    assert seconds_on(fitted, "m5.4xlarge", 16, 1e9) < seconds_on(fitted, "m5.4xlarge", 4, 1e9)
+
+
 @pytest.mark.parametrize("model", ["sparkplan", "optex", "boe", "simcost"])
 def test_a_node_of_the_measured_type_is_as_fast_as_the_pods_that_fit_on_it(model: str) -> None:
     (run,) = LOG.runs
