@@ -55,7 +55,9 @@ def test_threads_that_ask_at_once_get_the_same_models(monkeypatch: pytest.Monkey
     assert all(model is first for model in others)
 
 
-def test_a_table_is_planned_without_other_models_and_without_the_readers_of_logs(tmp_path: Path) -> None:
+def test_a_table_is_planned_without_other_models_and_without_the_readers_of_logs(
+    tmp_path: Path,
+) -> None:
     table = tmp_path / "runs.csv"
     table.write_text(TABLE, encoding="utf-8")
     found = subprocess.run(
