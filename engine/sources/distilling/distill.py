@@ -112,11 +112,11 @@ def distil(
     mark_cache_readers(application, executed)
     start = start_ms(application, executed)
     end = application.ended_ms or max(application.last_ms, *(e.end_ms for e in executed.values()))
+    infer_job_ends(application, executed)
     windows = batch_windows(application, {stage: e.end_ms for stage, e in executed.items()})
     spent = {stage: total_of(e.summary.measures["task_seconds"]) for stage, e in executed.items()}
     outside = share_outside(application, windows, spent) if windows else 0.0
     windows = [] if is_more_than_streams(windows, outside) else windows
-    infer_job_ends(application, executed)
     context = _Context(
         log, executed, end_ms=end, source=source, lost=tuple(lost), ran_on=ran_on,
         pause_seconds=pause_seconds,

@@ -46,11 +46,11 @@ class Window:
 def batch_windows(application: Application, ends_ms: Mapping[int, int]) -> list[Window]:
     """One window per micro-batch, in time order; empty where the application does not stream.
 
-    A batch lasts as long as its query reported (`triggerExecution`) and has the jobs that began in
-    that time; else it lasts from the first submission to the last completion of its jobs, or of the
-    stages of a job without a logged end. An unreported batch of a query that reported others is
-    incomplete: the query was stopped in it, or is still running. A batch of a DStream begins at its
-    batch time, or when the one before ended.
+    A batch lasts as long as its query reported (`triggerExecution`) and has the jobs that ran in
+    that time: it does not wait for one that goes on after it. Else it lasts from the first
+    submission to the last completion of its jobs, or of the stages of a job without a known end. An
+    unreported batch of a query that reported others is incomplete: the query was stopped in it, or
+    is still running. A batch of a DStream begins at its batch time, or when the one before ended.
 
     Args:
         ends_ms: stage -> when it, or its last task, ended.
@@ -64,11 +64,12 @@ def batch_windows(application: Application, ends_ms: Mapping[int, int]) -> list[
         if job.dstream_batch_ms is not None:
             of_dstreams[job.dstream_batch_ms].append(job)
         elif trigger is not None:
-            reported[trigger.key].append(job)
+            if not trigger.is_over_by(_last_ms(job, ends_ms)):
+                reported[trigger.key].append(job)
         elif job.batch_id is not None:
             others[job.query or "", job.batch_id].append(job)
     windows = [_reported_window(triggers.by_batch[key], jobs) for key, jobs in reported.items()]
-    # What a batch that was reported has besides is an attempt that failed.
+    # What else names a batch that was reported is an attempt of it that failed, or no part of it.
     windows += [
         window
         for (query, batch), jobs in others.items()
@@ -78,6 +79,13 @@ def batch_windows(application: Application, ends_ms: Mapping[int, int]) -> list[
     windows += _dstream_windows(application, triggers, of_dstreams, ends_ms)
     marked = _with_losses_marked(application, windows)
     return sorted(marked, key=lambda window: (window.start_ms, window.batch_id or 0))
+
+
+def _last_ms(job: Job, ends_ms: Mapping[int, int]) -> int | None:
+    """When a job ended, or the last of its stages if that is unknown; None if that is too."""
+    if job.completed_ms is not None:
+        return job.completed_ms
+    return max((ends_ms[stage] for stage in job.stage_ids if stage in ends_ms), default=None)
 
 
 def _reported_window(trigger: Trigger, jobs: Sequence[Job]) -> Window:
@@ -142,14 +150,13 @@ def _window(
 ) -> Window | None:
     """The window of a batch in whose trigger, if its query reported one, no job began."""
     starts = [job.submitted_ms for job in jobs if job.submitted_ms is not None]
-    ends = [job.completed_ms for job in jobs if job.completed_ms is not None]
-    unended = [job for job in jobs if job.completed_ms is None]
-    stage_ends = [ends_ms[stage] for job in unended for stage in job.stage_ids if stage in ends_ms]
+    ends = [last for job in jobs if (last := _last_ms(job, ends_ms)) is not None]
     if not starts:
         return None
-    start, end = min(starts), max([*ends, *stage_ends], default=application.last_ms)
+    start, end = min(starts), max(ends, default=application.last_ms)
+    ended = all(job.completed_ms is not None for job in jobs)
     untimed = (query, batch) in application.batches and (query, batch) not in triggers.by_batch
-    complete = not unended and (untimed or query not in application.reporting)
+    complete = ended and (untimed or query not in application.reporting)
     return Window(start, max(end, start + 1), tuple(jobs), batch, query or None, complete)
 
 
@@ -186,11 +193,14 @@ def share_outside(
     if not total or any(window.query is None for window in windows):
         return 0.0
     inside = frozenset[int]().union(*(window.stage_ids for window in windows))
+    of_windows = {job.job_id for window in windows for job in window.jobs}
+    triggers = Triggers.of(application)
     outside = {
         stage
         for job in application.jobs.values()
+        if job.job_id not in of_windows and not triggers.is_failed_attempt(job)
         for stage in job.stage_ids
-        if job.batch_id is None and stage in task_seconds
+        if stage in task_seconds
     }
     return sum(task_seconds[stage] for stage in outside - inside) / total
 

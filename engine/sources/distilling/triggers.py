@@ -3,7 +3,7 @@
 The properties of a job name a batch, but not always its own. Spark sets them once a batch is
 planned, so that jobs that list files for it still have those of the batch before. Threads of a pool
 keep the properties of the batch in which they were started, and those of Python have none. A query
-that failed in a batch repeats it when it is started again. What tells is when a job began.
+that failed in a batch repeats it when it is started again. What tells is when a job ran.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ BatchKey = tuple[str, int]
 """A streaming query and the number of its batch."""
 
 CLOCK_MS = 20
-"""Tolerance for a batch that begins before its trigger fires: rounding of clocks."""
+"""Tolerance for rounding of clocks: how long before its trigger a batch may begin, and how long
+after it a job of its own may end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +44,13 @@ class Trigger:
         """Its query and batch."""
         return self.query, self.batch
 
-    def covers(self, moment_ms: int, *, tolerance_ms: int = 0) -> bool:
-        """Whether a moment lies in it."""
-        return self.start_ms - tolerance_ms <= moment_ms <= self.end_ms + tolerance_ms
+    def covers(self, moment_ms: int, *, early_ms: int = 0) -> bool:
+        """Whether a moment lies in it, or at most `early_ms` before."""
+        return self.start_ms - early_ms <= moment_ms <= self.end_ms
+
+    def is_over_by(self, moment_ms: int | None) -> bool:
+        """Whether it had ended at a moment, whatever the rounding; not so for an unknown one."""
+        return moment_ms is not None and moment_ms > self.end_ms + CLOCK_MS
 
 
 @dataclass(frozen=True)
@@ -80,25 +85,34 @@ class Triggers:
 
     def of_job(self, job: Job) -> Trigger | None:
         """The trigger in which a job began: that of the batch which it names, else one of its
-        query. One that names no query is of that which was at work alone while the job ran. None
-        where it began in none, or may be of several."""
+        query. One that names no query is of that which was then at work alone. None where it began
+        in none, or may be of several."""
         if job.submitted_ms is None:
             return None
         if job.query is None and job.batch_id is None:
-            return self._around(job.submitted_ms, job.completed_ms)
-        if job.batch_id is not None:
-            named = self.by_batch.get((job.query or "", job.batch_id))
-            if named is not None and named.covers(job.submitted_ms, tolerance_ms=CLOCK_MS):
-                return named
+            return self._alone_at(job.submitted_ms)
+        named = self.named_by(job)
+        if named is not None and named.covers(job.submitted_ms, early_ms=CLOCK_MS):
+            return named
         return self._at(job.query or "", job.submitted_ms)
 
-    def _around(self, start_ms: int, end_ms: int | None) -> Trigger | None:
-        """The only trigger that covers all of a span; None where there are none or several."""
+    def named_by(self, job: Job) -> Trigger | None:
+        """The trigger of the batch that a job names; None where it names none, or an unreported."""
+        return None if job.batch_id is None else self.by_batch.get((job.query or "", job.batch_id))
+
+    def is_failed_attempt(self, job: Job) -> bool:
+        """Whether a job began before the trigger of the batch that it names: what a query reports
+        of a batch is its last attempt."""
+        named = self.named_by(job)
+        if named is None or job.submitted_ms is None:
+            return False
+        return job.submitted_ms < named.start_ms - CLOCK_MS
+
+    def _alone_at(self, moment_ms: int) -> Trigger | None:
+        """The only trigger at a moment; None where there are none or several."""
         queries = self.of_query if self.own_all_jobs else ()
-        found = [one for query in queries if (one := self._at(query, start_ms)) is not None]
-        last_ms = start_ms if end_ms is None else end_ms
-        only = found[0] if len(found) == 1 else None
-        return only if only and only.covers(last_ms, tolerance_ms=CLOCK_MS) else None
+        found = [one for query in queries if (one := self._at(query, moment_ms)) is not None]
+        return found[0] if len(found) == 1 else None
 
     def _at(self, query: str, moment_ms: int) -> Trigger | None:
         triggers = self.of_query.get(query, ())

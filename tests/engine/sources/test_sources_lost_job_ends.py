@@ -41,6 +41,16 @@ def test_a_job_without_an_end_ends_with_its_last_stage(tmp_path: Path) -> None:
     assert (run.complete, run.lost) == (True, ())
 
 
+def test_a_batch_of_a_dstream_whose_job_lost_its_end_is_whole(tmp_path: Path) -> None:
+    events = job(0, 5.0, ended=False)
+    events[0]["Properties"] = {"spark.streaming.internal.batchTime": str(log.ms(4.0))}
+    run = run_of(tmp_path, [*log.header(), *events, log.end(60.0)])
+    assert (run.batch_id, run.seconds) == (log.ms(4.0), 21.0)
+    assert [job.completed_seconds for job in run.jobs] == [21.0]
+    assert (run.complete, run.lost) == (True, ())
+    assert "incomplete-log" not in codes(run)
+
+
 @pytest.mark.parametrize("failure", ["Job aborted due to stage failure", None])
 def test_a_job_whose_last_stage_did_not_succeed_may_go_on(
     tmp_path: Path, failure: str | None

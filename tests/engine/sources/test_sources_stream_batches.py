@@ -6,10 +6,16 @@ from pathlib import Path
 import pytest
 import sparklog as log
 
-from engine.profile import completed_runs
+from engine.profile import Profile, completed_runs
 from engine.sources import read
 from engine.sources.distilling import settings_notices
 from engine.sources.logs.application import Application
+
+
+def outside(profile: Profile) -> list[str]:
+    """The share of the task time that is said to be in jobs of no batch; empty if nothing is."""
+    texts = [n.text for n in profile.notices if n.code == "jobs-outside-batches"]
+    return [text.partition(" of the task time")[0] for text in texts]
 
 
 def dstream_batch(number: int, batch_time: float, start: float, seconds: float) -> list[log.Event]:
@@ -119,8 +125,10 @@ def test_a_batch_that_is_repeated_counts_as_it_succeeded(tmp_path: Path) -> None
         *query_jobs(1, 1, 5.2, 15.0, failure=why),
         *(*query_jobs(1, 2, 40.2, 2.5), report(1, 40.0, 3.0), log.end(60.0)),
     ]
-    runs = read(log.write(tmp_path / "app", events)).runs
+    profile = read(log.write(tmp_path / "app", events))
+    runs = profile.runs
     assert [(run.seconds, run.complete) for run in runs] == [(2.0, True), (3.0, True)]
+    assert not outside(profile)
     (stage,) = runs[1].stages
     assert (stage.stage_id, stage.submitted_seconds) == (2, pytest.approx(0.2))
     assert [job.job_id for job in runs[1].jobs] == [2]
@@ -143,8 +151,7 @@ def test_a_stream_that_mostly_waits_is_no_part_of_one_run(tmp_path: Path) -> Non
     events = [*log.header(), *other_job(2, 3.0, 16.0), *two_batches(), *late, log.end(90.0)]
     profile = read(log.write(tmp_path / "app", events))
     assert [run.batch_id for run in profile.runs] == [0, 1, 2]
-    (said,) = (n.text for n in profile.notices if n.code == "jobs-outside-batches")
-    assert said.startswith("57 % of the task time")
+    assert outside(profile) == ["57 %"]
 
 
 FIRST_BATCH = {"streaming.sql.batchId": "0", "sql.streaming.queryId": "q"}
@@ -169,8 +176,7 @@ def test_jobs_of_no_batch_are_told_or_make_the_application_one_run(
     profile = read(log.write(tmp_path / "app", events))
     assert len(profile.runs) == runs
     assert profile.category == ("streaming" if runs == 2 else "core")
-    texts = [n.text for n in profile.notices if n.code == "jobs-outside-batches"]
-    assert [text.startswith(f"{said} of the task time") for text in texts] == [True] * bool(said)
+    assert outside(profile) == ([said] if said else [])
     if runs == 1:
         (whole,) = profile.runs
         assert (whole.batch_id, whole.seconds, len(whole.stages)) == (None, 40.0, 3)
@@ -188,7 +194,7 @@ def test_a_job_is_of_the_batch_in_which_it_began(
     profile = read(log.write(tmp_path / "app", events))
     assert [[job.job_id for job in run.jobs] for run in profile.runs] == [[0], [1, 2]]
     assert [job.batch_id for run in profile.runs for job in run.jobs] == [0, 1, 1]
-    assert not [n for n in profile.notices if n.code == "jobs-outside-batches"]
+    assert not outside(profile)
 
 
 @pytest.mark.parametrize(("session", "seconds"), [(True, 1.0), (False, 9.0)])
@@ -215,8 +221,77 @@ def test_of_two_queries_at_work_a_job_without_properties_is_of_neither(tmp_path:
     other["progress"]["id"] = "other"
     profile = read(log.write(tmp_path / "app", [*log.header(), *events, other, log.end(40.0)]))
     assert [[job.job_id for job in run.jobs] for run in profile.runs] == [[0], [1], [2]]
-    (said,) = (n.text for n in profile.notices if n.code == "jobs-outside-batches")
-    assert said.startswith("40 % of the task time")
+    assert outside(profile) == ["40 %"]
+
+
+@pytest.mark.parametrize(("batch", "start"), [(0, 24.0), (0, 35.0), (1, 28.05)])
+def test_a_job_outside_the_trigger_of_its_batch_is_told(
+    tmp_path: Path, batch: int, start: float
+) -> None:
+    """Work that foreachBatch hands to threads goes on when the batch has ended: 2 of 10 s here."""
+    late = [*query_jobs(batch, 2, start, 1.0), *two_batches()]
+    profile = read(log.write(tmp_path / "app", [*log.header(), *late, log.end(40.0)]))
+    assert [[job.job_id for job in run.jobs] for run in profile.runs] == [[0], [1]]
+    assert outside(profile) == ["20 %"]
+
+
+def test_batches_that_leave_most_of_their_work_to_later_are_one_run(tmp_path: Path) -> None:
+    """Four batches of 1.45 s, each with a job that begins 50 ms after it and has two thirds of the
+    task time."""
+    events = log.header()
+    for batch in range(4):
+        start = 10.0 + 3.0 * batch
+        events += [*query_jobs(batch, 2 * batch, start + 0.2, 0.7), report(batch, start, 1.45)]
+        events += query_jobs(batch, 2 * batch + 1, start + 1.5, 1.4)
+    profile = read(log.write(tmp_path / "app", [*events, log.end(30.0)]))
+    (whole,) = profile.runs
+    assert (whole.batch_id, len(whole.jobs)) == (None, 8)
+    assert not outside(profile)
+
+
+@pytest.mark.parametrize("properties", [{}, {"sql.streaming.queryId": "q"}, FIRST_BATCH])
+@pytest.mark.parametrize("lost", [(), ("JobEnd",), ("JobEnd", "StageCompleted")])
+def test_a_job_that_goes_on_after_the_batch_is_no_part_of_it(
+    tmp_path: Path, properties: dict[str, str], lost: tuple[str, ...]
+) -> None:
+    """It begins 1 s into the 3 s of batch 1 and takes 6: the batch does not wait for it. Its ends
+    may be lost; then the last one that is there tells."""
+    late = [e for e in query_jobs(1, 2, 26.0, 6.0) if not e["Event"].endswith(lost or "none")]
+    late[0]["Properties"] = properties
+    events = [*log.header(), *two_batches(), *late, *query_jobs(2, 3, 40.2, 8.0)]
+    profile = read(log.write(tmp_path / "app", [*events, report(2, 40.0, 9.0), log.end(60.0)]))
+    assert [[job.job_id for job in run.jobs] for run in profile.runs] == [[0], [1], [3]]
+    ends = [stage.completed_seconds for run in profile.runs for stage in run.stages]
+    assert ends == pytest.approx([2.2, 2.2, 8.2])
+    assert [run.seconds for run in profile.runs] == [3.0, 3.0, 9.0]
+    assert outside(profile) == ["33 %"]
+
+
+def test_a_job_that_goes_on_is_no_failed_attempt_where_clocks_round(tmp_path: Path) -> None:
+    """It seems to begin 10 ms before its batch, and ends half a second after it: 7 of 15 s."""
+    events = [*two_batches(), *query_jobs(1, 2, 24.99, 3.5)]
+    profile = read(log.write(tmp_path / "app", [*log.header(), *events, log.end(40.0)]))
+    assert [[job.job_id for job in run.jobs] for run in profile.runs] == [[0], [1]]
+    assert outside(profile) == ["47 %"]
+
+
+def test_rounding_of_clocks_takes_no_job_from_its_batch(tmp_path: Path) -> None:
+    """Its jobs seem to begin 10 ms before it, and to end 10 ms after it."""
+    jobs = [*query_jobs(1, 1, 24.99, 1.0), *query_jobs(1, 2, 27.0, 1.01), report(1, 25.0, 3.0)]
+    first = [*query_jobs(0, 0, 20.2, 2.0), report(0, 20.0, 3.0)]
+    profile = read(log.write(tmp_path / "app", [*log.header(), *first, *jobs, log.end(40.0)]))
+    assert [[job.job_id for job in run.jobs] for run in profile.runs] == [[0], [1, 2]]
+    assert not outside(profile)
+
+
+def test_a_job_at_the_beginning_of_a_batch_is_not_of_the_one_before(tmp_path: Path) -> None:
+    """Batches without a pause: a thread of the first begins a job 10 ms into the second."""
+    events = [
+        *(*query_jobs(0, 0, 20.2, 2.0), report(0, 20.0, 3.0)),
+        *(*query_jobs(1, 1, 23.2, 2.0), report(1, 23.0, 3.0), *query_jobs(0, 2, 23.01, 1.0)),
+    ]
+    runs = read(log.write(tmp_path / "app", [*log.header(), *events, log.end(40.0)])).runs
+    assert [[job.job_id for job in run.jobs] for run in runs] == [[0], [1, 2]]
 
 
 def test_what_all_batches_share_is_found_once(
