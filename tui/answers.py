@@ -26,9 +26,10 @@ class BuiltPlan:
     plan: engine.Plan
     workflow: engine.Workflow | None = None
 
-    def holds(self, nodes: int) -> bool:
-        """Whether the plan answers goals of at most so many nodes."""
-        return nodes <= self.plan.request.max_nodes
+    @property
+    def max_nodes(self) -> int:
+        """Up to how many nodes it answers goals."""
+        return self.plan.request.max_nodes
 
     @property
     def jobs(self) -> int | None:

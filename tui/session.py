@@ -8,15 +8,16 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field, replace
 from datetime import date
+from functools import partial
 from typing import Generic, TypeVar
-from weakref import ref
 
 import engine
 from tui.answers import Answer, BuiltPlan, ReportProgress, ShowEvidence, curve_of
 from tui.input_text import job_text
 from tui.mixing import max_types
+from tui.plans_in_use import PlansInUse
 from tui.read_progress import ReadProgress
-from tui.state import PlanState, Terms, evidence_key, planned_nodes
+from tui.state import MAX_NODES, PlanState, Terms, evidence_key, planned_nodes
 
 _Question = tuple["engine.Plan", "engine.Goal", "engine.Billing", int]
 """Key of a search for mixes: plan, goal, billing, and the most types per cluster."""
@@ -54,7 +55,8 @@ class EngineSession:
     _profile_key: Hashable = None
     _matched_profile: _LastValue[engine.Profile] = field(default_factory=_LastValue)
     _fitted: engine.FittedModel | None = None
-    _last_plan: ref[engine.Plan] | None = None
+    _categorised: _LastValue[engine.Profile] = field(default_factory=_LastValue)
+    _plans: PlansInUse = field(default_factory=PlansInUse)
     _separate_fit: _LastValue[engine.FittedModel] = field(default_factory=_LastValue)
     _origin: _LastValue[engine.WhereItRan] = field(default_factory=_LastValue)
     _catalogs: dict[tuple[str, int, Terms], engine.Catalog] = field(default_factory=dict)
@@ -90,13 +92,14 @@ class EngineSession:
         catalog = self._catalog(state)
         profile = self._matched_to_catalog(read, catalog, state)
         if state.category is not None and state.category != profile.category:
-            profile = replace(profile, category=state.category)
+            named = partial(replace, profile, category=state.category)
+            profile = self._categorised.get(profile, state.category, named)
         if self._workflow is None and profile.runs:
             show(profile)
         say("fitting the model")
         fitted = self._fit(profile, state.model)
         say("building the plan")
-        plan = self._plan(
+        plan = self._plans.of(
             fitted,
             engine.PlanRequest(
                 profile=profile,
@@ -104,7 +107,7 @@ class EngineSession:
                 model=state.model,
                 workload=job_text.workload_of(state, profile),
                 instances=state.instances or None,
-                max_nodes=planned_nodes(state),
+                max_nodes=_most_nodes(state, profile),
                 limits=limits_of(state),
             ),
         )
@@ -112,16 +115,6 @@ class EngineSession:
         # worker thread, not in that of the user interface.
         plan.report(_goal(state), billing=replace(catalog.billing, spot=state.spot))
         return BuiltPlan(profile, catalog, plan, self._workflow)
-
-    def _plan(self, fitted: engine.FittedModel, request: engine.PlanRequest) -> engine.Plan:
-        """The plan for a request; the last one if it differs in nothing but more nodes, and is
-        still in use."""
-        last = None if self._last_plan is None else self._last_plan()
-        if last is not None and last.fitted is fitted and _covers(last.request, request):
-            return last
-        plan = engine.prepare_fitted(fitted, request)
-        self._last_plan = ref(plan)
-        return plan
 
     def answer(self, state: PlanState, built: BuiltPlan) -> Answer:
         """The report for the goal of the state, the curve of the selected type, and the explanation
@@ -359,15 +352,10 @@ _MAX_MIXED_REPORTS = 64
 """Cached reports with mixes: enough to step a slider back and forth."""
 
 
-def _covers(larger: engine.PlanRequest, request: engine.PlanRequest) -> bool:
-    """Whether a plan for the first request answers every goal of one for the second."""
-    same = larger.profile is request.profile and larger.catalog is request.catalog
-    return (
-        same
-        and larger.max_nodes >= request.max_nodes
-        and (larger.workload, larger.instances, larger.limits)
-        == (request.workload, request.instances, request.limits)
-    )
+def _most_nodes(state: PlanState, profile: engine.Profile) -> int:
+    """Up to how many nodes a plan is built. Of a replayed log the first nodes take most of the
+    time, so that more of them are predicted at once; of run times it grows with the nodes."""
+    return MAX_NODES if any(run.stages for run in profile.runs) else planned_nodes(state)
 
 
 def limits_of(state: PlanState) -> engine.Limits:

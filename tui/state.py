@@ -209,6 +209,15 @@ def with_inputs(state: PlanState, inputs: PlanState) -> PlanState:
     return replace(state, **{name: getattr(inputs, name) for name in INPUTS})
 
 
+def with_question(state: PlanState, asked: PlanState) -> PlanState:
+    """`state` with what another one asks of its plan: the goal, and limits that only filter. How
+    many nodes are planned stays, as do the limits that decide which types are candidates."""
+    kept = ("owned", "arch", "exclude")
+    limits = asked.limits._replace(**{name: getattr(state.limits, name) for name in kept})
+    names = ("deadline_seconds", "budget_usd", "confidence", "spot", "mix", "selected")
+    return replace(state, limits=limits, **{name: getattr(asked, name) for name in names})
+
+
 def with_renamed_sources(state: PlanState, names: Mapping[str, str]) -> PlanState:
     """`state` with renamed sources; old name -> new name."""
     return replace(state, sources=tuple(names.get(source, source) for source in state.sources))

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from screen import at_rest, settled, text_of, typed
 
 import engine
-from tui.changes import SetLimits, SetMaxNodes, SetMix, SetScale
+from tui.changes import SetDeadline, SetLimits, SetMaxNodes, SetMix, SetScale
 from tui.command_parser import completions, outcome_of
 from tui.input_text.limit_text import line_of, parse_limits, with_clause
 from tui.state import NO_LIMITS, Limits, PlanState, plan_key
@@ -220,18 +220,50 @@ async def test_nor_while_another_plan_is_built(planner):
         assert app.answer.built.plan is app.built.plan
 
 
-async def test_more_nodes_than_a_plan_holds_wait_for_the_next_one(planner):
+async def test_until_a_plan_of_more_nodes_is_built_the_last_one_answers(planner):
     """A goal of more nodes is no mistake of the user's, and the steps after it neither."""
     session = Waiting()
     async with at_rest(planner(session), (120, 40)) as (app, pilot):
         before = app.answer
         session.go_on.clear()
         app.dispatch(SetMaxNodes(100))
-        app.dispatch(SetMaxNodes(120))
-        assert app.answer is before
+        app.dispatch(SetDeadline(app.state.deadline_seconds * 2.0))
+        assert app.answer.built is before.built
+        asked = app.answer.report.goal
+        assert (asked.max_nodes, asked.deadline_seconds) == (64, app.state.deadline_seconds)
         session.go_on.set()
         await settled(pilot)
-        assert app.state.max_nodes == app.answer.report.goal.max_nodes == 120
+        assert app.state.max_nodes == app.answer.report.goal.max_nodes == 100
+
+
+async def test_limits_that_nothing_keeps_go_once_the_plan_of_more_nodes_is_built(planner):
+    """Until then it is not known that nothing keeps them. They stayed, and the last answer with
+    them, which was exported as if it kept them."""
+    session = Waiting()
+    async with at_rest(planner(session), (120, 40)) as (app, pilot):
+        session.go_on.clear()
+        app.dispatch(SetMaxNodes(100))
+        await app.run_command_line("max-vcpus 1")
+        session.go_on.set()
+        await settled(pilot)
+        assert "room for no node" in text_of(app)
+        assert (app.state.limits, app.state.max_nodes) == (Limits(), 100)
+        assert app.answer.report.goal.max_nodes == 100
+        app.dispatch(SetDeadline(app.state.deadline_seconds * 2.0))
+        assert app.answer.report.goal.deadline_seconds == app.state.deadline_seconds
+
+
+async def test_limits_that_contradict_the_nodes_are_refused_before_their_plan_is_built(planner):
+    session = Waiting()
+    async with at_rest(planner(session), (120, 40)) as (app, pilot):
+        session.go_on.clear()
+        app.dispatch(SetMaxNodes(100))
+        await app.run_command_line("min-nodes 110")
+        assert app.state.limits == Limits()
+        await app.run_command_line("min-nodes 90")
+        session.go_on.set()
+        await settled(pilot)
+        assert (app.state.limits.min_nodes, app.answer.best.nodes >= 90) == (90, True)
 
 
 async def test_more_nodes_than_the_last_good_plan_holds_go_back_with_it(planner):

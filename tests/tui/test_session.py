@@ -8,7 +8,7 @@ from depth import DEEP
 import engine
 from tui.answers import Answer, BuiltPlan
 from tui.session import EngineSession
-from tui.state import PlanState
+from tui.state import MAX_NODES, PlanState
 
 STATE = PlanState(
     sources=("sort-large",),
@@ -81,15 +81,33 @@ def test_prices_are_of_where_it_ran_until_others_are_named() -> None:
     assert "prices-of-where-it-ran" not in {notice.code for notice in named.profile.notices}
 
 
-def test_a_plan_holds_as_many_nodes_as_are_asked_for_and_serves_fewer() -> None:
+RUN_TIMES = replace(STATE, sources=("ernest-rcv1",), ran_on="r3.xlarge")
+
+
+def test_a_plan_of_run_times_has_as_many_nodes_as_are_asked_for_and_serves_fewer() -> None:
+    session = EngineSession()
+    first = session.build(RUN_TIMES, quiet)
+    assert first.max_nodes == 64
+    more = session.build(replace(RUN_TIMES, max_nodes=65), quiet)
+    assert more.max_nodes == 128
+    assert session.build(RUN_TIMES, quiet).plan is more.plan
+    other = session.build(replace(RUN_TIMES, scale=2.0), quiet)
+    assert other.max_nodes == 64
+    assert session.build(RUN_TIMES, quiet).plan is more.plan, "it is still in use"
+
+
+def test_a_plan_of_logs_has_all_nodes() -> None:
     session = EngineSession()
     first = session.build(STATE, quiet)
-    assert (first.holds(64), first.holds(65)) == (True, False)
-    more = session.build(replace(STATE, max_nodes=65), quiet)
-    assert (more.holds(128), more.holds(129)) == (True, False)
-    assert session.build(STATE, quiet).plan is more.plan
-    other = session.build(replace(STATE, scale=2.0), quiet)
-    assert not other.holds(65)
+    assert first.max_nodes == MAX_NODES
+    assert session.build(replace(STATE, max_nodes=65), quiet).plan is first.plan
+
+
+def test_a_kind_that_was_chosen_needs_no_other_fit() -> None:
+    session, state = EngineSession(), replace(STATE, category="graph")
+    first = session.build(state, quiet)
+    assert first.profile.category == "graph"
+    assert session.build(replace(state, max_nodes=65), quiet).plan is first.plan
 
 
 def test_a_workflow_too_has_the_prices_of_where_it_ran() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
@@ -14,7 +15,15 @@ from tui.behaviours.planner_mixin import PlannerMixin
 from tui.changes import DeadlineRelaxed, EvidenceRead, PlanRefused, RereadSources, ShowView
 from tui.messages import EvidenceReady, MixFailed, MixReady, PlanFailed, PlanReady, Progress
 from tui.reducer import reduce
-from tui.state import PlanState, evidence_key, plan_key, with_inputs, with_renamed_sources
+from tui.session import limits_of
+from tui.state import (
+    PlanState,
+    evidence_key,
+    plan_key,
+    with_inputs,
+    with_question,
+    with_renamed_sources,
+)
 from tui.views import inputs
 from tui.workers import Cancelled
 
@@ -102,12 +111,13 @@ class PlanUpdates(PlannerMixin):
         app._latest.submit(job)
 
     def _ask(self) -> bool:
-        """Answer the goal of the state with the current plan, first with one type per cluster; not
-        where a plan of more nodes has to be built for it. False where the question is refused; the
-        inputs are then those of the last answer again."""
+        """Answer the goal of the state with the current plan, first with one type per cluster.
+        False where the question is refused; the inputs are then those of the last answer again."""
         app = self.planner
-        if app.built is None or not app.built.holds(app.state.max_nodes):
+        if app.built is None:
             return True
+        if app.state.max_nodes > app.built.max_nodes:
+            return self._ask_of_fewer(app.built)
         try:
             app.answer = app._session.answer(app.state, app.built)
         except Exception as error:
@@ -121,6 +131,32 @@ class PlanUpdates(PlannerMixin):
         app._answered_state = app.state
         app._settle()
         return True
+
+    def _ask_of_fewer(self, built: BuiltPlan) -> bool:
+        """While the plan of more nodes is built that the goal needs, answer it for as many as the
+        current one has. What only that plan refuses may be possible with more."""
+        app = self.planner
+        try:
+            limits_of(app.state)
+        except engine.EngineError as error:
+            app.show_refusal(error_text(error))
+            return False
+        with suppress(engine.EngineError):
+            app.answer = app._session.answer(replace(app.state, max_nodes=built.max_nodes), built)
+            app._settle()
+        return True
+
+    def _ask_new_plan(self) -> bool:
+        """Answer the goal of the state with a plan that was just built. A goal or limit that was
+        set meanwhile, and is refused, gives way to that of the last answer."""
+        app = self.planner
+        if app._ask():
+            return True
+        answered = app._answered_state
+        if answered is None or evidence_key(answered) != evidence_key(app.state):
+            return False
+        app.state = with_question(app.state, answered)
+        return app._ask()
 
     @property
     def settling(self) -> bool:
@@ -242,9 +278,10 @@ class PlanUpdates(PlannerMixin):
             app._evidence = evidence_key(app.state)
             app._reading.done()
             app._start_with_evidence(message.built)
+            good = True
         else:
-            app._ask()
-        app._last_good, self.replaced_inputs = app.state, None
+            good = self._ask_new_plan()
+        app._last_good, self.replaced_inputs = app.state if good else app._last_good, None
         if app._change_notice:
             app.show_notice(app._change_notice, "good")
             app._change_notice = ""
