@@ -53,7 +53,7 @@ def where_it_ran(
 
     Of several jobs at least half must show it: one alone does not show where the others ran.
     Executors are planned for Databricks or Kubernetes where the logs are theirs; not for Kubernetes
-    where they name a paid service on it, whose fee would be lost.
+    where they name a paid service on it, whose fee would be lost, or `ran_on` names the catalog.
 
     Args:
         ran_on: the measured type as the user names it (TYPE or TYPE@CATALOG).
@@ -76,9 +76,10 @@ def where_it_ran(
     in_order = _catalogs_of_provider(_PROVIDERS[service]) if service else _catalogs_with(names)
     compatible = (catalog for catalog in in_order if _is_compatible(catalog, platform, wanted))
     catalog = stated_catalog or _default_or_first(compatible, databricks=databricks)
-    ran_by = DATABRICKS if databricks else KUBERNETES if _majority_on_pods(profiles) else None
-    inferred = None if platform is not None or (starts_cluster and not databricks) else ran_by
-    if catalog is not None and inferred == platform_of(catalog):
+    of_service = starts_cluster or stated_catalog is not None
+    on_pods = not of_service and _majority_on_pods(profiles)
+    inferred = DATABRICKS if databricks else KUBERNETES if on_pods else None
+    if platform is not None or (catalog is not None and inferred == platform_of(catalog)):
         inferred = None
     prices = (
         _prices_text(catalog, names, service)

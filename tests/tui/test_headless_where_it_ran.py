@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from command_line import answer, run
+from command_line import answer, refused, run
 
 import engine
 
@@ -131,6 +131,21 @@ def test_pods_are_planned_as_pods_but_for_a_cluster_of_a_service(
     assert (parts["surcharge_usd"] == 0.0) == planned
     said = " ".join(parts["assumptions"])
     assert ("on kubernetes: the catalog's managed service is not paid for" in said) == planned
+
+
+def test_a_catalog_named_with_the_type_outweighs_pods(
+    of_pods: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The price was refused, as of Kubernetes, which nobody had named."""
+    asked = f"recommend {of_pods} --deadline 1h --max-nodes 1 --instances Standard_D8s_v3"
+    named = f"{asked} --ran-on Standard_D8s_v3@azure-databricks"
+    other = f"{asked} --ran-on Standard_D8s_v3 --catalog azure-databricks"
+    for price in ("", "--dbu-price premium-jobs"):
+        found = [answer(capsys, f"{line} {price}")["recommended"] for line in (named, other)]
+        assert found[0]["cost"]["dbu_usd"] == found[1]["cost"]["dbu_usd"] > 0.0
+    told = refused(capsys, f"{asked} --ran-on Standard_D8s_v3 --dbu-price premium-jobs")
+    assert "catalog azure meters no DBUs" in told
+    assert "kubernetes" not in told
 
 
 def test_pods_as_measured_have_no_cost_until_nodes_are_named(

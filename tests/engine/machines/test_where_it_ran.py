@@ -115,6 +115,15 @@ def test_what_ran_on_kubernetes_is_planned_for_it(name: str | None) -> None:
     assert engine.where_it_ran(pods, starts_cluster=True).catalog == found.catalog
 
 
+def test_pods_beside_a_catalog_that_is_named_are_of_its_service() -> None:
+    """Naming the catalog in --ran-on dropped the price of its DBUs, and in --catalog did not."""
+    pods = with_master(ran("Standard_D8s_v3"), "k8s")
+    assert engine.where_it_ran(pods, ran_on="Standard_D8s_v3").platform == "kubernetes"
+    named = engine.where_it_ran(pods, ran_on="Standard_D8s_v3@azure-databricks")
+    assert (named.catalog, named.platform) == ("azure-databricks", None)
+    assert "Kubernetes" not in named.notice.text
+
+
 @pytest.mark.parametrize(
     ("version", "catalog"),
     [
