@@ -159,3 +159,19 @@ def test_pods_as_measured_have_no_cost_until_nodes_are_named(
     assert "name nodes (--nodes N --instance TYPE)" in run(capsys, line)[0]
     assert named["cost_usd"] > 0.0
     assert (named["executors"], named["layout"]["executors_per_node"]) == (16, 16)
+
+
+def test_pods_that_are_told_as_nodes_alone_are_executors(
+    of_pods: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The answer was that the type of the nodes is not known, which --ran-on named."""
+    line = f"predict {of_pods} --ran-on m5.4xlarge"
+    measured = answer(capsys, line)
+    told = of_pods.read_text(encoding="utf-8")
+    without = re.sub(r"(?m)^  executors: .*\n", "", told)
+    assert without != told
+    of_pods.write_text(without, encoding="utf-8")
+    assert answer(capsys, line) == measured
+    without = re.sub(r"(?m)^  executor_cores: .*\n", "", without)
+    of_pods.write_text(without, encoding="utf-8")
+    assert "how many cores the pods had is not known; add --nodes N" in refused(capsys, line)
