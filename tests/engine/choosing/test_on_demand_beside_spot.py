@@ -386,3 +386,34 @@ def test_a_plan_says_too_what_serves_better_on_demand(fitted) -> None:
     for report in (select_with_mixes, plan.settled(goal, billing)):
         codes = {notice.code for notice in report.recommendation.warnings}
         assert "better-on-demand" in codes
+
+
+def test_a_type_is_named_behind_a_better_one_whose_spot_price_is_lower(fitted) -> None:
+    """Only the best cluster on demand was looked at. The best one keeps the deadline on demand and,
+    as its spot nodes are interrupted, not beside them."""
+    catalog = with_better()
+    offer, spot = catalog.offer(CHEAPER), GCP.offer(NAMES[0]).spot
+    fast = replace(offer.instance, name="ahead-4", cpu_score=1.2 * offer.instance.cpu_score)
+    lower = replace(spot, usd_per_hour=0.9 * offer.on_demand.usd_per_hour)
+    ahead = replace(offer, instance=fast, spot=lower, interruption=">20%")
+    catalog = replace(catalog, offers={**catalog.offers, "ahead-4": ahead})
+    own_times = [
+        engine.predict_composition(
+            fitted, composition={"ahead-4": 3}, catalog=catalog, spot=at_spot, confidence=0.5
+        ).choice.seconds
+        for at_spot in (False, True)
+    ]
+    assert own_times[0] < own_times[1]
+    asked = {
+        "deadline_seconds": sum(own_times) / 2.0, "max_nodes": 12, "confidence": 0.5,
+        "limits": engine.Limits(most=(("ahead-4", 3),)),
+    }  # fmt: skip
+    names = [*NAMES, CHEAPER, "ahead-4"]
+    on_demand = engine.recommend(fitted, catalog=catalog, instances=names, **asked).recommended
+    assert on_demand is not None
+    assert on_demand.instance == "ahead-4"
+    found = engine.recommend(fitted, catalog=catalog, instances=names, spot=True, **asked)
+    assert found.recommended is not None
+    assert found.recommended.instance in NAMES
+    (text,) = (notice.text for notice in found.warnings if notice.code == "better-on-demand")
+    assert f"× {CHEAPER} on demand costs $0" in text
