@@ -23,8 +23,9 @@ from pathlib import Path
 import numpy as np
 from tables import print_table
 
-from engine.experiments.belief import Points, belief_at, forecast_at
+from engine.experiments.belief import belief_at, forecast_at
 from engine.experiments.knowledge_gradient import Decision, gains, is_opening, variance_reduction
+from engine.experiments.points import Points
 from engine.forecast import FloatArray
 from engine.models import fit
 from engine.profile import Profile, Run

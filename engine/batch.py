@@ -282,6 +282,18 @@ def on_whole_nodes(run: Run, profile: Profile) -> Cluster:
     return replace(cluster, groups=(replace(cluster.groups[0], nodes=nodes),))
 
 
+def filled_nodes(run: Run, profile: Profile) -> float | None:
+    """How many nodes of its type, as they are planned, have as many slots as a run: for pods a
+    fraction where they fill part of a node only. None where nodes are not known."""
+    cluster = run.cluster
+    if not run.counts_pods or cluster.instance is None or not cluster.slots:
+        return cluster.nodes
+    group = replace(cluster.groups[0], nodes=1)
+    planned = Cluster(groups=(group,), catalog=cluster.catalog)
+    slots = with_shape_and_layout(planned, profile).slots
+    return cluster.slots / slots if slots else cluster.nodes
+
+
 def _observed(profile: Profile, name: str | None) -> Run | None:
     """The largest run on a type or, without a name, on any nodes."""
     runs = [

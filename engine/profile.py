@@ -83,6 +83,7 @@ class Run:
     `stages` and the fields below it are known only from an event log.
 
     Args:
+        cluster: of pods (`counts_pods`) that are told as nodes alone, each is an executor.
         app_attempt: id of the attempt, where its cluster manager makes several (YARN).
         lost: what is missing from a broken log, in numbers.
         cores: the cores available over time: (seconds since start, cores from then on).
@@ -135,6 +136,10 @@ class Run:
         cpus = configured_task_cpus(self.config)
         if cpus != self.cluster.task_cpus:
             object.__setattr__(self, "cluster", replace(self.cluster, task_cpus=cpus))
+        # Each of these nodes is an executor, also where only their number is told.
+        if self.counts_pods and self.cluster.executors is None and self.cluster.nodes:
+            pods = replace(self.cluster, executors=self.cluster.nodes)
+            object.__setattr__(self, "cluster", pods)
 
     @property
     def slot_steps(self) -> tuple[tuple[float, int], ...]:

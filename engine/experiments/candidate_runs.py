@@ -9,8 +9,9 @@ import numpy as np
 
 from engine.choosing.recommendation import Goal
 from engine.cluster import Workload
-from engine.experiments.belief import Belief, Points, belief_at
+from engine.experiments.belief import Belief, belief_at
 from engine.experiments.knowledge_gradient import Decision, Gains, gains
+from engine.experiments.points import Points
 from engine.experiments.priced_compositions import PricedCompositions
 from engine.forecast import FloatArray, IntArray
 from engine.models.base import FittedModel

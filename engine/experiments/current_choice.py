@@ -12,8 +12,9 @@ import numpy as np
 from engine.batch import ClusterBatch
 from engine.choosing.recommendation import Goal
 from engine.choosing.surface import Surface
-from engine.experiments.belief import UNKNOWN_SPREAD, Points, forecast_at, with_default_scales
+from engine.experiments.belief import UNKNOWN_SPREAD, forecast_at, with_default_scales
 from engine.experiments.candidate_runs import decision_between
+from engine.experiments.points import Points
 from engine.experiments.priced_compositions import PricedCompositions
 from engine.forecast import Forecast
 from engine.models.base import FittedModel, no_interval_notice, no_interval_remedy

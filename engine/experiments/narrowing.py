@@ -10,10 +10,11 @@ import numpy as np
 
 from engine.cluster import Cluster, Workload
 from engine.errors import BadInput
-from engine.experiments.belief import Belief, Points, belief_at, forecast_at, with_default_scales
+from engine.experiments.belief import Belief, belief_at, forecast_at, with_default_scales
 from engine.experiments.design import rank
 from engine.experiments.known_runs import known_runs
 from engine.experiments.plans import Experiment, Grid, KnownRuns
+from engine.experiments.points import Points
 from engine.forecast import FloatArray
 from engine.models.base import FittedModel
 from engine.models.curves.terms import ERNEST_TERMS, columns

@@ -76,13 +76,15 @@ def by_count(handover: Handover) -> list[tuple[str, int]]:
     """
     if handover.unsupported:
         near = dict.fromkeys(name for names in handover.unsupported.values() for name in names)
+        ways = [
+            "plan for EMR with --platform emr" if handover.platform != Emr.name else "",
+            f"take the nearest that it does with --instances {','.join(near)}" if near else "",
+            "choose spark-submit or kubernetes",
+        ]
         raise BadInput(
             f"EMR does not support {' and '.join(handover.unsupported)}",
             where="--to",
-            remedy=f"take the nearest that it does with --instances {','.join(near)}, or choose "
-            "spark-submit or kubernetes"
-            if near
-            else "choose spark-submit or kubernetes",
+            remedy=", or ".join(filter(None, ways)),
         )
     return sorted(handover.composition.items(), key=lambda entry: (-entry[1], entry[0]))
 

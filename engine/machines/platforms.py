@@ -51,9 +51,10 @@ SERVICE = "EMR"
 NOT_SUPPORTED = f"not supported by {SERVICE}"
 
 DATAPROC_SERIES = frozenset(
-    {"n1", "n2", "n2d", "n4", "e2", "c2", "c2d", "c3", "c4", "c4a", "m1", "m2"}
+    {"n1", "n2", "n2d", "n4", "n4d", "e2", "c2", "c2d", "c3", "c4", "c4a", "m1", "m2"}
 )
-"""Series of machines in Dataproc's published list of supported types, by stored copies of 2025."""
+"""Series of machines in Dataproc's published list of supported types, by copies of 2025;
+n4d is in newer ones."""
 
 DATAPROC_REFUSED = frozenset({"n1-standard-1", "e2-micro", "e2-small", "e2-medium"})
 """Types of these series that the same list excludes: shared cores, and too little memory."""

@@ -16,7 +16,7 @@ from engine.catalog_files.index import list_catalogs
 from engine.catalog_files.reader import load_catalog
 from engine.machines.platforms import platform_of, runs_on
 from engine.notices import Notice
-from engine.profile import Profile
+from engine.profile import Profile, Run
 from engine.text.lists import abbreviated_list
 
 DATABRICKS, KUBERNETES = "databricks", "kubernetes"
@@ -52,7 +52,8 @@ def where_it_ran(
     4. the default catalog, also where no catalog has the type.
 
     Of several jobs at least half must show it: one alone does not show where the others ran.
-    Executors are planned for Databricks or Kubernetes where the logs are theirs.
+    Executors are planned for Databricks or Kubernetes where the logs are theirs; not for Kubernetes
+    where they name a paid service on it, whose fee would be lost, or `ran_on` names the catalog.
 
     Args:
         ran_on: the measured type as the user names it (TYPE or TYPE@CATALOG).
@@ -75,9 +76,10 @@ def where_it_ran(
     in_order = _catalogs_of_provider(_PROVIDERS[service]) if service else _catalogs_with(names)
     compatible = (catalog for catalog in in_order if _is_compatible(catalog, platform, wanted))
     catalog = stated_catalog or _default_or_first(compatible, databricks=databricks)
-    ran_by = DATABRICKS if databricks else KUBERNETES if _majority_on_pods(profiles) else None
-    inferred = None if platform is not None or (starts_cluster and not databricks) else ran_by
-    if catalog is not None and inferred == platform_of(catalog):
+    of_service = starts_cluster or stated_catalog is not None
+    on_pods = not of_service and _majority_on_pods(profiles)
+    inferred = DATABRICKS if databricks else KUBERNETES if on_pods else None
+    if platform is not None or (catalog is not None and inferred == platform_of(catalog)):
         inferred = None
     prices = (
         _prices_text(catalog, names, service)
@@ -138,14 +140,28 @@ def _majority_names_service(profiles: Sequence[Profile], service: str) -> bool:
 
 
 def _majority_on_pods(profiles: Sequence[Profile]) -> bool:
-    """Whether all runs of at least half of the jobs were on Kubernetes, and no log of the others
-    names another master."""
-    on_pods = [bool(job.runs) and all(run.counts_pods for run in job.runs) for job in profiles]
+    """Whether all runs of at least half of the jobs were on Kubernetes without a service's fee, and
+    no log of the others names another master or a service."""
+    on_pods = [bool(job.runs) and all(_on_plain_pods(run) for run in job.runs) for job in profiles]
     elsewhere = [
-        any(not run.counts_pods and "spark.master" in run.config for run in job.runs)
+        any(
+            _names_service(run) or (not run.counts_pods and "spark.master" in run.config)
+            for run in job.runs
+        )
         for job in profiles
     ]
     return 0 < len(profiles) <= 2 * sum(on_pods) and not any(elsewhere)
+
+
+def _on_plain_pods(run: Run) -> bool:
+    return run.counts_pods and not _names_service(run)
+
+
+def _names_service(run: Run) -> bool:
+    """Whether the version of Spark names a service, in brackets or as a build of its own (EMR, also
+    on EKS: "3.5.0-amzn-1"). Such a service has a fee, on Kubernetes too."""
+    version = run.spark_version or ""
+    return "(" in version or "-amzn-" in version
 
 
 _PROVIDERS = {"Dataproc": "gcp", "Azure Synapse": "azure", "Microsoft Fabric": "azure"}

@@ -174,6 +174,9 @@ async def test_a_target_that_cannot_express_it_says_so_whole_and_offers_no_file(
 def test_a_refusal_names_what_can_be_typed_here():
     error = engine.BadInput("it cannot", where="--to", remedy="ask for one type with --mix 1")
     assert refusal(error) == "it cannot; ask for one type with :mix 1"
+    remedy = "plan for EMR with --platform emr, or choose spark-submit"
+    typed = refusal(engine.BadInput("it cannot", where="--to", remedy=remedy))
+    assert typed == "it cannot; plan for EMR with :platform emr, or choose spark-submit"
     assert refusal(engine.BadInput("it cannot", where="a.yaml")) == "a.yaml: it cannot"
 
 

@@ -134,7 +134,7 @@ def test_export_counts_one_executor_in_the_singular(capsys: pytest.CaptureFixtur
         (f"{GOAL} --catalog azure-databricks --dbu-price -1", "--dbu-price"),
         (
             f"{GOAL} --catalog azure-databricks --dbu-price 0.2 --platform kubernetes",
-            "--dbu-price: no DBUs are paid on kubernetes",
+            "no DBUs are paid on kubernetes; leave it out, or plan for Databricks with --platform",
         ),
         (f"{GOAL} --discount 120%", "--discount: a share lies between"),
         (

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from command_line import answer, run
+from command_line import answer, refused, run
 
 import engine
 
@@ -133,6 +133,21 @@ def test_pods_are_planned_as_pods_but_for_a_cluster_of_a_service(
     assert ("on kubernetes: the catalog's managed service is not paid for" in said) == planned
 
 
+def test_a_catalog_named_with_the_type_outweighs_pods(
+    of_pods: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The price was refused, as of Kubernetes, which nobody had named."""
+    asked = f"recommend {of_pods} --deadline 1h --max-nodes 1 --instances Standard_D8s_v3"
+    named = f"{asked} --ran-on Standard_D8s_v3@azure-databricks"
+    other = f"{asked} --ran-on Standard_D8s_v3 --catalog azure-databricks"
+    for price in ("", "--dbu-price premium-jobs"):
+        found = [answer(capsys, f"{line} {price}")["recommended"] for line in (named, other)]
+        assert found[0]["cost"]["dbu_usd"] == found[1]["cost"]["dbu_usd"] > 0.0
+    told = refused(capsys, f"{asked} --ran-on Standard_D8s_v3 --dbu-price premium-jobs")
+    assert "catalog azure meters no DBUs" in told
+    assert "kubernetes" not in told
+
+
 def test_pods_as_measured_have_no_cost_until_nodes_are_named(
     of_pods: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -144,3 +159,19 @@ def test_pods_as_measured_have_no_cost_until_nodes_are_named(
     assert "name nodes (--nodes N --instance TYPE)" in run(capsys, line)[0]
     assert named["cost_usd"] > 0.0
     assert (named["executors"], named["layout"]["executors_per_node"]) == (16, 16)
+
+
+def test_pods_that_are_told_as_nodes_alone_are_executors(
+    of_pods: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The answer was that the type of the nodes is not known, which --ran-on named."""
+    line = f"predict {of_pods} --ran-on m5.4xlarge"
+    measured = answer(capsys, line)
+    told = of_pods.read_text(encoding="utf-8")
+    without = re.sub(r"(?m)^  executors: .*\n", "", told)
+    assert without != told
+    of_pods.write_text(without, encoding="utf-8")
+    assert answer(capsys, line) == measured
+    without = re.sub(r"(?m)^  executor_cores: .*\n", "", without)
+    of_pods.write_text(without, encoding="utf-8")
+    assert "how many cores the pods had is not known; add --nodes N" in refused(capsys, line)

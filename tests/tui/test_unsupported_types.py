@@ -69,7 +69,7 @@ def test_another_platform_rents_it(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.parametrize("target", ["emr", "terraform"])
-@pytest.mark.parametrize("platform", ["emr", "yarn"])
+@pytest.mark.parametrize("platform", ["emr", "yarn", "kubernetes"])
 def test_the_export_for_emr_is_refused(
     capsys: pytest.CaptureFixture[str], target: str, platform: str
 ) -> None:
@@ -77,6 +77,7 @@ def test_the_export_for_emr_is_refused(
     err = refused(capsys, line)
     assert "EMR does not support m5.large" in err
     assert "m5.xlarge" in err
+    assert ("plan for EMR with --platform emr, or take" in err) == (platform != "emr")
 
 
 def test_the_planner_says_that_there_is_no_price() -> None:

@@ -241,7 +241,7 @@ def catalog_of(
     if getattr(args, "dbu_price", None) is not None and planned.billing.usd_per_dbu is None:
         raise engine.BadInput(
             f"no DBUs are paid on {planned.platform}", where="--dbu-price",
-            remedy="leave it out, or plan for Databricks",
+            remedy="leave it out, or plan for Databricks with --platform databricks",
         )  # fmt: skip
     return planned
 

@@ -127,6 +127,10 @@ def _as_run(
         )
     check_layout_applies(args)
     if largest.counts_pods and largest.cluster.instance is not None:
+        if largest.cluster.slots is None:
+            raise engine.BadInput(
+                "how many cores the pods had is not known", remedy="add --nodes N --instance TYPE"
+            )
         return replace(largest.cluster, groups=())  # how many nodes they took is not known
     return largest.cluster
 

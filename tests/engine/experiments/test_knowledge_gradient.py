@@ -15,8 +15,9 @@ from engine.choosing.surface import Surface
 from engine.cluster import Cluster, Workload
 from engine.errors import BadInput
 from engine.experiments.advice import advise
-from engine.experiments.belief import Belief, Points, belief_at, misfit
+from engine.experiments.belief import Belief, belief_at, misfit
 from engine.experiments.knowledge_gradient import Decision, gains, is_opening, variance_reduction
+from engine.experiments.points import Points
 from engine.forecast import FloatArray
 from engine.profile import Profile, Run
 from engine.runs.run_noise import RUN_NOISE

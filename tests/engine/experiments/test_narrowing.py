@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 import engine
-from engine.experiments.belief import Points, belief_at
+from engine.experiments.belief import belief_at
 from engine.experiments.narrowing import MISFIT, narrowed
 from engine.experiments.plans import Experiment
+from engine.experiments.points import Points
 from engine.runs.run_noise import run_noise
 from engine.units import parse_seconds
 

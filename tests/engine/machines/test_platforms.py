@@ -137,6 +137,12 @@ def test_no_cluster_that_dataproc_does_not_start_is_recommended(mix: int) -> Non
         best(gcp, limits=three)
 
 
+def test_a_series_that_dataprocs_list_names_anew_is_not_told() -> None:
+    gcp = load_catalog("gcp")
+    assert support_notice(gcp, "n4d-standard-4") is None
+    assert support_notice(gcp, "c4d-standard-4") is not None
+
+
 @pytest.mark.parametrize(
     ("name", "says"),
     [

@@ -115,6 +115,37 @@ def test_what_ran_on_kubernetes_is_planned_for_it(name: str | None) -> None:
     assert engine.where_it_ran(pods, starts_cluster=True).catalog == found.catalog
 
 
+def test_pods_beside_a_catalog_that_is_named_are_of_its_service() -> None:
+    """Naming the catalog in --ran-on dropped the price of its DBUs, and in --catalog did not."""
+    pods = with_master(ran("Standard_D8s_v3"), "k8s")
+    assert engine.where_it_ran(pods, ran_on="Standard_D8s_v3").platform == "kubernetes"
+    named = engine.where_it_ran(pods, ran_on="Standard_D8s_v3@azure-databricks")
+    assert (named.catalog, named.platform) == ("azure-databricks", None)
+    assert "Kubernetes" not in named.notice.text
+
+
+@pytest.mark.parametrize(
+    ("version", "catalog"),
+    [
+        ("3.5.9 (Dataproc)", "gcp"),
+        ("3.5.9 (Dataproc Serverless)", "gcp"),
+        ("3.5.1-amzn-0 (EMR Serverless)", "aws"),
+        ("3.5.0-amzn-1", "aws"),
+    ],
+)
+def test_pods_of_a_paid_service_keep_its_fee(version: str, catalog: str) -> None:
+    """They were planned for Kubernetes alone, on which nobody pays a service."""
+    pods = with_master(ran(None, version=version), "k8s")
+    found = engine.where_it_ran(pods)
+    assert (found.catalog, found.platform) == (catalog, None)
+    assert "Kubernetes" not in (found.notice.text if found.notice else "")
+    typed = with_master(ran("m5.xlarge", version=version), "k8s")
+    assert engine.where_it_ran(typed).platform is None
+    plain = with_master(ran(None, version="3.5.0"), "k8s")
+    assert engine.where_it_ran(plain).platform == "kubernetes"
+    assert engine.where_it_ran(plain, ran(None, version=version)).platform is None
+
+
 def test_one_job_on_kubernetes_does_not_say_that_others_were() -> None:
     pods, yarn = (with_master(ran("m5.xlarge"), master) for master in ("k8s", "yarn"))
     table = ran("m5.xlarge", version=None)

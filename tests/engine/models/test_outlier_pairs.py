@@ -7,7 +7,8 @@ import pytest
 
 import engine
 from engine.cluster import Cluster, Workload
-from engine.experiments.belief import Points, belief_at
+from engine.experiments.belief import belief_at
+from engine.experiments.points import Points
 from engine.models.base import FittedModel
 from engine.profile import Profile, Run
 

@@ -2,10 +2,13 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 import engine
 from engine.batch import on_whole_nodes
+from engine.experiments.belief import belief_at, forecast_at
+from engine.experiments.points import Points
 
 CATALOG = engine.load_catalog("aws")
 LOG = engine.read("nightly-features", ran_on="m5.4xlarge")
@@ -94,3 +97,28 @@ def test_nodes_are_machines_in_about_the_layout_that_they_ran_with(
     seconds = fitted.predict(cluster=cluster, workload=engine.Workload(1e9)).seconds
     machines = 4.0 if as_nodes else 4.0 * layout.executors_per_node / 1.5
     assert seconds == pytest.approx(10.0 + 200.0 / machines, rel=0.01)
+
+
+@pytest.mark.parametrize("number", [1, 2, 3])
+def test_pods_on_part_of_a_node_are_no_run_on_the_whole_node(number: int) -> None:
+    """Four pods of one core fit. A node was taken to be as slow as one pod, and what two pods took
+    made the interval of the node narrower, as if all of it had been measured."""
+    log = engine.held_against(engine.read("nightly-features", ran_on="m5.xlarge"), CATALOG)
+    (run,) = log.runs
+    group = replace(run.cluster.groups[0], nodes=number)
+    cluster = replace(run.cluster, groups=(group,), executors=number, executor_cores=1)
+    measured = replace(run, cluster=cluster, config={**run.config, "spark.master": "k8s"})
+    fitted = engine.fit(replace(log, runs=(measured,)))
+    node = engine.Cluster.of_nodes(instance_type="m5.xlarge", nodes=1, catalog=CATALOG)
+    points = Points.of([node], [run.workload], fitted.profile)
+    ran = Points.of_runs([measured], fitted.profile)
+    assert np.exp(ran.coordinates[0, :2]) == pytest.approx([number, 4.0 * number])
+    assert not points.joined(ran).same_point()[0, 1]
+    belief, forecast = belief_at(fitted, points), forecast_at(fitted, points)
+    assert belief.deviation[0] >= 0.95 * forecast.rms_scale[0]
+    assert belief.seconds[0] < 0.9 * measured.seconds
+    whole = replace(measured, cluster=replace(cluster, executors=4))
+    assert points.joined(Points.of_runs([whole], fitted.profile)).same_point()[0, 1]
+    on_yarn = replace(measured, config={"spark.master": "yarn"})
+    alone = Points.of_runs([on_yarn], fitted.profile)
+    assert np.exp(alone.coordinates[0, 0]) == pytest.approx(4.0 * number)

@@ -8,7 +8,8 @@ import pytest
 from engine import fit, load_catalog, read
 from engine.cluster import Cluster, Workload
 from engine.experiments.advice import advise
-from engine.experiments.belief import Points, belief_at
+from engine.experiments.belief import belief_at
+from engine.experiments.points import Points
 from engine.optimiser import recommend
 from engine.profile import Profile, Run
 from engine.runs.configurations import repetitions

@@ -10,8 +10,9 @@ from scipy.stats import t
 from engine import fit
 from engine.cluster import Cluster, Workload
 from engine.evidence import left_out_runs
-from engine.experiments.belief import Points, belief_at
+from engine.experiments.belief import belief_at
 from engine.experiments.known_runs import lessons_of
+from engine.experiments.points import Points
 from engine.models.base import Prediction
 from engine.profile import Profile, Run
 from engine.runs.slow_runs import (
