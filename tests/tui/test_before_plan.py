@@ -152,6 +152,31 @@ async def test_a_plan_that_was_cancelled_does_not_come(planner, monkeypatch):
         assert app.answer is not None
 
 
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_after_a_plan_was_cancelled_its_runs_are_shown_and_a_slider_builds_it(planner, size):
+    session = Fitting()
+    async with planner(session).run_test(size=size) as pilot:
+        app = pilot.app
+        assert await shows(pilot, "Read: nightly-als")
+        await pilot.press("escape")
+        assert await shows(pilot, "the plan was cancelled")
+        session.go_on.set()
+        for each in PAGES:
+            await pilot.press(key_of(each.name))
+            assert await shows(pilot, f"[{key_of(each.name)} ")
+            for words in ("Read: nightly-als, 3 runs", "any slider builds it; or press o"):
+                assert parts_say(app, words, "no plan yet"), each.name
+        header = text_of(app).split("\n")[0]
+        assert "nightly-als, 3 runs · " in header
+        assert "ran on m5.2xlarge" in header
+        await pilot.press("1", "e")
+        assert await shows(pilot, "there is no plan yet: its building was cancelled")
+        app._panels.focus_first_slider()
+        await pilot.press("right")
+        await settled(pilot)
+        assert app.answer.report.goal.deadline_seconds == app.state.deadline_seconds
+
+
 async def test_another_source_is_not_said_to_be_read(planner):
     """What was read before belongs to the other one."""
     session = Fitting()

@@ -26,13 +26,14 @@ def show(
     """Show it beside the view, and in the view's own widgets.
 
     Args:
-        read: the evidence, once it is read and its plan is being built.
+        read: the evidence, once it is read and its plan is being built, or was cancelled.
     """
-    lines, chart = why_none(refused=refused), curves.NOTHING
     if busy:
         lines, chart = sentences.WAITING, curves.READING
-    if busy and read is not None:
-        lines, chart = while_built(read), curves.BUILDING
+        if read is not None:
+            lines, chart = while_built(read), curves.BUILDING
+    else:
+        lines, chart = why_none(refused=refused, read=read), curves.NOTHING
     panels.prose("why").show(lines)
     for name in page(view).blank:
         show_message(panels, name, lines, chart)
@@ -40,19 +41,29 @@ def show(
 
 def while_built(read: Profile) -> Sequence[Line]:
     """What was read, and what can be done while its times are being predicted."""
+    now = "Predicting the time on every instance type ... The sliders move already."
+    return [what_was(read), [(now, "muted")]]
+
+
+def what_was(read: Profile) -> Line:
+    """The job that was read, and how long its runs took."""
     took = [run.seconds for run in read.runs]
     runs = f"{read.name}, {text.counted(len(took), 'run')} of {text.span(min(took), max(took))}"
     if len(took) == 1:
         runs = f"{read.name}, a run of {text.seconds(took[0])}"
-    now = "Predicting the time on every instance type ... The sliders move already."
-    return [[("Read: ", "muted"), (f"{runs}.", "base")], [(now, "muted")]]
+    return [("Read: ", "muted"), (f"{runs}.", "base")]
 
 
-def why_none(*, refused: bool) -> Sequence[Line]:
-    """What to do where there is no plan: it was refused, or no source was opened."""
-    why = "No plan yet: press o to open an event log or a sample."
+def why_none(*, refused: bool, read: Profile | None) -> Sequence[Line]:
+    """What to do where there is no plan: it was refused, or cancelled after or before all was
+    read."""
     if refused:
         why = "No plan: see above why, and what to do; or press o to open other logs or a sample."
+        return [[(why, "muted")]]
+    if read is not None:
+        why = "No plan yet: any slider builds it; or press o to open other logs or a sample."
+        return [what_was(read), [(why, "muted")]]
+    why = "No plan yet: press o to open an event log or a sample; any change tries again."
     return [[(why, "muted")]]
 
 
