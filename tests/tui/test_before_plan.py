@@ -177,6 +177,38 @@ async def test_after_a_plan_was_cancelled_its_runs_are_shown_and_a_slider_builds
         assert app.answer.report.goal.deadline_seconds == app.state.deadline_seconds
 
 
+class FittingOther(FakeSession):
+    """The plan for other sources than the first is built only once it may go on."""
+
+    def __init__(self):
+        super().__init__()
+        self.go_on, self.read = Event(), Event()
+
+    def build(self, state, say, show):
+        def wait_after(evidence):
+            show(evidence)
+            if state.sources == ("other",):
+                self.read.set()
+                assert self.go_on.wait(60.0)
+
+        return super().build(state, say, wait_after)
+
+
+async def test_of_another_source_that_is_read_the_plan_is_cancelled_not_the_reading(planner):
+    session = FittingOther()
+    async with planner(session).run_test(size=(80, 24)) as pilot:
+        app = await settled(pilot)
+        answer = app.answer
+        app.dispatch(OpenSources(("other",)))
+        assert await to_thread(session.read.wait, 60.0)
+        await pilot.pause()
+        await pilot.press("escape")
+        assert await shows(pilot, "the plan was cancelled")
+        assert app.answer.best == answer.best
+        assert app.state.sources == ("nightly-als",)
+        session.go_on.set()
+
+
 async def test_another_source_is_not_said_to_be_read(planner):
     """What was read before belongs to the other one."""
     session = Fitting()

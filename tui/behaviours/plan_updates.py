@@ -276,11 +276,12 @@ class PlanUpdates(PlannerMixin):
     def _stop_reading(self) -> None:
         """Cancel the current read, or the plan for what was read; the last good plan stays."""
         app = self.planner
-        cancelled = "reading" if self.evidence_before_plan is None else "the plan"
+        cancelled = "reading" if self._read_now is None else "the plan"
         app._reading.cancel()
         app._latest.abandon()
         app._change_notice = app.busy = ""
         if app._last_good is not None:
+            self._evidence_read = None
             self._revert_to(app._last_good)
         app.show_notice(f"{cancelled} was cancelled", "warn")
         app._panels.show()
