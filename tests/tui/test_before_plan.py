@@ -1,15 +1,18 @@
 """Before there is a plan: what every view says, and what can be done already."""
 
 from asyncio import to_thread
+from dataclasses import replace
 from threading import Event
 
 import pytest
-from fakes import FakeSession, Gated
+from fakes import FakeSession, Gated, profile
 from screen import settled, shows, text_of, waits, words_in
 
 import engine
 from tui.changes import OpenSources
 from tui.session import EngineSession
+from tui.state import PlanState
+from tui.views import blank
 from tui.views.pages import PAGES, key_of, page
 from tui.widgets.chart import Chart
 
@@ -55,6 +58,24 @@ class Fitting(FakeSession):
             assert self.go_on.wait(60.0)
 
         return super().build(state, say, wait_after)
+
+
+def test_what_was_read_is_named_as_in_the_header():
+    """Several applications, the micro-batches of a stream, and a single run."""
+    state, one = PlanState(sources=("logs",)), profile(runs=1)
+    run = one.runs[0]
+    two = (replace(run, seconds=24.0, application="a"), replace(run, seconds=48.0, application="b"))
+    batches = engine.Notice("micro-batches", "one batch is predicted", "none")
+    said = {
+        "nightly-als + 1 other, 2 runs of 24 to 48 s.": replace(one, runs=two),
+        "nightly-als, 1 run of 24 s.": replace(one, runs=two[:1]),
+        "nightly-als + 1 other, 2 micro-batches of 24 to 48 s.": replace(
+            one, runs=two, notices=(batches,)
+        ),
+    }
+    for words, read in said.items():
+        line = blank.what_was_read(state, read)
+        assert "".join(part for part, _ in line) == f"Read: {words}"
 
 
 async def test_what_is_not_read_yet_is_not_called_unknown(planner):
