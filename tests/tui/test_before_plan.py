@@ -272,6 +272,7 @@ async def test_ranges_are_never_those_of_a_source_that_was_left(planner):
         assert await shows(pilot, "nothing is read yet: press enter and type 45m")
         assert (app.state.deadline_seconds, app.state.deadline_chosen) == (None, False)
         session.read_other.set()
+        assert await shows(pilot, "nothing is read yet", gone=True)
         await settled(pilot)
         assert app.state.deadline_seconds is not None, "the default one"
         assert not app.state.deadline_chosen

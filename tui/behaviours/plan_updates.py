@@ -233,6 +233,8 @@ class PlanUpdates(PlannerMixin):
         app = self.planner
         self._evidence_read = message
         if app.screen_stack and (profile := self.evidence_before_plan) is not None:
+            if not app.ranges.known:
+                app.drop_refusal()  # such as that nothing is read yet
             app._panels.set_ranges_before_plan(profile)
             app._panels.show()
 
