@@ -29,12 +29,12 @@ def show(
         read: the evidence, once it is read and its plan is being built, or was cancelled.
     """
     was_read = None if read is None else what_was_read(panels.app.state, read)
-    if busy:
-        lines, chart = sentences.WAITING, curves.READING
-        if was_read is not None:
-            lines, chart = while_built(was_read), curves.BUILDING
-    else:
+    if not busy:
         lines, chart = why_none(was_read, refused=refused), curves.NOTHING
+    elif was_read is None:
+        lines, chart = sentences.WAITING, curves.READING
+    else:
+        lines, chart = while_built(was_read), curves.BUILDING
     panels.prose("why").show(lines)
     for name in page(view).blank:
         show_message(panels, name, lines, chart)
