@@ -211,9 +211,11 @@ def _offers(app: PlannerApp) -> list[Offer]:
 
 
 def no_plan(app: PlannerApp) -> str:
-    """Why nothing can be done with a plan: it is not there yet, or was refused."""
-    if not app.busy:
+    """Why nothing can be done with a plan: it is not there yet, was refused or cancelled."""
+    if not app.busy and app.sticky_notice:
         return "there is no plan: esc says why"
+    if not app.busy:
+        return "there is no plan yet: its building was cancelled"
     being_built = app.evidence_before_plan is not None
     return "the plan is still being built" if being_built else "the evidence is still being read"
 

@@ -12,7 +12,7 @@ from textual.widget import Widget
 
 from tui.input_text import limit_text
 from tui.screens.dialog import Dialog
-from tui.state import View
+from tui.state import View, evidence_key
 from tui.views import bars, blank, compositions, inputs, key_line, sentences
 from tui.views.bars import Bar
 from tui.views.goal import GoalPanel, Ranges
@@ -35,6 +35,9 @@ the list of inputs, the second of two charts, timelines, the chart of the fronti
 HIGH_FROM = 36
 """Rows from which Why, below all inputs, has room for the sentence on the chosen composition."""
 
+NOTHING_KNOWN = Ranges(known=frozenset())
+"""The ranges before anything is read."""
+
 SIDE_CELLS, TITLE_EDGES, CAPTION_ROWS = 40, 6, 4
 """Cells of the side column, cells of a border beside its title, rows of the tour's caption."""
 
@@ -53,7 +56,8 @@ class Panels:
     def __init__(self, app: PlannerApp) -> None:
         self.app = app
         self._keys: dict[str, Hashable] = {}
-        self.ranges = Ranges(known=frozenset())
+        self.ranges = NOTHING_KNOWN
+        self._ranges_of: Hashable = None
         self._made: dict[str, Widget] = {}
         self.status_line: Line = ()
 
@@ -135,6 +139,8 @@ class Panels:
         screen.set_class(app.state.view != "curves", "beyond-curves", update=update)
         self.show_header()
         self.show_keys()
+        if app.answer is None and self._ranges_of != evidence_key(app.state):
+            self.ranges = NOTHING_KNOWN  # they were of evidence that is not open any more
         self._goal.show(app.state, self.ranges)
         bound = limit_text.line_of(app.state.limits)
         self._bar("types").show(
@@ -254,6 +260,7 @@ class Panels:
         """Set the ranges that the evidence alone gives: of the deadline and the data size. A budget
         needs a cost."""
         if run := profile.largest_run:
+            self._ranges_of = evidence_key(self.app.state)
             self.ranges = Ranges(
                 seconds=run.seconds,
                 input_size=run.workload.input_bytes,

@@ -1,15 +1,18 @@
 """Before there is a plan: what every view says, and what can be done already."""
 
 from asyncio import to_thread
+from dataclasses import replace
 from threading import Event
 
 import pytest
-from fakes import FakeSession, Gated
+from fakes import FakeSession, Gated, profile
 from screen import settled, shows, text_of, waits, words_in
 
 import engine
 from tui.changes import OpenSources
 from tui.session import EngineSession
+from tui.state import PlanState
+from tui.views import blank
 from tui.views.pages import PAGES, key_of, page
 from tui.widgets.chart import Chart
 
@@ -55,6 +58,24 @@ class Fitting(FakeSession):
             assert self.go_on.wait(60.0)
 
         return super().build(state, say, wait_after)
+
+
+def test_what_was_read_is_named_as_in_the_header():
+    """Several applications, the micro-batches of a stream, and a single run."""
+    state, one = PlanState(sources=("logs",)), profile(runs=1)
+    run = one.runs[0]
+    two = (replace(run, seconds=24.0, application="a"), replace(run, seconds=48.0, application="b"))
+    batches = engine.Notice("micro-batches", "one batch is predicted", "none")
+    said = {
+        "nightly-als + 1 other, 2 runs of 24 to 48 s.": replace(one, runs=two),
+        "nightly-als, 1 run of 24 s.": replace(one, runs=two[:1]),
+        "nightly-als + 1 other, 2 micro-batches of 24 to 48 s.": replace(
+            one, runs=two, notices=(batches,)
+        ),
+    }
+    for words, read in said.items():
+        line = blank.what_was_read(state, read)
+        assert "".join(part for part, _ in line) == f"Read: {words}"
 
 
 async def test_what_is_not_read_yet_is_not_called_unknown(planner):
@@ -152,6 +173,63 @@ async def test_a_plan_that_was_cancelled_does_not_come(planner, monkeypatch):
         assert app.answer is not None
 
 
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_after_a_plan_was_cancelled_its_runs_are_shown_and_a_slider_builds_it(planner, size):
+    session = Fitting()
+    async with planner(session).run_test(size=size) as pilot:
+        app = pilot.app
+        assert await shows(pilot, "Read: nightly-als")
+        await pilot.press("escape")
+        assert await shows(pilot, "the plan was cancelled")
+        session.go_on.set()
+        for each in PAGES:
+            await pilot.press(key_of(each.name))
+            assert await shows(pilot, f"[{key_of(each.name)} ")
+            for words in ("Read: nightly-als, 3 runs", "any slider builds it; or press o"):
+                assert parts_say(app, words, "no plan yet"), each.name
+        header = text_of(app).split("\n")[0]
+        assert "nightly-als, 3 runs · " in header
+        assert "ran on m5.2xlarge" in header
+        await pilot.press("1", "e")
+        assert await shows(pilot, "there is no plan yet: its building was cancelled")
+        app._panels.focus_first_slider()
+        await pilot.press("right")
+        await settled(pilot)
+        assert app.answer.report.goal.deadline_seconds == app.state.deadline_seconds
+
+
+class FittingOther(FakeSession):
+    """The plan for other sources than the first is built only once it may go on."""
+
+    def __init__(self):
+        super().__init__()
+        self.go_on, self.read = Event(), Event()
+
+    def build(self, state, say, show):
+        def wait_after(evidence):
+            show(evidence)
+            if state.sources == ("other",):
+                self.read.set()
+                assert self.go_on.wait(60.0)
+
+        return super().build(state, say, wait_after)
+
+
+async def test_of_another_source_that_is_read_the_plan_is_cancelled_not_the_reading(planner):
+    session = FittingOther()
+    async with planner(session).run_test(size=(80, 24)) as pilot:
+        app = await settled(pilot)
+        answer = app.answer
+        app.dispatch(OpenSources(("other",)))
+        assert await to_thread(session.read.wait, 60.0)
+        await pilot.pause()
+        await pilot.press("escape")
+        assert await shows(pilot, "the plan was cancelled")
+        assert app.answer.best == answer.best
+        assert app.state.sources == ("nightly-als",)
+        session.go_on.set()
+
+
 async def test_another_source_is_not_said_to_be_read(planner):
     """What was read before belongs to the other one."""
     session = Fitting()
@@ -163,6 +241,42 @@ async def test_another_source_is_not_said_to_be_read(planner):
         session.go_on.set()
         await settled(pilot)
         assert app.answer is not None
+
+
+class ReadsOneAtOnce(Fitting):
+    """Of other sources than the first, the runs come only once they may."""
+
+    def __init__(self):
+        super().__init__()
+        self.read_other = Event()
+
+    def build(self, state, say, show):
+        if state.sources == ("other",):
+            assert self.read_other.wait(60.0)
+        return super().build(state, say, show)
+
+
+async def test_ranges_are_never_those_of_a_source_that_was_left(planner):
+    """A deadline from the old range would count as chosen, and the other source got none."""
+    session = ReadsOneAtOnce()
+    async with planner(session).run_test(size=(80, 24)) as pilot:
+        app = pilot.app
+        assert await shows(pilot, "2.1 TB")
+        await pilot.press("right")
+        await pilot.pause()
+        assert app.state.deadline_seconds is not None
+        session.go_on.set()  # of the plan that nobody waits for any more
+        app.dispatch(OpenSources(("other",)))
+        assert await shows(pilot, "2.1 TB", gone=True)
+        await pilot.press("right")
+        assert await shows(pilot, "nothing is read yet: press enter and type 45m")
+        assert (app.state.deadline_seconds, app.state.deadline_chosen) == (None, False)
+        session.read_other.set()
+        assert await shows(pilot, "nothing is read yet", gone=True)
+        await settled(pilot)
+        assert app.state.deadline_seconds is not None, "the default one"
+        assert not app.state.deadline_chosen
+        assert await shows(pilot, "2.1 TB")
 
 
 async def test_why_there_is_no_plan_is_said_in_every_view(planner, tmp_path):

@@ -9,7 +9,7 @@ from importlib.resources import files
 
 import pytest
 from fakes import FakeSession
-from screen import at_rest, settled, text_of
+from screen import at_rest, settled, text_of, words_in
 
 import engine
 from tui import cli
@@ -221,7 +221,8 @@ async def test_the_first_read_can_be_cancelled_and_something_else_opened(planner
         assert await asyncio.to_thread(session.hangs.wait, 5)
         await pilot.press("escape")
         await pilot.pause()
-        assert "press o to open" in text_of(app)
+        why = words_in(app._panels.widget("why"))
+        assert "press o to open an event log or a sample; any change tries again." in why
         app.dispatch(OpenSources(("nightly-als",)))
         await settled(pilot)
         assert app.answer is not None

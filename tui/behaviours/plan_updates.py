@@ -69,7 +69,7 @@ class PlanUpdates(PlannerMixin):
     """The inputs that a scenario or a pinned plan has replaced, while its plan is being built."""
 
     _evidence_read: EvidenceReady | None = None
-    """The last evidence that was read."""
+    """The last evidence that was read, until its plan is built or refused."""
 
     def _rebuild(self) -> None:
         """Start to build a plan for the state; of several that wait, only the last one is built.
@@ -251,18 +251,26 @@ class PlanUpdates(PlannerMixin):
 
     @property
     def evidence_before_plan(self) -> engine.Profile | None:
-        """The evidence while the first plan for it is being built; None before it is read, and once
-        there is an answer to be shown."""
-        app, read = self.planner, self._evidence_read
-        if read is None or app.answer is not None or not app.busy:
-            return None
-        return read.profile if read.key == evidence_key(app.state) else None
+        """The evidence while the first plan for it is being built, or where that was cancelled;
+        None before it is read, where its plan was refused (it is read again then), and once there
+        is an answer to be shown."""
+        read = self._read_now
+        return read.profile if read is not None and self.planner.answer is None else None
+
+    @property
+    def _read_now(self) -> EvidenceReady | None:
+        """What was read for the current inputs, while there is no plan for it."""
+        read = self._evidence_read
+        is_current = read is not None and read.key == evidence_key(self.planner.state)
+        return read if is_current else None
 
     def on_evidence_ready(self, message: EvidenceReady) -> None:
         """Show what was read, and let the sliders move, while the first plan is being built."""
         app = self.planner
         self._evidence_read = message
         if app.screen_stack and (profile := self.evidence_before_plan) is not None:
+            if not app.ranges.known:
+                app.drop_refusal()  # such as that nothing is read yet
             app._panels.set_ranges_before_plan(profile)
             app._panels.show()
 
@@ -307,11 +315,12 @@ class PlanUpdates(PlannerMixin):
     def _stop_reading(self) -> None:
         """Cancel the current read, or the plan for what was read; the last good plan stays."""
         app = self.planner
-        cancelled = "reading" if self.evidence_before_plan is None else "the plan"
+        cancelled = "reading" if self._read_now is None else "the plan"
         app._reading.cancel()
         app._latest.abandon()
         app._change_notice = app.busy = ""
         if app._last_good is not None:
+            self._evidence_read = None
             self._revert_to(app._last_good)
         app.show_notice(f"{cancelled} was cancelled", "warn")
         app._panels.show()
@@ -385,7 +394,7 @@ class PlanUpdates(PlannerMixin):
         app = self.planner
         if message.key != plan_key(app.state) or not app.screen_stack:
             return
-        app.busy = ""
+        app.busy, self._evidence_read = "", None
         if app._last_good is None:
             app.show_notice(message.text, "bad", stays=True)
         else:

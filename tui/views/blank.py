@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tui import format as text
-from tui.state import View
-from tui.views import curves, sentences
+from tui.state import PlanState, View
+from tui.views import curves, inputs, sentences
 from tui.views.pages import page
 from tui.widgets.chart import Chart
 from tui.widgets.chart_data import ChartData
@@ -26,33 +26,43 @@ def show(
     """Show it beside the view, and in the view's own widgets.
 
     Args:
-        read: the evidence, once it is read and its plan is being built.
+        read: the evidence, once it is read and its plan is being built, or was cancelled.
     """
-    lines, chart = why_none(refused=refused), curves.NOTHING
-    if busy:
+    was_read = None if read is None else what_was_read(panels.app.state, read)
+    if not busy:
+        lines, chart = why_none(was_read, refused=refused), curves.NOTHING
+    elif was_read is None:
         lines, chart = sentences.WAITING, curves.READING
-    if busy and read is not None:
-        lines, chart = while_built(read), curves.BUILDING
+    else:
+        lines, chart = while_built(was_read), curves.BUILDING
     panels.prose("why").show(lines)
     for name in page(view).blank:
         show_message(panels, name, lines, chart)
 
 
-def while_built(read: Profile) -> Sequence[Line]:
-    """What was read, and what can be done while its times are being predicted."""
+def what_was_read(state: PlanState, read: Profile) -> Line:
+    """The job that was read, named as in the header, and how long its runs took."""
     took = [run.seconds for run in read.runs]
-    runs = f"{read.name}, {text.counted(len(took), 'run')} of {text.span(min(took), max(took))}"
-    if len(took) == 1:
-        runs = f"{read.name}, a run of {text.seconds(took[0])}"
+    seconds = text.span(min(took), max(took)) if len(took) > 1 else text.seconds(took[0])
+    return [("Read: ", "muted"), (f"{inputs.source(state, read)} of {seconds}.", "base")]
+
+
+def while_built(was_read: Line) -> Sequence[Line]:
+    """What was read, and what can be done while its times are being predicted."""
     now = "Predicting the time on every instance type ... The sliders move already."
-    return [[("Read: ", "muted"), (f"{runs}.", "base")], [(now, "muted")]]
+    return [was_read, [(now, "muted")]]
 
 
-def why_none(*, refused: bool) -> Sequence[Line]:
-    """What to do where there is no plan: it was refused, or no source was opened."""
-    why = "No plan yet: press o to open an event log or a sample."
+def why_none(was_read: Line | None, *, refused: bool) -> Sequence[Line]:
+    """What to do where there is no plan: it was refused, or cancelled after or before all was
+    read."""
     if refused:
         why = "No plan: see above why, and what to do; or press o to open other logs or a sample."
+        return [[(why, "muted")]]
+    if was_read is not None:
+        why = "No plan yet: any slider builds it; or press o to open other logs or a sample."
+        return [was_read, [(why, "muted")]]
+    why = "No plan yet: press o to open an event log or a sample; any change tries again."
     return [[(why, "muted")]]
 
 

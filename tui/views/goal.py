@@ -276,11 +276,13 @@ class GoalPanel(Container):
 
     def show(self, state: PlanState, ranges: Ranges) -> None:
         """Show a state; ranges change only with the evidence, so that knobs keep their places."""
-        other_ranges, self._ranges = ranges != self._ranges, ranges
+        before, self._ranges = self._ranges, ranges
         for name, goal in GOALS.items():
             value, slider = goal.value(state), self.slider(name)
-            if other_ranges and (goal.beyond is None or name in ranges.known):
-                slider.set_range(*goal.track(ranges), value)
+            # A goal that is as unknown as before keeps a track that a typed value has widened.
+            unknown = goal.beyond is not None and name not in ranges.known
+            if ranges != before and not (unknown and name not in before.known):
+                slider.set_range(*goal.track(ranges), value, start_unknown=unknown)
             elif slider.value != value:
                 slider.set_value(value)
 

@@ -162,10 +162,12 @@ class Slider(FrameWidget, can_focus=True):
         self._remember(value)
         self.redraw()
 
-    def set_range(self, scale: Scale, stops: Stops, value: float | None) -> None:
-        """Use another scale (other data were opened)."""
+    def set_range(
+        self, scale: Scale, stops: Stops, value: float | None, *, start_unknown: bool = False
+    ) -> None:
+        """Use another scale (other data were opened); `start_unknown` as when it is created."""
         self._scale, self._stops = scale, stops
-        self._last_value = value if value is not None else scale.value(0.5)
+        self._last_value = value if value is not None or start_unknown else scale.value(0.5)
         self.set_value(value)
 
     def _remember(self, value: float | None) -> None:
