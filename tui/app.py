@@ -30,11 +30,12 @@ from tui.action_list import COMMANDS, ELSEWHERE, FIRST, KEYS
 from tui.behaviours.chart_actions import ChartActions
 from tui.behaviours.dialog_actions import DialogActions
 from tui.behaviours.experiment_actions import ExperimentActions
+from tui.behaviours.growing_logs import GrowingLogs
 from tui.behaviours.key_order import KeyOrder
 from tui.behaviours.notice_actions import NoticeActions
 from tui.behaviours.panel_events import PanelEvents
 from tui.behaviours.pin_actions import PinActions
-from tui.behaviours.plan_updates import PlanUpdates, error_text
+from tui.behaviours.plan_updates import PlanUpdates
 from tui.behaviours.session_actions import SessionActions
 from tui.bindings import VI_BINDINGS, KeyActions, with_ids
 from tui.changes import (
@@ -49,7 +50,7 @@ from tui.changes import (
     SortList,
 )
 from tui.history import History
-from tui.messages import ModelAnswered
+from tui.messages import ModelAnswered, error_text
 from tui.mixing import max_types
 from tui.panels import NARROW_BELOW, SHORT_BELOW, Panels
 from tui.reducer import reduce
@@ -88,6 +89,7 @@ def run(options: AppOptions) -> int:
 
 class PlannerApp(
     PlanUpdates,
+    GrowingLogs,
     PanelEvents,
     ExperimentActions,
     TourActions,

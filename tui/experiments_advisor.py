@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import engine
-from tui.behaviours.plan_updates import MAX_REST_SECONDS, error_text
-from tui.messages import ExperimentsReady
+from tui.behaviours.plan_updates import MAX_REST_SECONDS
+from tui.messages import ExperimentsReady, error_text
 from tui.state import PlanState
 from tui.views.sentences import in_planner
 from tui.workers import LatestJobWorker

@@ -8,10 +8,20 @@ from typing import TYPE_CHECKING
 
 from textual.message import Message
 
+import engine
+
 if TYPE_CHECKING:
     from engine import ModelAnswer, Profile
     from tui.answers import Answer, BuiltPlan
     from tui.experiments_advisor import ExperimentsReport
+
+
+def error_text(error: Exception) -> str:
+    """An error as one line for a notice; an unexpected one is shown too and leaves the last good
+    plan."""
+    if isinstance(error, engine.EngineError):
+        return str(error)
+    return f"{type(error).__name__}: {error}; please report this"
 
 
 @dataclass(eq=False, repr=False)

@@ -11,7 +11,7 @@ class PlansInUse:
     """Makes plans, and finds those that something still refers to."""
 
     def __init__(self) -> None:
-        self._plans = WeakSet[engine.Plan]()
+        self._plans: WeakSet[engine.Plan] = WeakSet()
 
     def of(self, fitted: engine.FittedModel, request: engine.PlanRequest) -> engine.Plan:
         """The plan for a request, or one that differs in nothing but more nodes."""

@@ -3,7 +3,6 @@ later."""
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
@@ -12,17 +11,23 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import engine
 from tui.behaviours.planner_mixin import PlannerMixin
-from tui.changes import DeadlineRelaxed, EvidenceRead, PlanRefused, RereadSources, ShowView
-from tui.messages import EvidenceReady, MixFailed, MixReady, PlanFailed, PlanReady, Progress
+from tui.changes import DeadlineRelaxed, EvidenceRead, PlanRefused, ShowView
+from tui.messages import (
+    EvidenceReady,
+    MixFailed,
+    MixReady,
+    PlanFailed,
+    PlanReady,
+    Progress,
+    error_text,
+)
 from tui.reducer import reduce
-from tui.session import limits_of
 from tui.state import (
     PlanState,
     evidence_key,
     plan_key,
     with_inputs,
     with_question,
-    with_renamed_sources,
 )
 from tui.views import inputs
 from tui.workers import Cancelled
@@ -39,14 +44,6 @@ bounded."""
 
 GRID_ERROR = 0.02
 """Largest relative error of a time interpolated on the grid, compared with the settled answer."""
-
-
-def error_text(error: Exception) -> str:
-    """An error as one line for a notice; an unexpected one is shown too and leaves the last good
-    plan."""
-    if isinstance(error, engine.EngineError):
-        return str(error)
-    return f"{type(error).__name__}: {error}; please report this"
 
 
 class PendingAction(NamedTuple):
@@ -135,6 +132,8 @@ class PlanUpdates(PlannerMixin):
     def _ask_of_fewer(self, built: BuiltPlan) -> bool:
         """While the plan of more nodes is built that the goal needs, answer it for as many as the
         current one has. What only that plan refuses may be possible with more."""
+        from tui.session import limits_of
+
         app = self.planner
         try:
             limits_of(app.state)
@@ -295,22 +294,6 @@ class PlanUpdates(PlannerMixin):
             app._change_notice = ""
         app._panels.show()
         self._act_if_settled()  # a refused question starts no search
-
-    async def _poll_growing_logs(self) -> None:
-        """Read the logs of a running application again when they have grown."""
-        app = self.planner
-        watch = app._reading.watch
-        if app.busy or not watch.active:
-            return
-        change = await asyncio.to_thread(watch.poll)
-        if change is not None and watch is app._reading.watch and not app.busy:
-            app._change_notice = change.notice
-            names = dict(zip(app.state.sources, change.sources, strict=True))
-            app.history = app.history.renamed(names)
-            app.pins = tuple(
-                replace(pin, state=with_renamed_sources(pin.state, names)) for pin in app.pins
-            )
-            app.dispatch(RereadSources(change.sources))
 
     def _stop_reading(self) -> None:
         """Cancel the current read, or the plan for what was read; the last good plan stays."""
