@@ -353,9 +353,10 @@ _MAX_MIXED_REPORTS = 64
 
 
 def _most_nodes(state: PlanState, profile: engine.Profile) -> int:
-    """Up to how many nodes a plan is built. Of a replayed log the first nodes take most of the
-    time, so that more of them are predicted at once; of run times it grows with the nodes."""
-    return MAX_NODES if any(run.stages for run in profile.runs) else planned_nodes(state)
+    """Up to how many nodes a plan is built. Of stages the first nodes take most of the time, so
+    that more of them are predicted at once; of run times alone it grows with the nodes."""
+    has_stages = not profile.runs or any(run.stages for run in profile.runs)
+    return MAX_NODES if has_stages else planned_nodes(state)
 
 
 def limits_of(state: PlanState) -> engine.Limits:

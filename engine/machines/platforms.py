@@ -145,8 +145,8 @@ def _unlisted_notice(name: str) -> Notice | None:
     return Notice(
         "not-listed-by-dataproc",
         f"Dataproc's list of supported machine types {listed}: it may start no such node",
-        "try it before it is planned with, name types of a series that is listed (--instances "
-        "'n2*,c2*,c3-*,e2-*'), or say what else runs the executors with --platform",
+        "try it before it is planned with, name types of a series that is listed "
+        "('n2*,c2*,c3-*,e2-*'), or say what else runs the executors with --platform",
     )
 
 
