@@ -30,8 +30,8 @@ _BAND = "band"
 """Style of the dots of bands."""
 
 _BAND_SPARSE = 8
-"""With fewer dots beside the curves than one in so many columns a band is left out: it would look
-like bumps of a curve."""
+"""With fewer dots beside the curves than one in so many columns a band that is lower than a row is
+left out: it would look like bumps of a curve."""
 
 _DASHES: dict[Pattern, Dash | None] = {
     "solid": None,
@@ -108,7 +108,8 @@ def paint(frame: Frame, data: ChartData, glyphs: Glyphs) -> Layout | None:
         return None
     plot = Plot(frame, _rasterised(data, layout, glyphs), layout, glyphs)
     cells = list(plot.canvas.cells())
-    band_seen = sum(style == _BAND for *_, style in cells) * _BAND_SPARSE >= layout.width
+    dots = sum(style == _BAND for *_, style in cells)
+    band_seen = dots * _BAND_SPARSE >= layout.width or _band_rows(data, layout) > 1.0
     for x, y, character, style in cells:
         if band_seen or style != _BAND:
             frame.chars[y][layout.left + x] = character
@@ -127,6 +128,20 @@ def paint(frame: Frame, data: ChartData, glyphs: Glyphs) -> Layout | None:
 
         paint_crosshair(plot, data, data.crosshair)
     return layout._replace(labels=tuple(plot.labels), band_seen=band_seen)
+
+
+def _band_rows(data: ChartData, layout: Layout) -> float:
+    """Mean height [rows] of the bands; other curves may leave few cells in which they show."""
+    heights = [
+        high - low
+        for series in data.series
+        if series.lows is not None and series.highs is not None
+        for low, high in zip(
+            layout.y.positions(series.lows), layout.y.positions(series.highs), strict=True
+        )
+        if math.isfinite(high - low)
+    ]
+    return layout.height * sum(heights) / len(heights) if heights else 0.0
 
 
 def _printable(data: ChartData, glyphs: Glyphs) -> ChartData:

@@ -133,6 +133,14 @@ def test_a_band_is_shaded_beside_the_curve():
     assert with_band < plain_cells - 20
 
 
+def test_a_band_that_other_curves_hide_is_not_said_to_be_thin():
+    """In a few rows of ASCII no cell was left for it, and a title said that it is in the line."""
+    wide = curve(24000, band=True)
+    beside = [replace(curve(24000), ys=tuple(y * r for y in wide.ys)) for r in (0.8, 0.9, 1.1, 1.2)]
+    layout = paint(Frame(80, 7, "base"), plan(series=(wide, *beside)), ASCII)
+    assert layout.band_seen
+
+
 def test_a_band_as_thin_as_its_curve_is_left_out():
     """The few dots that showed beside it looked like bumps of the curve."""
     wide = curve(24000, band=True)
