@@ -131,7 +131,8 @@ class PlanUpdates(PlannerMixin):
 
     def _ask_of_fewer(self, built: BuiltPlan) -> bool:
         """While the plan of more nodes is built that the goal needs, answer it for as many as the
-        current one has. What only that plan refuses may be possible with more."""
+        current one has. What fails with that may be possible with more: the new plan is asked
+        again, and says why if it is not."""
         from tui.session import limits_of
 
         app = self.planner
@@ -140,7 +141,7 @@ class PlanUpdates(PlannerMixin):
         except engine.EngineError as error:
             app.show_refusal(error_text(error))
             return False
-        with suppress(engine.EngineError):
+        with suppress(Exception):
             app.answer = app._session.answer(replace(app.state, max_nodes=built.max_nodes), built)
             app._settle()
         return True
