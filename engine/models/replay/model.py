@@ -36,16 +36,13 @@ from engine.models.replay.broadcasts import (
     most_useful_join_slots,
     sort_merge_effect,
 )
-from engine.models.replay.cluster_notices import cluster_notices
 from engine.models.replay.iterations import log_iterations
 from engine.models.replay.log_forecasts import LogForecast, LogForecasts, log2_distances
 from engine.models.replay.mean_times_cache import MeanTimes, MeanTimesCache
+from engine.models.replay.memory.cliffs_of_logs import saturated_memory
 from engine.models.replay.memory.memory_cliff import MemoryCliff
 from engine.models.replay.memory.memory_factor import log_memory_factor
-from engine.models.replay.memory.memory_report import (
-    not_fitting_share,
-)
-from engine.models.replay.memory.saturated_memory import saturated_memory
+from engine.models.replay.memory.memory_report import not_fitting_share
 from engine.models.replay.memory.spilling import SpillingStage
 from engine.models.replay.monotone_times import monotone_with_memory
 from engine.models.replay.outcome import ReplayOutcome
@@ -56,12 +53,9 @@ from engine.models.replay.priors import (
     size_ratio,
     task_error_share,
 )
+from engine.models.replay.replay_notices import replay_notices
 from engine.models.replay.replayed_run import Replay
-from engine.models.replay.report import (
-    UsefulSlots,
-    explanation,
-    useful_slots,
-)
+from engine.models.replay.report import UsefulSlots, explanation, useful_slots
 from engine.models.replay.shared_code import shared_code_scale
 from engine.models.replay.times import (
     SCALE_PER_HALF_WIDTH_90,
@@ -336,7 +330,7 @@ class ReplayModel(FittedModel):
         if nearest is not None:
             replay, outcome, slots = nearest
             index = self.replays.index(replay)
-            notices += cluster_notices(
+            notices += replay_notices(
                 replay,
                 outcome,
                 batch,

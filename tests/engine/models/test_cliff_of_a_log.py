@@ -14,7 +14,7 @@ from engine.cluster import Cluster, Workload
 from engine.models.replay.memory import cliffs_of_logs, memory_cliff
 from engine.models.replay.memory.cache_readers import never_stored
 from engine.models.replay.memory.cache_replay import SHARES
-from engine.models.replay.memory.cliffs_of_logs import saturated_caches
+from engine.models.replay.memory.cliffs_of_logs import saturated_memory
 from engine.models.replay.memory.memory_cliff import MemoryCliff
 from engine.models.replay.replayed_run import Replay
 from engine.profile import PersistedRdd, Profile, Run
@@ -293,11 +293,17 @@ def test_more_nodes_hold_no_more_where_all_fits_whichever_input_is_asked_about()
     blocks = storage_of(4) / (KEPT_PER_BYTE * BLOCK)
     few, many = Workload(0.9 * blocks * BLOCK), Workload(1.1 * blocks * BLOCK)
     for inputs, roomy in (((few,), True), ((few, many), False)):
-        assert saturated_caches((small, None), asked(4), inputs) == np.asarray([roomy])
-    assert saturated_caches((small,), asked(4, None, 8), (many,)) == np.asarray([True])
+        assert saturated_memory((small, None), (), (), asked(4), inputs, slots=1.0) == np.asarray(
+            [roomy]
+        )
+    assert saturated_memory((small,), (), (), asked(4, None, 8), (many,), slots=1.0) == np.asarray(
+        [True]
+    )
     greedy = replace(large, cached_bytes=2.0 * large.cached_bytes)
-    assert saturated_caches((small, greedy), asked(4), (few,)) == np.asarray([False])
-    assert saturated_caches((None, None), asked(4), (few,)) is None
+    assert saturated_memory((small, greedy), (), (), asked(4), (few,), slots=1.0) == np.asarray(
+        [False]
+    )
+    assert saturated_memory((None, None), (), (), asked(4), (few,), slots=1.0).all()
     exact = replace(small, cached_bytes=float(small.storage_bytes(asked(4), 1.0)[0]))
     assert exact.saturated(asked(4), 1.0).tolist() == [True]
 

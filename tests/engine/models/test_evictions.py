@@ -11,7 +11,7 @@ from sparkplan_runs import fit
 from engine.batch import ClusterBatch
 from engine.cluster import Cluster, Workload
 from engine.models.replay.memory.cache_replay import SHARES, CacheReplay
-from engine.models.replay.memory.cliffs_of_logs import incomparable_readers, saturated_caches
+from engine.models.replay.memory.cliffs_of_logs import incomparable_readers, saturated_memory
 from engine.models.replay.memory.memory_cliff import MemoryCliff
 from engine.models.replay.model import ReplayModel
 from engine.models.workloads import with_defaults
@@ -238,7 +238,9 @@ def test_more_nodes_are_worth_asking_about_where_fewer_partitions_drive_out_bloc
     batch = batch_of(run, HEAP)
     for partitions, roomy in ((None, True), (BLOCKS // 8, False)):
         asked = (Workload(BLOCKS * BLOCK, shuffle_partitions=partitions),)
-        assert saturated_caches((cliff_of(run),), batch, asked) == np.asarray([roomy])
+        assert saturated_memory((cliff_of(run),), (), (), batch, asked, slots=1.0) == np.asarray(
+            [roomy]
+        )
 
 
 def test_clusters_that_hold_more_of_the_cache_are_not_taken_for_one_another() -> None:

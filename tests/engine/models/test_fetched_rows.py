@@ -13,7 +13,7 @@ from sparkplan_runs import codes, executors, fit
 from engine import read
 from engine.cluster import Workload
 from engine.models.replay.alternatives import alternatives_of
-from engine.models.replay.driver_result_notices import rows_notice
+from engine.models.replay.replay_notices import rows_notice
 from engine.models.replay.replayed_run import Replay
 from engine.models.replay.stage_laws import pair_fit, with_laws
 from engine.models.stages.fetched_rows import FetchedRowsShare, fetched_rows_shares

@@ -1,8 +1,8 @@
 """The memory cliffs of several logs of one application: how their cached bytes grow with the input,
-and which logs had different shares of the cache in memory.
+which logs had different shares of the cache in memory, and where more of it changes no forecast.
 
-In: the replays of several logs. Out: their memory cliffs with a common power of growth. Explained
-in docs/models/sparkplan_rules_memory.md#the-cache.
+In: the replays of several logs. Out: their memory cliffs with a common power of growth, and masks
+of clusters. Explained in docs/models/sparkplan_rules_memory.md#the-cache.
 """
 
 from __future__ import annotations
@@ -18,8 +18,10 @@ from engine.cluster import Workload
 from engine.forecast import BoolArray
 from engine.models.replay.memory.block_costs import disk_rate_of
 from engine.models.replay.memory.memory_cliff import MemoryCliff
+from engine.models.replay.memory.spilling import SpillingStage, TaskMemory, saturated_spills
 from engine.models.replay.priors import POWER_SPREAD, SIZE_NOISE, size_ratio
 from engine.models.replay.replayed_run import Replay
+from engine.profile import Run
 
 SAME_SHARE = 0.02
 """Stages that read caches whose shares in memory are closer than this are comparable."""
@@ -45,22 +47,39 @@ def cliffs_of(replays: Sequence[Replay]) -> tuple[MemoryCliff | None, ...]:
     return tuple(None if cliff is None else replace(cliff, power=power) for cliff in cliffs)
 
 
-def saturated_caches(
-    cliffs: Sequence[MemoryCliff | None], batch: ClusterBatch, asked: Sequence[Workload]
-) -> BoolArray | None:
-    """(n,) whether no log's cache would gain from more nodes, at any of these inputs; None where no
-    log caches anything."""
-    shuffle_partitions = asked[0].shuffle_partitions
-    saturated = [
-        cliff.saturated(
-            batch,
-            max(size_ratio(wanted, cliff.replay.run) for wanted in asked),
-            shuffle_partitions,
-        )
-        for cliff in cliffs
-        if cliff
-    ]
-    return np.logical_and.reduce(saturated) if saturated else None
+def saturated_memory(
+    cliffs: Sequence[MemoryCliff | None],
+    spilling: Sequence[tuple[SpillingStage, ...]],
+    runs: Sequence[Run],
+    batch: ClusterBatch,
+    workloads: Sequence[Workload],
+    *,
+    slots: float,
+) -> BoolArray:
+    """(n,) whether more nodes would change neither the caches nor the spills of any log, at any of
+    these inputs: all is cached and none spilled, or as much as on any number of nodes. Of clusters
+    with fewer slots than `slots` spills are not worked out: more slots change their forecasts
+    anyway.
+
+    Args:
+        cliffs: (r,) memory cliff of each log; None where it caches nothing.
+        spilling: (r,) the stages of each log that may spill.
+        runs: (r,) the run of each log.
+    """
+    partitions, saturated = workloads[0].shuffle_partitions, np.ones(len(batch), dtype=bool)
+    for cliff in cliffs:
+        if cliff is not None:
+            most = max(size_ratio(wanted, cliff.replay.run) for wanted in workloads)
+            saturated &= cliff.saturated(batch, most, partitions)
+    rows = np.flatnonzero(saturated & (batch.slots >= slots))
+    enough = batch.take(rows)
+    for run, stages in zip(runs, spilling, strict=True):
+        if stages:
+            memory = TaskMemory.of(run, enough)
+            for wanted in workloads:
+                ratio = size_ratio(wanted, run)
+                saturated[rows] &= saturated_spills(stages, memory, ratio, partitions)
+    return saturated
 
 
 def incomparable_readers(one: MemoryCliff | None, other: MemoryCliff | None) -> frozenset[int]:
