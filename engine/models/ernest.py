@@ -16,8 +16,13 @@ from engine.errors import ModelDoesNotFit
 from engine.fitting import fit_candidates, select_candidate
 from engine.models.base import FittedModel, Model
 from engine.models.curves.applicability import applicability
-from engine.models.curves.fits import Features, every_iteration, fit_terms, once_and_every_iteration
-from engine.models.curves.fitted_curve import FittedCurve
+from engine.models.curves.fitted_curve import (
+    Features,
+    FittedCurve,
+    every_iteration,
+    fit_terms,
+    once_and_every_iteration,
+)
 from engine.models.curves.machines import MachineRuns
 from engine.models.curves.model import CurvesModel
 from engine.models.curves.terms import ERNEST_TERMS, EXTRA_TERMS, SERIAL_DATA, SQUARE_ROOT

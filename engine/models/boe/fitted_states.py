@@ -118,10 +118,7 @@ class FittedStates(FittedModel):
         logs = [
             np.log(
                 seconds_on(
-                    plan,
-                    batch,
-                    scale=self._scale(plan, wanted),
-                    shuffle_partitions=partitions,
+                    plan, batch, scale=self._scale(plan, wanted), shuffle_partitions=partitions
                 )
             )
             + bias
@@ -273,42 +270,43 @@ class FittedStates(FittedModel):
             BadInput: as `predict`, and for a task that fits no cluster of this size.
         """
         workload = workload or self.profile.reference_workload
-        if isinstance(cluster, OwnNodes):
-            return self._own_course(cluster, workload, confidence)
-        batch = ClusterBatch.of([cluster], self.profile)
+        plan, target = self._plan_and_target(cluster, workload)
         wanted = self._wanted(workload)
-        best = self._best_plan(batch, wanted)
-        if best is None:
-            raise BadInput("how many tasks the cluster runs at once is not known")
-        plan, target = best
         question = (target, self._scale(plan, wanted), wanted.shuffle_partitions)
         course = plan.course(*question)
         _check_timed(course)
         skew = plan.skew_seconds(*question, seconds=course.seconds)
-        prediction = self.predict(cluster=cluster, workload=workload, confidence=confidence)
+        if isinstance(cluster, OwnNodes):
+            prediction = self._own_prediction(plan, target, question[1], course, confidence)
+        else:
+            prediction = self.predict(cluster=cluster, workload=workload, confidence=confidence)
         return self._report(plan, course, prediction, skew)
 
-    def _own_course(
-        self, cluster: OwnNodes, workload: Workload, confidence: float
-    ) -> WorkflowReport:
-        """The course on the nodes of the workflow file, whose speed is unknown."""
-        plan, target = self.plans[0], own_target(cluster)
-        scale = self._scale(plan, self._wanted(workload))
-        question = (target, scale, workload.shuffle_partitions)
-        course = plan.course(*question)
-        _check_timed(course)
-        skew = plan.skew_seconds(*question, seconds=course.seconds)
+    def _plan_and_target(
+        self, cluster: Cluster | OwnNodes, workload: Workload
+    ) -> tuple[WorkflowPlan, Target]:
+        if isinstance(cluster, OwnNodes):
+            return self.plans[0], own_target(cluster)
+        batch = ClusterBatch.of([cluster], self.profile)
+        best = self._best_plan(batch, self._wanted(workload))
+        if best is None:
+            raise BadInput("how many tasks the cluster runs at once is not known")
+        return best
+
+    def _own_prediction(
+        self, plan: WorkflowPlan, target: Target, scale: float, course: Course, confidence: float
+    ) -> Prediction:
+        """The time of a course on the nodes of the workflow file, whose speed is unknown."""
         forecast = Forecast.of(np.asarray([course.seconds]), self.spread, self.dof)
         low, high = forecast.interval(confidence)
         stuck = barrier_notice(self.barrier_stages, target.nodes, target.slots / target.nodes)
         notices = [*self.profile.notices, *self.fit_notices, *rate_notices(plan, target)]
         why = explanation(course, seconds=course.seconds, slots=target.slots)
-        prediction = Prediction(
+        return Prediction(
             NAME, course.seconds, float(low[0]), float(high[0]), confidence, why.phases,
             why.stages, why.bottleneck,
             in_order([*notices, *far_notices(plan, target, scale), stuck]), forecast,
         )  # fmt: skip
-        return self._report(plan, course, prediction, skew)
 
     def _report(
         self, plan: WorkflowPlan, course: Course, prediction: Prediction, skew: float | None

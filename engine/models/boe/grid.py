@@ -45,32 +45,17 @@ class Grid:
     def of(
         cls, plan: WorkflowPlan, batch: ClusterBatch, kinds: Sequence[IntArray], slots: FloatArray
     ) -> Grid:
-        """The clusters at some rows of a batch, `kinds` by type: nodes of a type are alike."""
-        columns: list[FloatArray] = []
-        speeds: list[FloatArray] = []
-        for rows in kinds:
-            first = plan.target(batch, int(rows[0]))
-            assert first is not None
-            many = slots[rows] / first.slots
-            columns.append(
-                np.stack(
-                    (
-                        slots[rows],
-                        first.nodes * many,
-                        first.nodes * first.cores * many,
-                        first.memory_gib * many,
-                        np.full(len(rows), first.rates.disk or math.inf),
-                        np.full(len(rows), first.rates.network or math.inf),
-                        np.full(len(rows), float(first.alike)),
-                    )
-                )
-            )
-            own = [part.speed_on(first).relative for part in plan.parts]
-            speeds.append(np.tile(own, (len(rows), 1)))
-        stacked = np.concatenate(columns, axis=1)
-        slots, nodes, cores, memory, disk, network, alike = stacked
-        types = np.concatenate([batch.type_index[rows] for rows in kinds])
-        return cls(slots, nodes, cores, memory, disk, network, alike, np.concatenate(speeds), types)
+        """The clusters at some rows of a batch, `kinds` by type: nodes of a type are alike, so that
+        the first cluster of each tells all."""
+        firsts = [plan.target(batch, int(rows[0])) for rows in kinds]
+        known = cls.of_targets(plan, [first for first in firsts if first is not None])
+        first = known.take(np.repeat(np.arange(len(kinds)), [len(rows) for rows in kinds]))
+        rows = np.concatenate(kinds)
+        many = slots[rows] / first.slots
+        return replace(
+            first, slots=slots[rows], nodes=first.nodes * many, cores=first.cores * many,
+            memory_gib=first.memory_gib * many, kinds=batch.type_index[rows],
+        )  # fmt: skip
 
     @classmethod
     def of_targets(cls, plan: WorkflowPlan, targets: Sequence[Target]) -> Grid:
@@ -99,7 +84,7 @@ class Grid:
         distinct, index = np.unique(np.stack(keys), axis=1, return_inverse=True)
         return distinct.shape[1], np.asarray(index, dtype=np.int64).reshape(-1)
 
-    def take(self, rows: slice | BoolArray) -> Grid:
+    def take(self, rows: slice | BoolArray | IntArray) -> Grid:
         return Grid(*(getattr(self, entry.name)[rows] for entry in fields(self)))
 
     def usable(self, activities: Sequence[Activity]) -> FloatArray:

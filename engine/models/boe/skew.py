@@ -67,19 +67,12 @@ def reduce_time(*, a: float, b: float, c: float, map_out: Normal, reduce_out: No
 
 
 def reduce_time_printed(
-    *,
-    a: float,
-    b: float,
-    c: float,
-    map_out: Normal,
-    reduce_out: Normal,
-    lam: float = LAMBDA,
-    xi: float = XI,
+    *, a: float, b: float, c: float, map_out: Normal, reduce_out: Normal
 ) -> Normal:
-    """Eqs. 15 and 16 as printed, with `lam` and `xi` for lambda and xi."""
+    """Eqs. 15 and 16 as printed."""
     both = b**2 * map_out.variance + c**2 * reduce_out.variance
-    mean = (a + b) * map_out.mean + c * reduce_out.mean + lam * math.sqrt(both)
-    return Normal(mean, a**2 * map_out.variance + xi * both)
+    mean = (a + b) * map_out.mean + c * reduce_out.mean + LAMBDA * math.sqrt(both)
+    return Normal(mean, a**2 * map_out.variance + XI * both)
 
 
 def larger_of_two(first: Normal, second: Normal) -> Normal:

@@ -102,7 +102,8 @@ class PeridotFitted(FittedModel):
         size = self._size(workload)
         relative, unsure = batch.speeds(self.references.instance)
         seconds = self.parameters.seconds(size, batch.slots, relative)
-        own = self.doubt.factor * self._prior(size, batch.slots, seconds)
+        prior = self._prior(size, batch.slots, seconds, self.parameters, self.references.sizes)
+        own = self.doubt.factor * prior
         runs, useful = self.references.every_run, self._useful_slots(size)
         crowded = shared_cores_scale(runs, batch, seconds, useful_slots=useful)
         return Forecast.of(seconds, np.sqrt(own**2 + unsure**2 + crowded**2), self.doubt.dof)
@@ -110,14 +111,22 @@ class PeridotFitted(FittedModel):
     def runs_used(self, workload: Workload) -> int:
         return len(self.references)
 
-    def _prior(self, size: float, cores: FloatArray, seconds: FloatArray) -> FloatArray:
-        """(n,) the prior's spread; cores that no group can use do not count as distance."""
+    def _prior(
+        self,
+        size: float,
+        cores: FloatArray,
+        seconds: FloatArray,
+        parameters: Parameters,
+        sizes: FloatArray,
+    ) -> FloatArray:
+        """(n,) the prior's spread of predictions by references of some sizes; cores that no group
+        can use do not count as distance."""
         useful = self._useful_slots(size)
         return prior_spread(
             near=self.doubt.near,
             doublings_cores=np.abs(np.log2(np.minimum(cores, useful) / self.references.cores)),
-            doublings_size=float(np.abs(np.log2(size / self.references.sizes)).min()),
-            parallel_share=np.minimum(1.0, self.parameters.parallel_fixed_seconds / seconds),
+            doublings_size=float(np.abs(np.log2(size / sizes)).min()),
+            parallel_share=np.minimum(1.0, parameters.parallel_fixed_seconds / seconds),
         )
 
     def _useful_slots(self, size: float) -> float:
@@ -140,22 +149,14 @@ class PeridotFitted(FittedModel):
             size, cores = references.sizes[index], np.asarray([float(references.cores)])
             parameters = Parameters.of(references, others)
             seconds = parameters.seconds(size, cores, np.ones(1))
-            away = float(np.abs(np.log2(size / references.sizes[others])).min())
-            share = np.minimum(1.0, parameters.parallel_fixed_seconds / seconds)
-            expected = prior_spread(
-                near=self.doubt.near,
-                doublings_cores=np.zeros(1),
-                doublings_size=away,
-                parallel_share=share,
-            )
+            expected = self._prior(size, cores, seconds, parameters, references.sizes[others])
             tried.append((float(seconds[0]), float(references.seconds[index]), float(expected[0])))
         for run in references.elsewhere:
             size = run.workload.input_bytes or 0.0
             cores = np.asarray([float(run.cluster.slots or 0)])
             seconds = self.parameters.seconds(size, cores, np.ones(1))
-            tried.append(
-                (float(seconds[0]), run.seconds, float(self._prior(size, cores, seconds)[0]))
-            )
+            expected = self._prior(size, cores, seconds, self.parameters, references.sizes)
+            tried.append((float(seconds[0]), run.seconds, float(expected[0])))
         predicted, actual, expected_errors = np.asarray(tried).T
         return predicted, actual, expected_errors
 

@@ -16,7 +16,7 @@ Explained in docs/models/sparkplan_rules_replay.md#what-one-log-leaves-open.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -33,54 +33,38 @@ from engine.models.stages.paired_inputs import pairs_power
 from engine.models.stages.partitioning.partitions import Growth
 from engine.models.stages.tree_aggregation import combines_aggregates
 
+Hypothesis = tuple[Callable[[StageModel], bool], Callable[[StageModel], StageModel]]
+"""Which stages a hypothesis is about, and such a stage under it."""
+
 
 def alternatives_of(replay: Replay) -> tuple[Replay, ...]:
     """The replays of a log, each under one alternative hypothesis that its stages leave open."""
-    fixed_splits = _changed(
-        replay, lambda model: model.may_keep_split_count, partial(replace, growth=Growth.WORK)
+
+    def with_multiplied_rows(model: StageModel) -> StageModel:
+        return replace(model, law=replace(model.law, work=multiplied_rows_share(replay, model)))
+
+    hypotheses: tuple[Hypothesis, ...] = (
+        (lambda model: model.may_keep_split_count, partial(replace, growth=Growth.WORK)),
+        (lambda model: model.may_be_whole_files, _with_whole_files),
+        (lambda model: model.pairing_uncertain, _with_both_growing),
+        (lambda model: model.pairing_uncertain, partial(replace, pairs_share=1.0, pairs_power=1.0)),
+        (lambda model: multiplied_rows_share(replay, model) > 0.0, with_multiplied_rows),
+        (group_growth_uncertain, partial(replace, read_law=None, small_table=False)),
     )
-    whole_files = _changed(replay, lambda model: model.may_be_whole_files, _with_whole_files)
-    both_inputs = _changed(replay, lambda model: model.pairing_uncertain, _with_both_growing)
-    one_input = _changed(
-        replay,
-        lambda model: model.pairing_uncertain,
-        partial(replace, pairs_share=1.0, pairs_power=1.0),
-    )
-    multiplied_rows = _changed(
-        replay,
-        lambda model: multiplied_rows_share(replay, model) > 0.0,
-        lambda model: replace(
-            model, law=replace(model.law, work=multiplied_rows_share(replay, model))
-        ),
-    )
-    in_proportion = _changed(
-        replay, group_growth_uncertain, partial(replace, read_law=None, small_table=False)
-    )
-    candidates = (
-        fixed_splits,
-        whole_files,
-        both_inputs,
-        one_input,
-        multiplied_rows,
-        in_proportion,
-    )
-    others = (other for other in candidates if other is not None)
-    return (*others, *_other_driver_times(replay), *alternatives_at_log_input(replay))
+    others = *_changed(replay, hypotheses), *_other_driver_times(replay)
+    return (*others, *alternatives_at_log_input(replay))
 
 
 def alternatives_at_log_input(replay: Replay) -> tuple[Replay, ...]:
     """The alternatives that differ at the observed input too, on other slots. Scans may have been
     planned before all executors were registered: then they are split for as few cores on any
     cluster. Files whose size no plan reports may be at either bound of it."""
-    planned_early = _changed(
-        replay, lambda model: model.planning_cores is not None, _with_planning_cores
+    hypotheses: tuple[Hypothesis, ...] = (
+        (lambda model: model.planning_cores is not None, _with_planning_cores),
+        (lambda model: model.file_sizes_uncertain, partial(_with_file_sizes, 0)),
+        (lambda model: model.file_sizes_uncertain, partial(_with_file_sizes, 1)),
     )
-    small_files, large_files = (
-        _changed(replay, lambda model: model.file_sizes_uncertain, partial(_with_file_sizes, bound))
-        for bound in (0, 1)
-    )
-    candidates = (planned_early, small_files, large_files)
-    return tuple(other for other in candidates if other is not None)
+    return tuple(_changed(replay, hypotheses))
 
 
 def _with_both_growing(model: StageModel) -> StageModel:
@@ -137,17 +121,13 @@ def _other_driver_times(replay: Replay) -> tuple[Replay, ...]:
     return replace(replay, rows_share=low), replace(replay, rows_share=high)
 
 
-def _changed(
-    replay: Replay,
-    is_open: Callable[[StageModel], bool],
-    other: Callable[[StageModel], StageModel],
-) -> Replay | None:
-    """The replay with its open stages changed, and with them the stages that have the same
-    partitions; None where no stage is open."""
-    if not any(map(is_open, replay.models)):
-        return None
-    models = [other(model) if is_open(model) else model for model in replay.models]
-    return replace(replay, models=tuple(relinked(models))).with_empty_cache()
+def _changed(replay: Replay, hypotheses: Sequence[Hypothesis]) -> Iterator[Replay]:
+    """The replay under each hypothesis that concerns any of its stages: with these changed, and
+    with them the stages that have the same partitions."""
+    for is_open, other in hypotheses:
+        if any(map(is_open, replay.models)):
+            models = [other(model) if is_open(model) else model for model in replay.models]
+            yield replace(replay, models=tuple(relinked(models))).with_empty_cache()
 
 
 def least_scale_reaching(assumed: Times, others: Sequence[Times]) -> FloatArray:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 
@@ -44,40 +44,30 @@ class LogForecast:
 
 @dataclass(frozen=True, eq=False)
 class LogForecasts:
-    """The forecasts of r logs for one workload on n clusters: the columns of `LogForecast` with the
-    logs as first axis.
+    """The forecasts of r logs for one workload on n clusters.
 
     Args:
         weights: (r, n), adding up to 1 over the logs.
+        each: the forecasts, with the logs as first axis of every column.
     """
 
     weights: FloatArray
-    log_seconds: FloatArray
-    memory: FloatArray
-    doublings: FloatArray
-    error_shares: FloatArray
-    log_scales: FloatArray
-    least_scales: FloatArray
+    each: LogForecast
 
     @classmethod
     def of(cls, forecasts: Sequence[LogForecast], repeated: IntArray) -> LogForecasts:
         """From the forecast of each of r logs, and (r,) number of runs of its configuration."""
-        doublings = np.asarray([forecast.doublings for forecast in forecasts])
-        log_scales = np.asarray([forecast.log_scale for forecast in forecasts])
+        names = (field.name for field in fields(LogForecast))
+        columns = ([getattr(one, name) for one in forecasts] for name in names)
+        each = LogForecast(*map(np.asarray, columns))
         return cls(
-            inverse_variance_weights(doublings, log_scales, repeated=repeated),
-            np.asarray([forecast.log_seconds for forecast in forecasts]),
-            np.asarray([forecast.memory for forecast in forecasts]),
-            doublings,
-            np.asarray([forecast.error_share for forecast in forecasts]),
-            log_scales,
-            np.asarray([forecast.least_scale for forecast in forecasts]),
+            inverse_variance_weights(each.doublings, each.log_scale, repeated=repeated), each
         )
 
     @property
     def times(self) -> MeanTimes:
         """Mean log times over the logs."""
-        return MeanTimes(self.mean(self.log_seconds), self.mean(self.memory))
+        return MeanTimes(self.mean(self.each.log_seconds), self.mean(self.each.memory))
 
     def mean(self, values: FloatArray) -> FloatArray:
         """(n,) weighted mean of (r, n) values."""

@@ -99,10 +99,7 @@ class LogPairs:
 
     @classmethod
     def of(
-        cls,
-        replays: Sequence[Replay],
-        cliffs: Sequence[MemoryCliff | None],
-        bias: FloatArray,
+        cls, replays: Sequence[Replay], cliffs: Sequence[MemoryCliff | None], bias: FloatArray
     ) -> LogPairs:
         """Fits the stages of every ordered pair of logs.
 

@@ -121,23 +121,22 @@ class ReplayModel(FittedModel):
         """The forecast of every cluster of the batch, without sharing between equivalent ones."""
         by_log = self._log_forecasts(batch, wanted)
         seconds = np.exp(self._monotone(batch, wanted, by_log))
-        error_share = by_log.mean(by_log.error_shares)
+        error_share, each = by_log.mean(by_log.each.error_share), by_log.each
         distance = [
-            by_log.mean(by_log.doublings[:, :, k]) * error_share
-            for k in range(len(self.covariance))
+            by_log.mean(each.doublings[:, :, k]) * error_share for k in range(len(self.covariance))
         ]
         variance = sum(
             self.covariance[j, k] * x * y
             for j, x in enumerate(distance)
             for k, y in enumerate(distance)
         )
-        speed_scale = by_log.mean(by_log.log_scales)
-        memory_scale = MEMORY_FACTOR_SCALE * by_log.mean(np.abs(by_log.memory))
+        speed_scale = by_log.mean(each.log_scale)
+        memory_scale = MEMORY_FACTOR_SCALE * by_log.mean(np.abs(each.memory))
         distance_variance = self.factor**2 * (variance + (NOISE_SECONDS / seconds) ** 2)
         busy_share = 1.0 - np.minimum(1.0, by_log.mean(self._paused_seconds) / seconds)
         log_variance = self.log_scale**2 - self.machine_scale**2 * (1.0 - busy_share**2)
         log_scale = np.sqrt(log_variance + distance_variance + speed_scale**2 + memory_scale**2)
-        log_scale = np.maximum(log_scale, by_log.mean(by_log.least_scales))
+        log_scale = np.maximum(log_scale, by_log.mean(each.least_scale))
         known = np.isfinite(seconds)
         return Forecast.of(seconds, np.where(known, log_scale, np.nan), self.dof)
 

@@ -25,13 +25,7 @@ from engine.models.stages.slots_over_time import missing_seconds
 from engine.notices import Notice, in_order
 from engine.profile import Run
 from engine.runs.stage_labels import numbered_label
-from engine.units import (
-    format_bytes,
-    format_count,
-    format_number,
-    format_seconds,
-    format_share,
-)
+from engine.units import format_bytes, format_count, format_number, format_seconds, format_share
 
 NOTICE_WASTE_SHARE = 0.02
 """Least share of wasted attempts in the task time, for a notice."""

@@ -18,8 +18,7 @@ from engine.errors import ModelDoesNotFit
 from engine.forecast import FloatArray
 from engine.models.assured_memory import AssuredMemory
 from engine.models.base import Explanation
-from engine.models.curves.fits import fit_terms
-from engine.models.curves.fitted_curve import FittedCurve
+from engine.models.curves.fitted_curve import FittedCurve, fit_terms
 from engine.models.curves.model import CurvesModel, Question
 from engine.models.curves.terms import Term, parallel, per_machine, serial
 from engine.models.simcost.memory import assured_by_runs

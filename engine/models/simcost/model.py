@@ -32,12 +32,7 @@ from engine.models.replay.censored_tasks import (
 from engine.models.replay.log_forecasts import log2_distances
 from engine.models.replay.log_pairs import inverse_variance_weights
 from engine.models.replay.monotone_times import monotone_mean
-from engine.models.replay.priors import (
-    LOG_NOISE,
-    PRIOR_DOF,
-    size_ratio,
-    with_least_scale,
-)
+from engine.models.replay.priors import LOG_NOISE, PRIOR_DOF, size_ratio, with_least_scale
 from engine.models.replay.run_selection import replayable_runs, representative_runs
 from engine.models.simcost import costs, report
 from engine.models.simcost.corrections import Corrections, RunPairs
@@ -45,8 +40,13 @@ from engine.models.simcost.curve import fitted_curve
 from engine.models.simcost.learning import RunCosts
 from engine.models.simcost.memory import assured_by_cache, assured_by_peak, assured_by_runs
 from engine.models.simcost.rates import resources_of_shape, seconds_per_byte
-from engine.models.simcost.redrawn import simulated
-from engine.models.simcost.sampling import CONFIDENCE, Estimate, estimate, training_cost_ratio
+from engine.models.simcost.sampling import (
+    CONFIDENCE,
+    Estimate,
+    estimate,
+    simulated,
+    training_cost_ratio,
+)
 from engine.models.simcost.search import optima
 from engine.models.simcost.stages import Clusters, Stages, predicted_seconds, transformed
 from engine.models.stages.disturbance import with_disturbance

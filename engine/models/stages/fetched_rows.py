@@ -75,10 +75,7 @@ def fetched_rows_shares(
         if not 0.0 < node.delay_seconds < longest or index in stage_nodes:
             continue
         density = posterior_of_shares(
-            node.delay_seconds,
-            data_seconds,
-            typical_seconds=TYPICAL_SECONDS,
-            log_scale=LOG_SCALE,
+            node.delay_seconds, data_seconds, typical_seconds=TYPICAL_SECONDS, log_scale=LOG_SCALE
         )
         mean = float(density @ SHARES)
         if mean >= LEAST_SHARE:

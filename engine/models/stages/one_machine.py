@@ -221,11 +221,7 @@ def waiting_law(stage: StageRun) -> StageLaw:
 
 
 def shared_cores_scale(
-    runs: Sequence[Run],
-    batch: ClusterBatch,
-    seconds: FloatArray,
-    *,
-    useful_slots: float = math.inf,
+    runs: Sequence[Run], batch: ClusterBatch, seconds: FloatArray, *, useful_slots: float = math.inf
 ) -> FloatArray:
     """(n,) standard deviation of log time that shared cores of the runs' one machine add to a law
     that gives each slot a core; 0 on other machines. Driver time is not affected.

@@ -233,7 +233,7 @@ def _last_tasks(
     rank = np.zeros((len(stages), 1))
     for row in np.flatnonzero(batch.last < 1.0).tolist():
         index, n = int(stages[row]), int(batch.tasks[row])
-        rank[row] = last_launched(table.models[index].order_seed, n, table.turns[index])
+        rank[row] = last_launched(table.models[index].order_seed, n, float(table.rotation[index]))
     return rank, table.scaled_seconds(stages, times(rank), (batch.work * batch.last)[:, None])
 
 
@@ -247,7 +247,7 @@ def _work_by_rank(
     work = np.repeat(batch.work[:, None], ranks, axis=1)
     for row in partial.tolist():
         index, n = int(stages[row]), int(batch.tasks[row])
-        rank = last_launched(table.models[index].order_seed, n, table.turns[index])
+        rank = last_launched(table.models[index].order_seed, n, float(table.rotation[index]))
         work[row, rank] *= batch.last[row]
     return work
 

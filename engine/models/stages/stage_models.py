@@ -13,9 +13,13 @@ from functools import partial
 import numpy as np
 
 from engine.models.stages.disturbance import computes_in_python
-from engine.models.stages.durations.executor_starts import first_task_seconds, warm_and_cold
+from engine.models.stages.durations.executor_starts import (
+    first_task_seconds,
+    start_share,
+    warm_and_cold,
+    without_start,
+)
 from engine.models.stages.durations.first_tasks import starts_executors, warm_task
-from engine.models.stages.durations.python_workers import start_share, without_start
 from engine.models.stages.durations.task_times import LEAST_WARM, StageModel
 from engine.models.stages.durations.warm_up import assumed_warm_up, warm_up_of
 from engine.models.stages.linked_stages import relinked

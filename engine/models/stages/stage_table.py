@@ -7,6 +7,7 @@ docs/models/sparkplan_rules_replay.md#many-stages-at-once.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
 
@@ -56,6 +57,11 @@ class ScaledBatch:
         return ScaledBatch(self.tasks[rows], self.work[rows], self.last[rows])
 
 
+def _column(value: Callable[[StageModel], float]) -> cached_property[FloatArray]:
+    """(s,) a number of each stage of a table."""
+    return cached_property(lambda table: np.asarray([value(model) for model in table.models]))
+
+
 @dataclass(frozen=True, eq=False)
 class StageTable:
     """The properties of s stages that do not depend on the input.
@@ -70,40 +76,28 @@ class StageTable:
     rotation: FloatArray
     contention_growth: FloatArray
 
-    @cached_property
-    def turns(self) -> list[float]:
-        """(s,) `rotation` as Python floats."""
-        return list(map(float, self.rotation))
+    mean_seconds = _column(lambda model: model.mean_seconds)
+    """(s,) time of a typical warm task."""
 
-    @cached_property
-    def _idle(self) -> list[float]:
-        return list(map(float, self.dispatch_seconds))
+    cpus = _column(lambda model: float(model.stage.task_cpus))
+    """(s,) slots of one task."""
 
-    @cached_property
-    def mean_seconds(self) -> FloatArray:
-        """(s,) time of a typical warm task."""
-        return np.asarray([model.mean_seconds for model in self.models])
+    ran_on = _column(lambda model: float(model.ran_on))
+    """(s,) slots that each had in the log."""
 
-    @cached_property
-    def cpus(self) -> FloatArray:
-        """(s,) slots of one task."""
-        return np.asarray([float(model.stage.task_cpus) for model in self.models])
+    observed = _column(lambda model: float(model.stage.tasks))
+    """(s,) tasks in the log."""
 
-    @cached_property
-    def ran_on(self) -> FloatArray:
-        """(s,) slots that each had in the log."""
-        return np.asarray([float(model.ran_on) for model in self.models])
+    law_slots = _column(lambda model: model.law.slots)
+    """(s,) `StageLaw.slots`: fitted growth of log task time per doubling of concurrent tasks."""
 
-    @cached_property
-    def observed(self) -> FloatArray:
-        """(s,) tasks in the log."""
-        return np.asarray([float(model.stage.tasks) for model in self.models])
+    overhead = _column(lambda model: model.overhead_seconds)
+    """(s,) `StageModel.overhead_seconds`."""
 
-    @cached_property
-    def law_slots(self) -> FloatArray:
-        """(s,) `StageLaw.slots`: fitted growth of log task time per doubling of concurrent
-        tasks."""
-        return np.asarray([model.law.slots for model in self.models])
+    set_up_share = _column(lambda model: model.set_up_share)
+    """(s,) `StageModel.set_up_share`."""
+
+    _law_work = _column(lambda model: model.law.work)
 
     @cached_property
     def hot(self) -> BoolArray:
@@ -119,10 +113,6 @@ class StageTable:
     def longest_first(self) -> FloatArray:
         """(s,) 1 if tasks are launched from the longest to the shortest."""
         return np.asarray(self.rotation == LONGEST_FIRST, dtype=float)
-
-    @cached_property
-    def _law_work(self) -> FloatArray:
-        return np.asarray([model.law.work for model in self.models])
 
     @cached_property
     def _law_task_power(self) -> FloatArray:
@@ -149,16 +139,6 @@ class StageTable:
         """(3, s) whether the stage is a product, its `pairs_share` and its `pairs_power`."""
         rows = [(model.pairs, model.pairs_share, model.pairs_power) for model in self.models]
         return np.asarray(rows, dtype=float).T
-
-    @cached_property
-    def overhead(self) -> FloatArray:
-        """(s,) `StageModel.overhead_seconds`."""
-        return np.asarray([model.overhead_seconds for model in self.models])
-
-    @cached_property
-    def set_up_share(self) -> FloatArray:
-        """(s,) `StageModel.set_up_share`."""
-        return np.asarray([model.set_up_share for model in self.models])
 
     @cached_property
     def fixed_seconds(self) -> FloatArray:
@@ -225,8 +205,8 @@ class StageTable:
         """The tasks of the stage at index `index`."""
         return self.models[index].tasks(
             scaled,
-            dispatch_seconds=self._idle[index],
-            rotation=self.turns[index],
+            dispatch_seconds=float(self.dispatch_seconds[index]),
+            rotation=float(self.rotation[index]),
         )
 
     def deferred_tasks_of(self, index: int, scaled: ScaledStage) -> Tasks:
@@ -237,7 +217,7 @@ class StageTable:
         return DeferredTasks(
             scaled.tasks,
             partial(self.tasks_of, index, scaled),
-            longest_first=self.turns[index] == LONGEST_FIRST,
+            longest_first=bool(self.rotation[index] == LONGEST_FIRST),
             cold_excess_seconds=excess,
         )
 

@@ -23,7 +23,7 @@ from engine.models.simcost.costs import Rates
 from engine.models.simcost.learning import RunCosts, pooled
 from engine.models.simcost.model import Simcost
 from engine.models.simcost.rates import observed_rates, revised
-from engine.models.simcost.redrawn import simulated
+from engine.models.simcost.sampling import simulated
 from engine.models.stages.set_up import SET_UP_SECONDS
 from engine.profile import Profile, Run
 from engine.stage_run import Measure

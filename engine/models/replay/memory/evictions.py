@@ -5,7 +5,7 @@ that Spark evicts blocks, whole and least recently used first, down to the share
 `spark.memory.storageFraction` protects. The next stage that reads the cache recomputes and stores
 them again, so that each evicting stage costs as much once more. Stages that read the cache
 themselves are not meant here: the memory of their tasks is unavailable to blocks as long as they
-run (`reader_memory.py`).
+run (`ReaderMemory`).
 
 In: the replay of a log and its cache. Out: storage memory that is left to blocks on other clusters.
 Explained in docs/models/sparkplan_rules_memory.md#what-other-stages-drive-out-of-the-cache.

@@ -29,18 +29,18 @@ from engine.models.replay.memory.block_costs import (
     recompute_costs,
 )
 from engine.models.replay.memory.cache_readers import (
+    ReaderMemory,
     all_on_disk,
+    cached_share_in_log,
     hit_all_blocks,
     missed_share,
     sources_of,
 )
 from engine.models.replay.memory.cache_replay import SHARES, CacheReplay
 from engine.models.replay.memory.cached_rdds import first_complete_stage
-from engine.models.replay.memory.cached_share import cached_share_in_log
 from engine.models.replay.memory.evictions import EvictingStages
 from engine.models.replay.memory.executor_memory import ExecutorMemory, own_batch
 from engine.models.replay.memory.full_cache import with_full_cache
-from engine.models.replay.memory.reader_memory import ReaderMemory
 from engine.models.replay.replayed_run import Replay
 from engine.models.stages.durations.task_times import StageModel
 

@@ -1,18 +1,21 @@
 """Separates the times of a stage's tasks from the start of executors, which first tasks on a slot
-wait for.
+wait for, and from that of Python workers, which each task waits for that gets its own.
 
 In: a stage as observed. Out: times of its tasks on warm and on cold slots, and how unevenly its
-tasks read. Explained in docs/models/sparkplan_rules_replay.md#first-tasks-on-a-slot.
+tasks read. Explained in docs/models/sparkplan_rules_replay.md#first-tasks-on-a-slot
+and #task-times.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
+from dataclasses import replace
 
 import numpy as np
 
 from engine.forecast import FloatArray
 from engine.models.stages.durations.quantile_times import times_from_quantiles
+from engine.profile import Run
 from engine.stage_run import StageRun
 
 
@@ -83,3 +86,30 @@ def _without(values: FloatArray, removed: FloatArray) -> FloatArray:
         neighbours = [i for i in (index - 1, index) if 0 <= i < len(remaining)]
         remaining.pop(min(neighbours, key=lambda i: abs(remaining[i] - value)))
     return np.asarray(remaining)
+
+
+REUSE = "spark.python.worker.reuse"
+
+MOST_START = 0.95
+"""Largest share of a task's time: workers that start side by side may report more time than their
+tasks took."""
+
+
+def start_share(run: Run, stage: StageRun) -> float:
+    """Share of each task's time in which its own Python worker started and loaded code.
+
+    With `spark.python.worker.reuse`, the default, a worker serves one task after another, and its
+    start belongs to the warm-up of its slot (`warm_up.py`). Without it each task waits for a new
+    worker, which imports the modules of the functions again, however much data the task has. The
+    share is about the same in first and later tasks: what slows one down slows the other. 0 if
+    workers are reused, or if the log does not tell how long they took.
+    """
+    started, slot_seconds = stage.python_start_seconds, stage.task_seconds.total
+    if not started or slot_seconds <= 0.0 or run.config.get(REUSE, "true").lower() != "false":
+        return 0.0
+    return min(MOST_START, started / slot_seconds)
+
+
+def without_start(stage: StageRun) -> StageRun:
+    """A stage without its worker starts, which are no warm-up if each task has one."""
+    return replace(stage, python_start_seconds=0.0)

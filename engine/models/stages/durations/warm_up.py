@@ -18,8 +18,8 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from engine.forecast import FloatArray, IntArray
+from engine.models.stages.durations.executor_starts import MOST_START
 from engine.models.stages.durations.first_tasks import lost_to_new_code
-from engine.models.stages.durations.python_workers import MOST_START
 from engine.models.stages.partitioning.partitions import ScaledStage
 from engine.scheduling.waves import Tasks
 from engine.stage_run import Measure, StageRun

@@ -70,7 +70,9 @@ def combined_count(
     own = float(math.prod(whole) if stage.paired else sum(whole))
     if not any(side.depends_on_cluster for side in sides):
         return PartitionCount(own)
-    rules: list[PartitionRule] = [side.rule or _same(side.own) for side in sides]
+    rules: list[PartitionRule] = [
+        side.rule or PartitionsPerCore.constant(side.own) for side in sides
+    ]
     together = partial(CombinedPartitions, paired=bool(stage.paired))
     return PartitionCount(own, settings.log_cores, reduce(together, rules), ratio)
 
@@ -78,11 +80,6 @@ def combined_count(
 def _numbers(stage: StageRun) -> tuple[int, ...]:
     """Observed partitions of each input of a union or product."""
     return stage.paired or stage.united
-
-
-def _same(partitions: float) -> PartitionsPerCore:
-    """A rule that gives the same number of partitions on any cluster."""
-    return PartitionsPerCore(0.0, partitions, 1.0, 1.0, 1.0, 1.0)
 
 
 def _input_count(

@@ -214,6 +214,11 @@ class PartitionsPerCore:
     max_cores_beyond: float
     counted_share_beyond: float = 1.0
 
+    @classmethod
+    def constant(cls, partitions: float) -> PartitionsPerCore:
+        """The same number on any cluster."""
+        return cls(0.0, partitions, 1.0, 1.0, 1.0, 1.0)
+
     def count(self, cores: FloatArray, ratio: float) -> FloatArray:
         fewer = cores < self.log_cores
         least = np.where(fewer, self.min_cores, self.min_cores_beyond)

@@ -81,7 +81,7 @@ def written_count(
     most = writer.tasks * max(1.0, folders)
     splits = WrittenSplits(
         packed=packed,
-        writer=writer_count.rule or PartitionsPerCore(0.0, writer_count.own, 1.0, 1.0, 1.0, 1.0),
+        writer=writer_count.rule or PartitionsPerCore.constant(writer_count.own),
         tasks=float(writer.tasks),
         by_tasks=files <= most and (files > folders or writer.tasks == 1),
         by_data=files > most,
