@@ -12,8 +12,8 @@ from engine.catalog import InstanceType
 from engine.cluster import Workload
 from engine.errors import ModelDoesNotFit
 from engine.forecast import BoolArray, FloatArray, IntArray
+from engine.models.peridot.stage_groups import StageGroup, matched_groups, stage_groups
 from engine.models.stages.data_shape import application_family
-from engine.models.stages.stage_groups import StageGroup, matched_groups, stage_groups
 from engine.models.workloads import logs_of, sharing_parameters
 from engine.notices import Notice
 from engine.profile import Profile, Run, completed_runs

@@ -86,14 +86,11 @@ def _share(measures: Sequence[Measure | None], slot_seconds: float) -> float:
 
 def driver_seconds(run: Run) -> float:
     """Time in which no stage of a run was running, from its log or else from its stages."""
-    driver = run.seconds - _stage_seconds(run) if run.driver_seconds is None else run.driver_seconds
+    driver = run.driver_seconds
+    if driver is None:
+        ran = united((stage.submitted_seconds, stage.completed_seconds) for stage in run.stages)
+        driver = run.seconds - sum(end - max(0.0, start) for start, end in ran if end > 0.0)
     return min(max(0.0, driver), run.seconds)
-
-
-def _stage_seconds(run: Run) -> float:
-    """Time in which at least one stage of a run ran."""
-    ran = united((stage.submitted_seconds, stage.completed_seconds) for stage in run.stages)
-    return sum(end - max(0.0, start) for start, end in ran if end > 0.0)
 
 
 _NUMBERED = re.compile(r"^(WholeStageCodegen) \(\d+\)$")

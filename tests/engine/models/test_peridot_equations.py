@@ -17,7 +17,7 @@ from engine.models.peridot.equations import (
     wave_seconds,
 )
 from engine.models.peridot.references import find_references
-from engine.models.stages.stage_groups import matched_groups, stage_groups
+from engine.models.peridot.stage_groups import matched_groups, stage_groups
 from engine.profile import Profile, Run
 from engine.scheduling.waves import waves
 

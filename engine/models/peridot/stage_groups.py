@@ -1,8 +1,8 @@
 """PERIDOT's stage groups: stages that were scheduled together, and their match between runs.
 
-PERIDOT IV-A (see `engine.models.peridot`): a group is all stages scheduled at the same time, and an
-application is a sequence of groups that stays the same on other data and other cores. What the
-paper leaves open is said at the rules below (docs/models/peridot.md).
+PERIDOT IV-A: a group is all stages scheduled at the same time, and an application is a sequence of
+groups that stays the same on other data and other cores. What the paper leaves open is said at the
+rules below (docs/models/peridot.md).
 
 In: runs with their stages. Out: groups of stages, and the indices of those that match.
 """
