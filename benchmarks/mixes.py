@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import argparse
 import time
+from collections.abc import Callable
 from dataclasses import fields, replace
 from itertools import combinations, product
 from typing import Any
@@ -100,8 +101,9 @@ def by_program(law: MixLaw, rates: FloatArray, capacity: float, q: int) -> float
     ]
     upper = np.concatenate([np.full(k, NODES), one])
     found = milp(
-        np.concatenate([rates, zero]), constraints=constraints, integrality=np.ones(2 * k),
-        bounds=Bounds(0.0, upper), options={"time_limit": MOST_MILP_SECONDS, "mip_rel_gap": 0.0},
+        np.concatenate([rates, zero]), constraints=constraints, bounds=Bounds(0.0, upper),
+        integrality=np.ones(2 * k, dtype=int),
+        options={"time_limit": MOST_MILP_SECONDS, "mip_rel_gap": 0.0},
     )  # fmt: skip
     return float(found.fun) if found.status == 0 else float("nan")
 
@@ -384,7 +386,7 @@ def main() -> None:
     options = parser.parse_args()
     law, market = instance()
     print(f"{len(law.slots)} types of the AWS catalog with executors of one shape")
-    tables = {
+    tables: dict[str, Callable[[], None]] = {
         "program": lambda: against_program(law, market, options.limit),
         "brute": lambda: against_brute_force(law, market, options.types, options.instances),
         "savings": lambda: savings(law, market, options.limit),
