@@ -138,21 +138,23 @@ class FileScans(PlanTracker):
         plan = nodes_with(event.plan, top, _coalesced_to, first_child_first=True)
         for node, coalesced_to in plan:
             metrics = {metric.name: metric.accumulator for metric in node.metrics}
-            if _SIZE in metrics and OUTPUT_ROWS in metrics:
-                order = len(self._scans)
-                files = metrics.get(_FILES)
-                scan = _scan(
-                    node,
-                    event.execution,
-                    metrics[_SIZE],
-                    files,
-                    order=order,
-                    coalesced_to=coalesced_to,
-                )
-                self._scans.setdefault(
-                    metrics[OUTPUT_ROWS], scan
-                )  # later ones read it from the cache
-                self._watched |= {metrics[_SIZE], metrics[_SIZE] if files is None else files}
+            if _SIZE not in metrics or OUTPUT_ROWS not in metrics:
+                continue
+            metadata, size, files = node.metadata, metrics[_SIZE], metrics.get(_FILES)
+            scheme = _SCHEME.search(metadata.location or "")
+            scan = FileScan(
+                execution=event.execution,
+                size=size,
+                files=files,
+                parquet="parquet" in f"{node.name} {metadata.format or ''}".lower(),
+                scheme=scheme[1].lower() if scheme else None,
+                columns=metadata.schema != _NOTHING_READ,
+                bucketed=metadata.buckets is not None,
+                order=len(self._scans),
+                coalesced_to=coalesced_to,
+            )
+            self._scans.setdefault(metrics[OUTPUT_ROWS], scan)  # later ones read it from the cache
+            self._watched |= {size, size if files is None else files}
 
     def driver_metrics_updated(self, updates: Iterable[tuple[int, int]]) -> None:
         """Records driver metrics that are the size or number of files; -1 means not yet known."""
@@ -307,30 +309,6 @@ def _coalesced_to(parent: PlanNode | None, limit: int | None, node: PlanNode) ->
     if coalesce is None:
         return limit
     return int(coalesce[1]) if limit is None else min(int(coalesce[1]), limit)
-
-
-def _scan(
-    node: PlanNode,
-    execution: int,
-    size: int,
-    files: int | None,
-    *,
-    order: int,
-    coalesced_to: int | None,
-) -> FileScan:
-    metadata = node.metadata
-    scheme = _SCHEME.search(metadata.location or "")
-    return FileScan(
-        execution,
-        size,
-        files,
-        "parquet" in f"{node.name} {metadata.format or ''}".lower(),
-        scheme[1].lower() if scheme else None,
-        metadata.schema != _NOTHING_READ,
-        metadata.buckets is not None,
-        order,
-        coalesced_to,
-    )
 
 
 def _unsized(operation: str) -> bool:
