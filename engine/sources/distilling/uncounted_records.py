@@ -19,7 +19,13 @@ def uncounted_notices(stages: Sequence[StageRun], read: float | None) -> list[No
     Args:
         read: input bytes of the run; if None or 0 nobody mistakes them for all of it.
     """
-    uncounted = [stage for stage in stages if _is_uncounted(stage)]
+    uncounted = [
+        stage
+        for stage in stages
+        if stage.input_records
+        and not total_of(stage.input_bytes) + (stage.cached_input_bytes or 0.0)
+        and not stage.generated  # the rows that a program makes are no input
+    ]
     if not uncounted or not read:
         return []
     records = sum(stage.input_records or 0.0 for stage in uncounted)
@@ -35,9 +41,3 @@ def uncounted_notices(stages: Sequence[StageRun], read: float | None) -> list[No
             "ask for another input by a factor, such as 3x",
         )
     ]
-
-
-def _is_uncounted(stage: StageRun) -> bool:
-    """Whether it read rows from a source without a byte count; generated rows are no input."""
-    known = total_of(stage.input_bytes) + (stage.cached_input_bytes or 0.0)
-    return bool(stage.input_records) and not known and not stage.generated
