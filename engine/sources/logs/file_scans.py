@@ -19,7 +19,7 @@ from typing import TypeGuard
 
 import msgspec
 
-from engine.notices import Notice
+from engine.notices import Notice, present
 from engine.runs.stage_labels import numbered_label, stage_label
 from engine.sources.logs.entities import Stage
 from engine.sources.logs.plan_events import (
@@ -204,8 +204,7 @@ class FileScans(PlanTracker):
             _inferred_notice([stage for stage in stages if stage.stage_id in sizes], sizes),
             _unknown_notice([stage for stage in stages if stage.stage_id in unknown]),
         )
-        present = tuple(notice for notice in notices if notice is not None)
-        return InferredInput(with_input, not unknown, present)
+        return InferredInput(with_input, not unknown, present(notices))
 
     def _with_file_sizes(self, stage: StageRun, entry: Stage) -> StageRun:
         """The stage with the size and number of its files, where logged for each of its scans, and
