@@ -29,7 +29,7 @@ from engine.sources.logs.plan_events import (
     SqlPlan,
     TaskEndAccumulables,
 )
-from engine.sources.logs.plan_trackers import PlanTracker, RanNodes, nodes_with
+from engine.sources.logs.plan_trackers import NodeTracker, nodes_with
 from engine.stage_run import Measure, StageInput, StageRun
 from engine.units import format_bytes
 
@@ -115,22 +115,13 @@ class InferredInput:
     notices: tuple[Notice, ...]
 
 
-class FileScans(PlanTracker):
-    """Collects the file scans of all plans, the driver's file metrics, and each stage's scans.
-
-    Scans are keyed by the accumulator of their output rows.
-    """
+class FileScans(NodeTracker[FileScan]):
+    """Collects the file scans of all plans, the driver's file metrics, and each stage's scans."""
 
     def __init__(self) -> None:
-        self._scans: dict[int, FileScan] = {}
+        super().__init__()
         self._watched: set[int] = set()
         self._values: dict[int, int] = {}
-        self._ran = RanNodes()
-
-    @property
-    def any_planned(self) -> bool:
-        """Whether a plan has a file scan, whose size may follow."""
-        return bool(self._scans)
 
     def add_plan(self, event: SqlPlan) -> None:
         """Records the file scans of a plan."""
@@ -150,20 +141,16 @@ class FileScans(PlanTracker):
                 scheme=scheme[1].lower() if scheme else None,
                 columns=metadata.schema != _NOTHING_READ,
                 bucketed=metadata.buckets is not None,
-                order=len(self._scans),
+                order=len(self._nodes),
                 coalesced_to=coalesced_to,
             )
-            self._scans.setdefault(metrics[OUTPUT_ROWS], scan)  # later ones read it from the cache
+            self._nodes.setdefault(metrics[OUTPUT_ROWS], scan)  # later ones read it from the cache
             self._watched |= {size, size if files is None else files}
 
     def driver_metrics_updated(self, updates: Iterable[tuple[int, int]]) -> None:
         """Records driver metrics that are the size or number of files; -1 means not yet known."""
         watched = (metric for metric in updates if metric[0] in self._watched)
         self._values.update((key, value) for key, value in watched if value >= 0)
-
-    def stage_completed(self, stage_id: int, counted: Sequence[Accumulable]) -> None:
-        """Records which scans a completed stage ran, by the accumulators it updated."""
-        self._ran.add(stage_id, self._scans.keys() & {one.accumulator for one in counted})
 
     def add_incomplete_stages(self, entries: Mapping[int, Stage]) -> None:
         """Records the scans of stages without a completion event, by their last finished task."""
@@ -209,7 +196,7 @@ class FileScans(PlanTracker):
     def _with_file_sizes(self, stage: StageRun, entry: Stage) -> StageRun:
         """The stage with the size and number of its files, where logged for each of its scans, and
         whether any of these is bucketed."""
-        ran = [self._scans[rows] for rows in self._ran.of(stage.stage_id)]
+        ran = self.ran_by(stage.stage_id)
         stage = replace(stage, bucketed=any(scan.bucketed for scan in ran))
         files = [name for name in entry.file_scans if name.startswith("Scan ")]
         sizes = [self._values[scan.size] for scan in ran if scan.size in self._values]
@@ -250,19 +237,19 @@ class FileScans(PlanTracker):
         """
         if any(map(_unsized, entry.file_scans)):
             return None
-        scans = [self._scans[rows] for rows in self._ran.of(stage.stage_id)]
+        scans = self.ran_by(stage.stage_id)
         files = [name for name in entry.file_scans if name.startswith("Scan ")]
         missing = len(files) - len(scans)
         if missing < 1 or not any(name.startswith(_PARQUET) for name in files):
             return scans
         query = stage.sql_execution_id
         succeeded = any(attempt.succeeded for attempt in entry.attempts.values())
-        if any(one.execution == query for one in self._scans.values()) and succeeded:
+        if any(one.execution == query for one in self._nodes.values()) and succeeded:
             return scans  # the other scans returned no row: only their footers were read
         of_other_stages = self._ran.of_all()
         remaining = {
             one.size: one
-            for rows, one in self._scans.items()
+            for rows, one in self._nodes.items()
             if one.execution == query and rows not in of_other_stages and one.size in self._values
         }
         return [*scans, *remaining.values()] if len(remaining) == missing else None
