@@ -42,7 +42,11 @@ class PlanNode(Struct, frozen=True, gc=False):
     @property
     def rows(self) -> int | None:
         """The accumulator of its output rows; None where it does not count them."""
-        return next((m.accumulator for m in self.metrics if m.name == OUTPUT_ROWS), None)
+        return self.accumulator(OUTPUT_ROWS)
+
+    def accumulator(self, metric: str) -> int | None:
+        """The accumulator of one of its metrics, by name; None where it has none of that name."""
+        return next((known.accumulator for known in self.metrics if known.name == metric), None)
 
 
 class SqlPlan(Struct, frozen=True, gc=False):
