@@ -60,7 +60,7 @@ _PARQUET = "Scan parquet"
 _UNSIZED_SCAN = re.compile(r"BatchScan parquet (?:([a-zA-Z][a-zA-Z0-9+.-]*):)?")
 """Start of the name of a DataSource V2 Parquet scan, whose plan does not, up to the path."""
 
-_decode_task = msgspec.json.Decoder(TaskEndAccumulables).decode
+_decode_task = msgspec.json.Decoder(TaskEndAccumulables[Accumulable]).decode
 
 
 def reads_vectored(version: str | None, properties: Mapping[str, str]) -> bool:
