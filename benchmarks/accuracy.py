@@ -125,14 +125,13 @@ def score(model: str, tables: Sequence[Sequence[Run]], *, sizes_apart: bool) -> 
         for options in workloads(runs):
             if priced(options):
                 _decide(result, model, options)
-    for options in result.left_out.values():
-        if not priced([run for _, _, run in options]):
+    for left_out in result.left_out.values():
+        measured = [run for _, _, run in left_out]
+        if not priced(measured):
             continue
         for cautious in (False, True):
-            name = f"left out {cautious}"
-            result.choices[name] += [
-                _outcome(options, deadline, cautious=cautious)
-                for deadline in _deadlines([run for _, _, run in options])
+            result.choices[f"left out {cautious}"] += [
+                _outcome(left_out, deadline, cautious=cautious) for deadline in _deadlines(measured)
             ]
     return result
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -25,6 +26,11 @@ TIMES = (
     "first_wave_seconds",
 )  # fmt: skip
 """What is measured in seconds of each task."""
+
+
+def times_of(stage: StageRun, share: float) -> dict[str, Any]:
+    """The stage's times, each this share of what it was."""
+    return {name: _scaled(getattr(stage, name), share) for name in TIMES}
 
 
 def in_cpu_time(run: Run, *, driver: bool = True) -> Run:
@@ -44,7 +50,7 @@ def in_cpu_time(run: Run, *, driver: bool = True) -> Run:
             stage,
             submitted_seconds=at(stage.submitted_seconds),
             completed_seconds=at(stage.completed_seconds),
-            **{name: _scaled(getattr(stage, name), share) for name in TIMES},
+            **times_of(stage, share),
         )
         for stage, share in zip(run.stages, shares, strict=True)
     )

@@ -47,7 +47,7 @@ class Question:
 def questions(job: str) -> Iterator[Question]:
     """Every larger run of a job from one run and from two of them."""
     made = [run for run in runs() if run.job == job and run.memory_mib == JOBS[job]]
-    evidence = [(run,) for run in made]
+    evidence: list[tuple[Made, ...]] = [(run,) for run in made]
     evidence += [
         (one, other)
         for one in made
@@ -161,7 +161,9 @@ def _baseline(model: str, known: Sequence[Run], asked: Run) -> float:
 
 def noise_rows(logs: Logs) -> list[tuple[str, ...]]:
     """Per job: how far apart (%) two repetitions of a run are, on average and at most."""
-    rows = [("job", "half", "runs", "seconds", "repeated within %", "at most %", "busy %")]
+    rows: list[tuple[str, ...]] = [
+        ("job", "half", "runs", "seconds", "repeated within %", "at most %", "busy %")
+    ]
     for job in JOBS:
         own = {made: found for made, found in logs.items() if made.job == job}
         apart = [
@@ -189,7 +191,7 @@ HEADER = ("model", "answers", "mean %", "median %", "bias %", "50 %", "80 %", "9
 
 def score_rows(found: Sequence[Answer], by: str) -> list[tuple[str, ...]]:
     """One row per model and job or kind (`by`), and one per model over all."""
-    rows = [(by, *HEADER)]
+    rows: list[tuple[str, ...]] = [(by, *HEADER)]
     keys = list(dict.fromkeys(getattr(answer, by) for answer in found))
     for key in (*(sorted(keys) if by == "kind" else keys), "all"):
         for model in MODELS:
@@ -240,7 +242,7 @@ def show(folder: Path, jobs: Collection[str]) -> None:
 
 def cliff_rows(logs: Logs) -> list[tuple[str, ...]]:
     """Height of the memory cliff: the large run with little memory over the same with enough."""
-    rows = [("job", "evidence", "measured", "predicted", "warned")]
+    rows: list[tuple[str, ...]] = [("job", "evidence", "measured", "predicted", "warned")]
     for job in CACHES:
         little, enough = (Made(job, SIZES[-1], SLOTS[-1], mib) for mib in (SMALL_MIB, ROOMY_MIB))
         known = [Made(job, files, SLOTS[-1], SMALL_MIB) for files in SIZES[:-1]]

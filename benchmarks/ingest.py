@@ -125,8 +125,10 @@ def repeat(log: Path, target: Path, size: int) -> int:
     once = [line for line in lines if any(word in line[:60] for word in _ONCE)]
     ends = [line for line in lines if b"ApplicationEnd" in line[:60]]
     body = [pieces(line) for line in lines if line not in once and line not in ends]
-    highest = {key: max((v for p in body for k, v in p if k == key), default=0) for key in STEPS}
-    times = [value for line in body for key, value in line if key == "time"]
+    found: dict[str, list[int]] = {key: [] for key in STEPS}
+    for kind, value in (piece for line in body for piece in line if isinstance(piece, tuple)):
+        found[kind].append(value)
+    highest, times = {key: max(found[key], default=0) for key in STEPS}, found["time"]
     step = {"stage": highest["stage"] + 1, "job": highest["job"] + 1, "task": highest["task"] + 1}
     step["time"] = max(times) - min(times) + 1
     tasks_per_round = sum(line.startswith(TASK_END) for line in lines)
@@ -144,16 +146,18 @@ STEPS = ("stage", "job", "task", "time")
 _KINDS = {b"Stage ID": "stage", b"Job ID": "job", b"Task ID": "task"}
 
 
-def pieces(line: bytes) -> list[tuple[str | None, object]]:
-    """A line cut at its ids and times: (None, text) and (what it is, number) in turn."""
-    found: list[tuple[str | None, object]] = []
+Piece = bytes | tuple[str, int]
+"""Text, or what an id or time is of, and its number."""
+
+
+def pieces(line: bytes) -> list[Piece]:
+    """A line cut at its ids and times."""
+    found: list[Piece] = []
     position = 0
     for start, end, kind, number in sorted(numbers(line)):
-        found.append((None, line[position:start]))
-        found.append((kind, number))
+        found += [line[position:start], (kind, number)]
         position = end
-    found.append((None, line[position:]))
-    return found
+    return [*found, line[position:]]
 
 
 def numbers(line: bytes) -> Iterator[tuple[int, int, str, int]]:
@@ -168,10 +172,10 @@ def numbers(line: bytes) -> Iterator[tuple[int, int, str, int]]:
             yield start + number.start(), start + number.end(), "stage", int(number[0])
 
 
-def shifted(line: list[tuple[str | None, object]], rounds: int, step: dict[str, int]) -> bytes:
+def shifted(line: list[Piece], rounds: int, step: dict[str, int]) -> bytes:
     return b"".join(
-        value if kind is None else b"%d" % (value + rounds * step[kind])  # type: ignore
-        for kind, value in line
+        piece if isinstance(piece, bytes) else b"%d" % (piece[1] + rounds * step[piece[0]])
+        for piece in line
     )
 
 

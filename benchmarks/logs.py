@@ -252,7 +252,9 @@ def fastest(made: Made, folder: Path) -> Run:
 
 
 def show(runs: dict[Made, Run]) -> None:
-    rows = [("run", "input MB", "slots", "seconds", "busy %", "cached MB", "storage MB")]
+    rows: list[tuple[str, ...]] = [
+        ("run", "input MB", "slots", "seconds", "busy %", "cached MB", "storage MB")
+    ]
     rows += [(made.name, *map(str, facts(run))) for made, run in runs.items()]
     print_table(rows, apart=True)
     rows = [("question", "model", "measured s", "predicted s", "off %", "inside 90 %", "warned")]

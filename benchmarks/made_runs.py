@@ -103,7 +103,7 @@ def tried(seed: int) -> list[tuple[tuple[str, bool], bool, FloatArray]]:
     job = made(random, count, cliff=cliff, types=types)
     scatter, next_scatter = random.normal(size=count), random.normal(size=len(job.asked))
     wrong = random.choice(count, 2, replace=False)
-    factors = np.exp(random.uniform(*np.log(WRONG), 2))
+    factors = np.exp(random.uniform(math.log(WRONG[0]), math.log(WRONG[1]), 2))
     actual = np.asarray([job.seconds(place) for place in job.asked])
     asked = [run(place, 1.0) for place in job.asked]
     found = []
@@ -144,12 +144,11 @@ def main() -> None:
         f"{'':24}{'between':>13}{'in':>5}{'width':>7}{'twice':>13}{'in':>5}{'width':>7}{'named':>7}"
     )
     for case, cliff in sorted(answers, key=lambda key: (key[1], list(CASES).index(key[0]))):
-        found = answers[case, cliff]
-        between = np.concatenate([one[:-1] for one in found])
-        twice = np.stack([one[-1] for one in found])
+        between = np.concatenate([one[:-1] for one in answers[case, cliff]])
+        twice = np.stack([one[-1] for one in answers[case, cliff]])
         name = f"{case}{', cliff' if cliff else ''}"
-        named = 100 * np.mean(said[case, cliff])
-        print(f"{name:<24}{in_words(between)}{in_words(twice)}{named:7.0f}")
+        share_named = 100 * np.mean(said[case, cliff])
+        print(f"{name:<24}{in_words(between)}{in_words(twice)}{share_named:7.0f}")
 
 
 if __name__ == "__main__":

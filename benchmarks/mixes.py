@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import argparse
 import time
+from collections.abc import Callable
 from dataclasses import fields, replace
 from itertools import combinations, product
 from typing import Any
@@ -100,8 +101,9 @@ def by_program(law: MixLaw, rates: FloatArray, capacity: float, q: int) -> float
     ]
     upper = np.concatenate([np.full(k, NODES), one])
     found = milp(
-        np.concatenate([rates, zero]), constraints=constraints, integrality=np.ones(2 * k),
-        bounds=Bounds(0.0, upper), options={"time_limit": MOST_MILP_SECONDS, "mip_rel_gap": 0.0},
+        np.concatenate([rates, zero]), constraints=constraints, bounds=Bounds(0.0, upper),
+        integrality=np.ones(2 * k, dtype=int),
+        options={"time_limit": MOST_MILP_SECONDS, "mip_rel_gap": 0.0},
     )  # fmt: skip
     return float(found.fun) if found.status == 0 else float("nan")
 
@@ -142,9 +144,7 @@ def against_brute_force(law: MixLaw, market: Market, types: int, instances: int)
     for _ in range(instances):
         rows = rng.choice(len(law.slots), types, replace=False)
         part, prices = law.take(rows), market.take(rows)
-        part = replace(part, seconds=part.seconds[:, :m])
-        part = replace(part, log_scale=part.log_scale[:, :m], dof=part.dof[:, :m])
-        prices = replace(prices, most=np.full(types, m))
+        part, prices = part.at(np.arange(1, m + 1)), replace(prices, most=np.full(types, m))
         deadline = float(np.quantile(part.seconds, rng.uniform(0.1, 0.8)))
         goal = Goal(deadline, None, 0.5, m)
         single = best_single(part, prices, goal)
@@ -224,13 +224,13 @@ def shortest(law: MixLaw, confidence: float) -> float:
     return float((law.seconds * np.exp(scale * quantile.reshape(scale.shape))).min())
 
 
-def agreed(law: MixLaw, market: Market, goal: Goal, instances: int) -> tuple[int, int]:
-    """How often brute force over mixes of two among a few types says the same, and of how many."""
+def agreed(law: MixLaw, market: Market, goal: Goal, instances: int) -> int:
+    """How often brute force over mixes of two among a few types says the same."""
     rng, m, types = np.random.default_rng(2), 40, 6
     every = np.asarray([n for n in product(range(m + 1), repeat=2) if 0 < sum(n) <= m])
-    equal = asked = 0
+    equal = 0
     usable = np.flatnonzero(law.seconds[:, :m].min(axis=1) < np.inf)
-    while asked < instances:
+    for _ in range(instances):
         rows = rng.choice(usable, types, replace=False)
         part, prices = law.take(rows), market.take(rows)
         part, prices = part.at(np.arange(1, m + 1)), replace(prices, most=np.full(types, m))
@@ -243,8 +243,7 @@ def agreed(law: MixLaw, market: Market, goal: Goal, instances: int) -> tuple[int
                 tiled = np.tile(pair, (len(every), 1))
                 best = min(best, float(values_of(part, prices, asking, tiled, every).min()))
         equal += found.value == best or abs(found.value / best - 1.0) < 1e-9
-        asked += 1
-    return equal, asked
+    return equal
 
 
 def kinds(limit: float, instances: int) -> None:
@@ -267,9 +266,9 @@ def kinds(limit: float, instances: int) -> None:
                 saved = 100.0 * (1.0 - found.value / single)
                 unproven = "" if found.optimal else "+"
                 cells.append(f"{min(taken):9.1f}{unproven:1}{saved:7.2f} %")
-            equal, asked = agreed(law, market, replace(goal, deadline_seconds=factor), instances)
+            equal = agreed(law, market, replace(goal, deadline_seconds=factor), instances)
             when = f"{factor:.2f} x {confidence:.0%}"
-            print(f"  {name:<22}{when:>13}{''.join(cells)}  {equal} of {asked}")
+            print(f"  {name:<22}{when:>13}{''.join(cells)}  {equal} of {instances}")
     print("  +: not proven within the limit")
 
 
@@ -384,7 +383,7 @@ def main() -> None:
     options = parser.parse_args()
     law, market = instance()
     print(f"{len(law.slots)} types of the AWS catalog with executors of one shape")
-    tables = {
+    tables: dict[str, Callable[[], None]] = {
         "program": lambda: against_program(law, market, options.limit),
         "brute": lambda: against_brute_force(law, market, options.types, options.instances),
         "savings": lambda: savings(law, market, options.limit),

@@ -149,12 +149,11 @@ def cut_for_slots(name: str, operations: tuple[str, ...]) -> Run:
     for stage in run.stages:
         size = 64 * 9.0 * 1024**2 * (1.0 + 4.0 * random.random())
         data = Measure(64, size, (size / 64,) * 65)
-        read = {"input_bytes": data} if name == "scans" else {"input_bytes": None}
-        if name != "scans":
-            read["shuffle_read_bytes"] = data
-        stages.append(
-            replace(stage, operations=operations, sql_execution_id=stage.stage_id, **read)
-        )
+        stage = replace(stage, operations=operations, sql_execution_id=stage.stage_id)
+        if name == "scans":
+            stages.append(replace(stage, input_bytes=data))
+        else:
+            stages.append(replace(stage, input_bytes=None, shuffle_read_bytes=data))
     config = {"spark.sql.shuffle.partitions": "2000", "spark.sql.adaptive.enabled": "true"}
     return replace(run, stages=tuple(stages), config=config, spark_version="3.5.1")
 
@@ -177,7 +176,8 @@ def side_by_side(stages: int, tasks: int) -> Run:
 
 
 def step_rows(profiles: Sequence[Profile]) -> list[tuple[str, ...]]:
-    catalog, rows = engine.load_catalog("aws"), []
+    rows: list[tuple[str, ...]] = []
+    catalog = engine.load_catalog("aws")
     for profile in profiles:
         if profile.reference_workload.input_bytes is None:
             continue
@@ -193,7 +193,7 @@ def step_rows(profiles: Sequence[Profile]) -> list[tuple[str, ...]]:
 
 
 def own_rows(profiles: Sequence[Profile]) -> list[tuple[str, ...]]:
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for profile in profiles:
         for run in profile.runs[:1]:
             if not run.stages or not run.cluster.slots:
@@ -214,7 +214,7 @@ def own_rows(profiles: Sequence[Profile]) -> list[tuple[str, ...]]:
 
 def other_rows(profiles: Sequence[Profile]) -> list[tuple[str, ...]]:
     """One log -> another of the same application."""
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for source in profiles:
         for target in profiles:
             if source is target or not source.runs or not target.runs:
@@ -264,7 +264,7 @@ def read_all(paths: Sequence[str]) -> list[Profile]:
 
 
 def main() -> None:
-    header = ("100,000 tasks", "stages", "fit ms", "surface ms", "points",
+    header: tuple[str, ...] = ("100,000 tasks", "stages", "fit ms", "surface ms", "points",
               "times faster than exact", "within 1 %", "worst %")  # fmt: skip
     models = (("4 large stages", 4), ("50 stages", 50), ("500 small stages", 500))
     print_table(

@@ -16,6 +16,7 @@ import statistics
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import engine
@@ -64,17 +65,14 @@ def main() -> None:
         profile = some(engine.read(str(table)), options.runs)
         candidates = select_candidates(catalog, profile=profile)
         row = f"{table.stem:<24}{len(profile.runs):6}{len(profile.instance_types):6}"
-        row += taken(lambda p=profile: fitted_afresh(p), options.repeat)
-        row += taken(lambda p=profile: fit_table(p), options.repeat)
+        row += taken(partial(fitted_afresh, profile), options.repeat)
+        row += taken(partial(fit_table, profile), options.repeat)
         row += f"{len(candidates.offers):6}"
         model, workload = fit_table(profile), profile.reference_workload
         for share in (0.5, 1.5):
             asked = replace(workload, input_bytes=share * (workload.input_bytes or 1.0))
-
-            def build(model=model, candidates=candidates, asked=asked) -> object:
-                return Surface.build(model, candidates, workload=asked, max_nodes=options.max_nodes)
-
-            row += taken(build, options.repeat)
+            build = partial(Surface.build, model, candidates, workload=asked)
+            row += taken(partial(build, max_nodes=options.max_nodes), options.repeat)
         print(row, flush=True)
 
 

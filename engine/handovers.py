@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 from engine.catalog import Catalog
@@ -15,7 +14,6 @@ from engine.machines.beside_heap import CODE
 from engine.machines.node_memory import yarn_memory_gib
 from engine.machines.platforms import diskless, nearest_supported, platform_of
 from engine.memory import beside_heap_gib
-from engine.notices import Notice
 from engine.profile import TASK_CPUS, Profile
 from engine.runs.carried_settings import FEWER_TASK_CPUS, carried_settings
 from engine.runs.executor_resources import scaled_resources
@@ -48,6 +46,7 @@ def handover_of(
         )
     settings, setting_notes = _settings(profile, layout, workload)
     asked = workload or profile.reference_workload
+    notices = notices_of(choice, recommendation)
     summary = statement(choice, recommendation, asked, profile.input_unit, catalog)
     handover = Handover(
         application=profile.name,
@@ -55,7 +54,8 @@ def handover_of(
         executors=choice.executors,
         layout=layout,
         statement=(*summary, *_assumed_beside(layout, profile)),
-        notices=_handed_over_notices(choice, recommendation),
+        # What is set has room for a task, and the statement says so.
+        notices=tuple(one for one in notices if one.code != FEWER_TASK_CPUS),
         settings=settings,
         setting_notes=tuple(setting_notes),
         spot=bool(choice.spot) if choice.composition else spot,
@@ -69,34 +69,40 @@ def handover_of(
     return handover if catalog is None else _on_nodes_of(catalog, handover, choice, layout)
 
 
-def _handed_over_notices(choice: Choice, recommendation: Recommendation) -> tuple[Notice, ...]:
-    """The notices of a choice without the one about fewer cores per task: what is set has room for
-    a task, and the statement says so."""
-    notices = notices_of(choice, recommendation)
-    return tuple(notice for notice in notices if notice.code != FEWER_TASK_CPUS)
-
-
 def _settings(
     profile: Profile, layout: Layout, workload: Workload | None
 ) -> tuple[dict[str, str], list[str]]:
     """The Spark settings of the job on executors of this layout, and notes on what was changed."""
     carried = carried_settings(profile)
-    cpus = _task_cpus(carried, layout.executor_cores)
-    resources = scaled_resources(carried, profile, layout.executor_cores)
-    settings = carried | cpus | {each.key: str(each.amount) for each in resources}
+    cores, held = layout.executor_cores, carried.get(TASK_CPUS, "")
+    resources = scaled_resources(carried, profile, cores)
+    settings = carried | {each.key: str(each.amount) for each in resources}
+    notes = [each.note for each in resources]
+    # With more cores for a task than an executor has Spark refuses to start.
+    if held.isdecimal() and int(held) > cores:
+        settings[TASK_CPUS] = str(cores)
+        note = f"note: tasks of the logs held {held} cores each ({TASK_CPUS}), executors here have "
+        notes.insert(0, f"{note}{cores}: a task gets all of them [{FEWER_TASK_CPUS}]")
     if workload is not None and workload.shuffle_partitions is not None:
         asked = str(workload.shuffle_partitions)
         settings |= {SHUFFLE_PARTITIONS: asked}
         settings |= dict.fromkeys({INITIAL_PARTITIONS} & settings.keys(), asked)
-    notes = [each.note for each in resources]
-    return settings, [*_fewer_cpus(carried, cpus), *notes]
+    return settings, notes
 
 
 def _on_nodes_of(catalog: Catalog, handover: Handover, choice: Choice, layout: Layout) -> Handover:
     """The handover with what the catalog knows of the provider and the nodes."""
-    memories = _yarn_memories(choice, layout, catalog)
     name = choice.instance
-    offer = catalog.offers.get(name) if name else None
+    shapes = {each: catalog.offer(each).instance for each in choice.composition}
+    own = {each: choice.executors_per_node.get(each, layout.executors_per_node) for each in shapes}
+    # In a mix the executors are those of the smallest type: without a limit of its own a node with
+    # more memory would hold more of them than it has cores for.
+    memories = {
+        each: yarn_memory_gib(
+            shape, catalog.memory_rule, replace(layout, executors_per_node=own[each])
+        )
+        for each, shape in shapes.items()
+    }
     master = catalog.offers.get(catalog.billing.master or "")
     return replace(
         handover,
@@ -107,61 +113,15 @@ def _on_nodes_of(catalog: Catalog, handover: Handover, choice: Choice, layout: L
         platform=platform_of(catalog),
         node_memory_gib=memories.get(name) if name else None,
         memories_gib=memories,
-        node_vcpus=offer.instance.vcpus if offer is not None else None,
-        mixed_nodes=() if name else _nodes_of_mix(choice, layout, catalog),
+        node_vcpus=shapes[name].vcpus if name else None,
+        mixed_nodes=() if name else tuple((shapes[each].vcpus, own[each]) for each in shapes),
         unsupported={
             each: nearest_supported(catalog, each)
-            for each in choice.composition
-            if catalog.offer(each).instance.emr_supported is False
+            for each, shape in shapes.items()
+            if shape.emr_supported is False
         },
         diskless=diskless(catalog, choice.composition),
     )
-
-
-def _yarn_memories(choice: Choice, layout: Layout, catalog: Catalog) -> dict[str, float]:
-    """Type -> GiB that YARN may allocate on its nodes. In a mix the executors are those of the
-    smallest type; without this limit nodes with more memory would hold more of them than they have
-    cores for."""
-    memories_gib = {}
-    for name in choice.composition:
-        if name in catalog.offers:
-            count = choice.executors_per_node.get(name, layout.executors_per_node)
-            own = replace(layout, executors_per_node=count)
-            memories_gib[name] = yarn_memory_gib(
-                catalog.offers[name].instance, catalog.memory_rule, own
-            )
-    return memories_gib
-
-
-def _nodes_of_mix(
-    choice: Choice, layout: Layout, catalog: Catalog
-) -> tuple[tuple[float, int], ...]:
-    """Of each type of a mix, (vCPUs, executors) of a node."""
-    return tuple(
-        (
-            catalog.offers[name].instance.vcpus,
-            choice.executors_per_node.get(name, layout.executors_per_node),
-        )
-        for name in choice.composition
-        if name in catalog.offers
-    )
-
-
-def _task_cpus(settings: Mapping[str, str], executor_cores: int) -> dict[str, str]:
-    """Fewer cores for a task, if tasks of the logs held more than an executor has, with which Spark
-    refuses to start; else nothing."""
-    cores = settings.get(TASK_CPUS, "")
-    fits = not cores.isdecimal() or int(cores) <= executor_cores
-    return {} if fits else {TASK_CPUS: str(executor_cores)}
-
-
-def _fewer_cpus(carried: Mapping[str, str], cpus: Mapping[str, str]) -> list[str]:
-    """The line that a task gets fewer cores than in the logs."""
-    return [
-        f"note: tasks of the logs held {carried[key]} cores each ({key}), executors here have "
-        f"{cores}: a task gets all of them [{FEWER_TASK_CPUS}]"
-        for key, cores in cpus.items()
-    ]
 
 
 def _assumed_beside(layout: Layout, profile: Profile) -> list[str]:

@@ -76,10 +76,15 @@ def in_order(notices: Iterable[Notice | None]) -> tuple[Notice, ...]:
     """The distinct notices in display order: those of `WRONG` in its order, then warnings about
     uncertainty (every other code, those of `USUAL` last), then `NOTES`. Equal ranks keep their
     order. None is dropped, and so is a notice that another one covers (`COVERED_BY`)."""
-    distinct = dict.fromkeys(notice for notice in notices if notice is not None)
+    distinct = dict.fromkeys(present(notices))
     codes = {notice.code for notice in distinct}
     kept = (notice for notice in distinct if COVERED_BY.get(notice.code) not in codes)
     return tuple(sorted(kept, key=_rank))
+
+
+def present(notices: Iterable[Notice | None]) -> tuple[Notice, ...]:
+    """Those that there are, in the order given."""
+    return tuple(notice for notice in notices if notice is not None)
 
 
 def worst_of_each(notices: Iterable[Notice]) -> list[Notice]:

@@ -6,7 +6,7 @@ for a prediction.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -156,6 +156,12 @@ class Run:
         """Whether its nodes are pods: on Kubernetes each executor has a host name of its own, and a
         log does not say how many of them shared a node."""
         return self.config.get("spark.master", "").startswith("k8s")
+
+    def with_types(self, type_of: Callable[[InstanceType | None], InstanceType | None]) -> Run:
+        """The run with what `type_of` makes of the type of each group of its nodes."""
+        groups = self.cluster.groups
+        typed = tuple(replace(group, instance=type_of(group.instance)) for group in groups)
+        return replace(self, cluster=replace(self.cluster, groups=typed))
 
     @property
     def has_failed(self) -> bool:

@@ -8,7 +8,7 @@ from datetime import date
 from engine.catalog import Billing, Catalog, Price
 from engine.choosing.recommendation import Choice, Goal
 from engine.models.base import no_interval_remedy
-from engine.notices import Notice, in_order
+from engine.notices import Notice, in_order, present
 
 OLD_PRICE_DAYS = 180
 
@@ -43,21 +43,18 @@ def price_notices(
     Args:
         kind: "price", or "spot price": the two prices of a type have different dates.
     """
-    notices = []
-    subject = f"the {kind} of {name}"
+    estimate, subject = None, f"the {kind} of {name}"
     if price.estimated:
         text = f"{subject} is an estimate of {price.date}: {price.source}"
-        notices.append(Notice("estimated-price", text, "check the current price"))
-    dated = _date_notice(subject, price.date, catalog, today)
-    return (*notices, dated) if dated else tuple(notices)
+        estimate = Notice("estimated-price", text, "check the current price")
+    return present((estimate, _date_notice(subject, price.date, catalog, today)))
 
 
-def dbu_notices(billing: Billing, catalog: Catalog, today: date | None) -> tuple[Notice, ...]:
+def dbu_notice(billing: Billing, catalog: Catalog, today: date | None) -> Notice | None:
     """The warning about the date of the price of a DBU."""
     if billing.dbu_date is None:
-        return ()
-    dated = _date_notice("the price of a DBU", billing.dbu_date, catalog, today)
-    return (dated,) if dated else ()
+        return None
+    return _date_notice("the price of a DBU", billing.dbu_date, catalog, today)
 
 
 def _date_notice(

@@ -8,8 +8,8 @@ from datetime import date
 
 import numpy as np
 
-from engine.catalog import Billing, Catalog
-from engine.choosing.answer_notices import dbu_notices, price_notices
+from engine.catalog import Billing, Catalog, Price
+from engine.choosing.answer_notices import dbu_notice, price_notices
 from engine.choosing.difference_texts import in_runs, missed_by, more_usd, takes_longer
 from engine.choosing.interruptions import SpotNodes, interruption_notice
 from engine.choosing.recommendation import Choice, Compromise, Goal, Rejected
@@ -20,7 +20,7 @@ from engine.cost import Cost, itemised, master_offer, price_of, total_cost, usd_
 from engine.forecast import IntArray, none_if_nan
 from engine.machines.platforms import NOT_SUPPORTED, support_notice
 from engine.machines.services import least_workers, on_demand_line, service_of, service_refusals
-from engine.notices import Notice, in_order
+from engine.notices import Notice, in_order, present
 from engine.runs.barrier_stages import not_started
 from engine.units import format_count, format_seconds, format_usd
 
@@ -63,7 +63,7 @@ class ChoiceBuilder:
         executors = layout.executors_per_node * nodes
         speed, speed_notices = self.surface.fitted.transferred(offer.instance, self.catalog)
         support = support_notice(self.catalog, name)
-        notices = [*([support] if support else []), *speed_notices, *self._paid_notices(row, nodes)]
+        notices = [support, *speed_notices, *self._paid_notices(row, nodes)]
         return Choice(
             composition={name: nodes},
             instance=name,
@@ -190,12 +190,10 @@ class ChoiceBuilder:
         """Warnings of the price list about the master node, which is paid for even beside owned
         nodes, without codes that `worker_notices` already has."""
         master = master_offer(self.catalog, self.billing)
-        codes = {notice.code for notice in worker_notices}
         if master is None:
             return ()
-        name = f"the master {master.instance.name}"
-        notices = price_notices(master.on_demand, name, self.catalog, self.today)
-        notices += dbu_notices(self.billing, self.catalog, self.today)
+        codes = {notice.code for notice in worker_notices}
+        notices = self._with_dbu(master.on_demand, f"the master {master.instance.name}", "price")
         return tuple(notice for notice in notices if notice.code not in codes)
 
     def price_notices(self, row: int) -> tuple[Notice, ...]:
@@ -205,8 +203,12 @@ class ChoiceBuilder:
         if price is None:
             return ()
         kind = "spot price" if self.billing.spot else "price"
-        notices = price_notices(price, offer.instance.name, self.catalog, self.today, kind=kind)
-        return (*notices, *dbu_notices(self.billing, self.catalog, self.today))
+        return self._with_dbu(price, offer.instance.name, kind)
+
+    def _with_dbu(self, price: Price, name: str, kind: str) -> tuple[Notice, ...]:
+        """Warnings about the price of a node, and about that of its DBUs."""
+        notices = price_notices(price, name, self.catalog, self.today, kind=kind)
+        return present((*notices, dbu_notice(self.billing, self.catalog, self.today)))
 
     def rejected(self, flat: int) -> Rejected:
         """The rejection of a type, at the point of its nearest miss."""

@@ -104,6 +104,17 @@ def interruptions_per_hour(share: float) -> float:
     return -math.log1p(-share) / HOURS_PER_MONTH
 
 
+def _rates(offer: Offer) -> tuple[float, float | None] | None:
+    """Interruptions per node and hour at the ends of a type's range: None for the upper end of an
+    open one (all nodes in a month is no rate), and where the range is not known."""
+    shares = monthly_share(offer.interruption)
+    if shares is None:
+        return None
+    low, high = shares
+    per_hour = None if high is None or high >= 1.0 else interruptions_per_hour(high)
+    return interruptions_per_hour(low), per_hour
+
+
 @dataclass(frozen=True, slots=True)
 class LostWork:
     """The work that an interruption loses: the mean time t of a task, and the share phi of the work
@@ -139,16 +150,11 @@ def interruption_delay(
     """The delay of a run of predicted time T (`seconds`) on spot nodes; None if no range is known.
     Types without a range count as never interrupted."""
     fewest = most = expected = shares = squares = 0.0
-    hours, open_ended = seconds / SECONDS_PER_HOUR, False
-    with_range = [
-        member for member in members if monthly_share(member.offer.interruption) is not None
-    ]
-    for offer, nodes, share in with_range:
-        least_share, largest_share = monthly_share(offer.interruption) or (0.0, None)
-        fewest += interruptions_per_hour(least_share) * nodes * hours
-        open_ended |= largest_share is None or largest_share >= 1.0
-        if not open_ended and largest_share is not None:
-            most += interruptions_per_hour(largest_share) * nodes * hours
+    hours = seconds / SECONDS_PER_HOUR
+    for offer, nodes, share in members:
+        low, high = _rates(offer) or (0.0, 0.0)
+        fewest += low * nodes * hours
+        most += (math.inf if high is None else high) * nodes * hours
         count = interruption_rate(offer) * nodes * hours
         expected += count
         shares, squares = shares + count * share, squares + count * share**2
@@ -157,7 +163,7 @@ def interruption_delay(
     delay_on_one_node = work.delay_seconds(seconds)
     return InterruptionDelay(
         fewest=fewest,
-        most=None if open_ended else most,
+        most=most if math.isfinite(most) else None,
         seconds_each=shares / expected * delay_on_one_node,
         mean_seconds=shares * delay_on_one_node,
         deviation_seconds=math.sqrt(squares * 4.0 / 3.0) * delay_on_one_node,
@@ -167,15 +173,8 @@ def interruption_delay(
 def interruption_rate(offer: Offer) -> float:
     """Expected interruptions per node and hour of a type: the middle of its range, or the lower end
     of an open one; 0 if unknown, which `interruption_notice` says."""
-    share = monthly_share(offer.interruption)
-    if share is None:
-        return 0.0
-    low = interruptions_per_hour(share[0])
-    return (
-        low
-        if share[1] is None or share[1] >= 1.0
-        else (low + interruptions_per_hour(share[1])) / 2.0
-    )
+    low, high = _rates(offer) or (0.0, 0.0)
+    return low if high is None else (low + high) / 2.0
 
 
 def with_interruption_delays(
@@ -224,14 +223,10 @@ def interruption_notice(
     if not members:
         return None
     delay = interruption_delay(members, LostWork.of(run), seconds=seconds)
-    unknown = [
-        member.offer.instance.name
-        for member in members
-        if monthly_share(member.offer.interruption) is None
-    ]
-    texts = (
-        [] if delay is None else [_expectation_text(delay, members, nodes, seconds, usd_per_second)]
-    )
+    unknown = [member.offer.instance.name for member in members if _rates(member.offer) is None]
+    texts = []
+    if delay is not None:
+        texts.append(_expectation_text(delay, members, nodes, seconds, usd_per_second))
     if unknown:
         consequence = f"no {'lost work is' if delay is None else 'work that it loses is'} counted"
         texts.append(f"how often {', '.join(unknown)} is interrupted is not known: {consequence}")
@@ -251,7 +246,7 @@ def _expectation_text(
     ranges = ", ".join(
         f"{member.offer.instance.name} {member.offer.interruption}"
         for member in members
-        if monthly_share(member.offer.interruption) is not None
+        if _rates(member.offer) is not None
     )
     mean, spread = delay.mean_seconds, delay.deviation_seconds
     after = " and ends it" if nodes == 1 else ""

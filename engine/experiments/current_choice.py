@@ -16,7 +16,6 @@ from engine.experiments.belief import UNKNOWN_SPREAD, forecast_at, with_default_
 from engine.experiments.candidate_runs import decision_between
 from engine.experiments.points import Points
 from engine.experiments.priced_compositions import PricedCompositions
-from engine.forecast import Forecast
 from engine.models.base import FittedModel, no_interval_notice, no_interval_remedy
 from engine.notices import Notice, in_order
 from engine.optimiser import select_exact
@@ -74,9 +73,11 @@ def _by_rule(
     scale = forecast.scale_at(goal.confidence)
     best = int(decision.choices(log_seconds, np.where(no_interval, 0.0, scale)))
     times = decision.interrupted_forecast(with_default_scales(forecast))
-    low, high, p = (
-        (None, None, None) if no_interval[best] else _interval_and_probability(times, best, goal)
-    )
+    low = high = p = None
+    if not no_interval[best]:
+        low, high = (float(bound[best]) for bound in times.interval(goal.confidence))
+        if goal.deadline_seconds is not None:
+            p = float(times.p_within(goal.deadline_seconds)[best])
     batch = ClusterBatch.of([priced.clusters[best]], fitted.profile)
     workload = points.workloads[best]
     sources = (
@@ -93,15 +94,6 @@ def _by_rule(
         p,
         _with_assumed_spread(tuple(chain(*sources)), low, fitted.model),
     )
-
-
-def _interval_and_probability(
-    times: Forecast, index: int, goal: Goal
-) -> tuple[float, float, float | None]:
-    """The interval of the time of one composition, and P(T <= deadline)."""
-    (lows, highs), deadline = times.interval(goal.confidence), goal.deadline_seconds
-    p = None if deadline is None else float(times.p_within(deadline)[index])
-    return float(lows[index]), float(highs[index]), p
 
 
 def _with_assumed_spread(

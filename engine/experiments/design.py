@@ -124,7 +124,10 @@ def a_optimal(
         BadInput: for costs or a budget that make no sense, and for experiments that, even all
             together, leave a coefficient undetermined.
     """
-    _check_inputs(features, costs, budget)
+    if not (np.isfinite(features).all() and np.isfinite(costs).all() and (costs >= 0.0).all()):
+        raise BadInput("features must be finite, and costs finite and at least 0", where="design")
+    if not (np.isfinite(budget) and budget > 0.0):
+        raise BadInput(f"the budget must be more than zero, not {budget}", where="design")
     p = features.shape[1]
     prior = np.zeros((p, p)) if known is None else known.T @ known
     every = features if known is None else np.concatenate((known, features))
@@ -138,13 +141,6 @@ def a_optimal(
         objective = float(np.trace(np.linalg.inv(prior + features.T @ features)))
         return Optimum(weights, objective, objective, 0)
     return _interior_point(_Problem(features, costs / budget, prior))
-
-
-def _check_inputs(features: FloatArray, costs: FloatArray, budget: float) -> None:
-    if not (np.isfinite(features).all() and np.isfinite(costs).all() and (costs >= 0.0).all()):
-        raise BadInput("features must be finite, and costs finite and at least 0", where="design")
-    if not (np.isfinite(budget) and budget > 0.0):
-        raise BadInput(f"the budget must be more than zero, not {budget}", where="design")
 
 
 @dataclass(frozen=True, eq=False)

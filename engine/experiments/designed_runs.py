@@ -173,11 +173,11 @@ def _lessons(rows: FloatArray, known: FloatArray | None, names: Sequence[str]) -
             index = int(np.argmax(np.square(direction) / variance))
             lessons.append(f"{names[index]}: no other run does")
             continue
-        rise = np.square(direction) / leverage_left / variance
-        index = int(np.argmax(rise))
-        lessons.append(f"{names[index]}: variance {_increase_text(rise[index])} without it")
+        rises = np.square(direction) / leverage_left / variance
+        index = int(np.argmax(rises))
+        rise = rises[index]
+        higher = (
+            f"{format_share(rise)} higher" if rise < 10.0 else f"{rise + 1.0:.0f} times as high"
+        )
+        lessons.append(f"{names[index]}: variance {higher} without it")
     return lessons
-
-
-def _increase_text(share: float) -> str:
-    return f"{format_share(share)} higher" if share < 10.0 else f"{share + 1.0:.0f} times as high"

@@ -76,17 +76,15 @@ def lessons_of(profile: Profile) -> tuple[KnownType, ...]:
 def _known_type(name: str | None, runs: Sequence[Run], not_slow: Sequence[Run]) -> KnownType:
     """The summary of one type, from all of its runs and those of them that are not slow."""
     repeated_seconds = [run.seconds for run in max(repetitions(not_slow), key=len)]
+    settled = None
+    if len(repeated_seconds) > 1:
+        mean_estimate = estimate(repeated_seconds, confidence=CONFIDENCE)
+        settled = is_enough(mean_estimate, epsilon=EPSILON * mean_estimate.mean)
     return KnownType(
         instance=name,
         runs=len(runs),
         nodes=tuple(sorted({run.cluster.nodes for run in runs if run.cluster.nodes})),
         sizes=tuple(sorted({run.workload.input_bytes for run in runs if run.workload.input_bytes})),
         repeated=len(repeated_seconds),
-        settled=_is_enough_repetitions(repeated_seconds) if len(repeated_seconds) > 1 else None,
+        settled=settled,
     )
-
-
-def _is_enough_repetitions(seconds: Sequence[float]) -> bool:
-    """Whether SimCost's rule (Eq. 6) would make no further repetition."""
-    mean_estimate = estimate(seconds, confidence=CONFIDENCE)
-    return is_enough(mean_estimate, epsilon=EPSILON * mean_estimate.mean)

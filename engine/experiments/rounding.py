@@ -42,10 +42,6 @@ _INDEPENDENCE_TOLERANCES = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8)
 independent ones: the cheapest runs are alike, and those of consecutive node counts differ only in
 the tenth digit."""
 
-_RANK_TOLERANCE_OF_ALL = RANK_TOLERANCE
-"""Over p coefficients: at this tolerance some set identifies all of them whenever the candidates as
-a whole do."""
-
 
 _Improvement = tuple[float, list[int]]
 """The criterion and the runs of a set with a lower criterion."""
@@ -144,6 +140,11 @@ class RunSelection:
             kept = np.delete(kept, removed)
         return kept
 
+    @property
+    def _least_tolerance(self) -> float:
+        """At which some set identifies all coefficients whenever the candidates as a whole do."""
+        return float(RANK_TOLERANCE / self.features.shape[1])
+
     def _cheapest(self, tolerance: float) -> IntArray | None:
         return cheapest_identifying(
             self.features, self.costs, known=self.known, tolerance=tolerance
@@ -152,10 +153,7 @@ class RunSelection:
     def identifying(self) -> list[IntArray]:
         """The cheapest affordable sets that identify the coefficients, one for each tolerance."""
         affordable: dict[tuple[int, ...], IntArray] = {}
-        for tolerance in (
-            *_INDEPENDENCE_TOLERANCES,
-            _RANK_TOLERANCE_OF_ALL / self.features.shape[1],
-        ):
+        for tolerance in (*_INDEPENDENCE_TOLERANCES, self._least_tolerance):
             runs = self._cheapest(tolerance)
             if runs is not None and float(self.costs[runs].sum()) <= self.available:
                 affordable.setdefault(tuple(runs), runs)
@@ -165,7 +163,7 @@ class RunSelection:
         """The error that no affordable set identifies the coefficients, with the least budget that
         does."""
         p = self.features.shape[1]
-        cheapest = self._cheapest(_RANK_TOLERANCE_OF_ALL / p)
+        cheapest = self._cheapest(self._least_tolerance)
         least = np.inf if cheapest is None else float(self.costs[cheapest].sum())
         advice = "" if cheapest is None else f": the cheapest {len(cheapest)} that do cost "
         return BudgetTooSmall(
@@ -314,9 +312,10 @@ def cheapest_identifying(
     norms = np.linalg.norm(features, axis=0)
     norms = np.where(norms > 0.0, norms, 1.0)
     scaled, chosen = features / norms, []
-    basis = (
-        _row_space_basis(known / norms) if known is not None else np.zeros((0, features.shape[1]))
-    )
+    basis = np.zeros((0, features.shape[1]))
+    if known is not None:  # an orthonormal basis of the row space
+        _, values, right = np.linalg.svd(known / norms, full_matrices=False)
+        basis = right[values > RANK_TOLERANCE * max(float(values.max(initial=0.0)), 1e-300)]
     for index in np.argsort(costs, kind="stable"):
         if len(basis) == features.shape[1]:
             break
@@ -329,12 +328,6 @@ def cheapest_identifying(
             basis = np.vstack((basis, residual / length))
             chosen.append(int(index))
     return np.asarray(sorted(chosen), dtype=np.int64) if len(basis) == features.shape[1] else None
-
-
-def _row_space_basis(rows: FloatArray) -> FloatArray:
-    """(k, p) orthonormal basis of the row space of (r, p) rows."""
-    _, values, right = np.linalg.svd(rows, full_matrices=False)
-    return np.asarray(right[values > RANK_TOLERANCE * max(float(values.max(initial=0.0)), 1e-300)])
 
 
 def cheapest_first(costs: FloatArray, budget: float) -> IntArray:

@@ -25,40 +25,26 @@ def for_target(handover: Handover, target: Export) -> Handover:
     """The handover with the settings that the target sets, and its statement with these and with
     notes on another platform, another Spark version, settings left out and a driver too large."""
     platform = target.platform(handover)
-    unread = _unread(handover.settings, platform)
+    only_databricks = [key for key, value in handover.settings.items() if value == ONLY_DATABRICKS]
+    unread = [] if platform == DATABRICKS else only_databricks
     left_out = (*unread, *target.decides(handover))
     settings = {
         key: value for key, value in handover.settings.items() if not key.startswith(left_out)
     }
+    assumed = ", ".join(f"{key}={value}" for key, value in settings.items())
     lines = [
-        *_assumed(settings),
+        *([f"assumes: {assumed} (as in the logs or as asked for)"] if assumed else []),
         *handover.setting_notes,
         *_large_driver(handover, settings, platform or handover.platform),
         *_other_platform(handover, platform),
-        *map(_unread_note, unread),
+        *(
+            f"note: only Databricks reads {key}={ONLY_DATABRICKS}: left out, so that Spark's "
+            "default holds [databricks-setting]"
+            for key in unread
+        ),
         *_other_spark(handover, target.spark),
     ]
     return replace(handover, settings=settings, statement=(*handover.statement, *lines))
-
-
-def _unread(settings: Mapping[str, str], platform: str | None) -> list[str]:
-    """The settings with a value that the platform cannot read."""
-    if platform == DATABRICKS:
-        return []
-    return [key for key, value in settings.items() if value == ONLY_DATABRICKS]
-
-
-def _unread_note(key: str) -> str:
-    return (
-        f"note: only Databricks reads {key}={ONLY_DATABRICKS}: left out, so that Spark's default "
-        "holds [databricks-setting]"
-    )
-
-
-def _assumed(settings: Mapping[str, str]) -> list[str]:
-    """The line about the assumed settings."""
-    text = ", ".join(f"{key}={value}" for key, value in settings.items())
-    return [f"assumes: {text} (as in the logs or as asked for)"] if text else []
 
 
 def _large_driver(

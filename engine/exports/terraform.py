@@ -172,6 +172,7 @@ def _dataproc(handover: Handover) -> list[Resource]:
     region = require_provider(handover, "gcp", "Dataproc runs on Google Cloud")
     dataproc.check_workers(handover)
     worker = only_type(handover, "Dataproc clusters")
+    spot = {"num_instances": handover.spot_nodes, "preemptibility": "SPOT"}
     cluster = {
         "name": resource_name(handover.application),
         "region": region,
@@ -181,7 +182,7 @@ def _dataproc(handover: Handover) -> list[Resource]:
                 "num_instances": handover.nodes - handover.spot_nodes,
                 "machine_type": worker,
             },
-            **_secondary(handover.spot_nodes),
+            **({"preemptible_worker_config": spot} if handover.spot_nodes else {}),
             "software_config": {
                 "image_version": dataproc.IMAGE,
                 "override_properties": Map(dataproc.properties_of(handover)),
@@ -190,13 +191,6 @@ def _dataproc(handover: Handover) -> list[Resource]:
         },
     }
     return [Resource("google_dataproc_cluster", label(handover), cluster)]
-
-
-def _secondary(spot: int) -> dict[str, Any]:
-    """Spot nodes of a Dataproc cluster."""
-    if not spot:
-        return {}
-    return {"preemptible_worker_config": {"num_instances": spot, "preemptibility": "SPOT"}}
 
 
 def _databricks(handover: Handover) -> list[Resource]:

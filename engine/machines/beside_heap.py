@@ -37,40 +37,32 @@ def planned_beside_notices(profile: Profile) -> list[Notice]:
     """The notice that a plan leaves more beside the heap than Spark's default because the executors
     of a run had it; empty where the user set the amount."""
     cluster = _largest_beside(profile) if profile.overhead_per_core_gib is None else None
-    return beside_heap_notices(cluster) if cluster is not None else []
+    notice = None if cluster is None else beside_heap_notice(cluster)
+    return [] if notice is None else [notice]
 
 
-def beside_heap_notices(cluster: Cluster) -> list[Notice]:
+def beside_heap_notice(cluster: Cluster) -> Notice | None:
     """The notice that executors had more beside their heap than Spark's default, and what is
     planned from that."""
     heap, cores, beside = cluster.executor_memory_gib, cluster.executor_cores, cluster.beside
     if not heap or not beside:
-        return []
+        return None
     had = beside_heap_gib(heap, beside)
     planned = (
         f"inferred from that, at least {had / cores:.3g} GiB per core are planned beside heaps"
         if cores
         else "of how many cores is not known, so that Spark's default is planned"
     )
-    return [
-        Notice(
-            CODE,
-            f"each executor had {had:.3g} GiB beside its heap of {heap:.3g} GiB "
-            f"({_parts(beside)}): {planned}",
-            "where tasks need less, or more, say how much: sparkplan recommend "
-            "--overhead-per-core SIZE (0 for Spark's default)",
-        )
-    ]
-
-
-def _parts(beside: BesideHeap) -> str:
-    """The kinds of memory that were set, as text: "overhead, Python"."""
-    named = {
-        "overhead": beside.overhead_gib,
-        "Python": beside.pyspark_gib,
-        "off-heap": beside.off_heap_gib,
-    }
-    return ", ".join(name for name, gib in named.items() if gib is not None)
+    kinds = ("overhead", "Python", "off-heap")
+    amounts = (beside.overhead_gib, beside.pyspark_gib, beside.off_heap_gib)
+    parts = [kind for kind, gib in zip(kinds, amounts, strict=True) if gib is not None]
+    return Notice(
+        CODE,
+        f"each executor had {had:.3g} GiB beside its heap of {heap:.3g} GiB "
+        f"({', '.join(parts)}): {planned}",
+        "where tasks need less, or more, say how much: sparkplan recommend "
+        "--overhead-per-core SIZE (0 for Spark's default)",
+    )
 
 
 def _largest_beside(profile: Profile) -> Cluster | None:

@@ -9,7 +9,7 @@ sizes would count as equal machines.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import chain
 from math import isclose, isnan
@@ -19,7 +19,7 @@ from engine.catalog_files.index import list_catalogs
 from engine.catalog_files.reader import load_catalog
 from engine.memory import usable_memory_gib
 from engine.notices import Notice
-from engine.profile import Profile, Run
+from engine.profile import Profile
 
 MIN_MEMORY_SHARE, MAX_MEMORY_SHARE = 0.75, 1.25
 """Range of a type's memory, as shares, that a table may state: less is what YARN allocates, more is
@@ -63,7 +63,10 @@ def held_against(profile: Profile, first: Catalog | str) -> Profile:
             shapes[name] = _completed(instance, known)
     if not shapes and len(notices) == len(profile.notices):
         return profile
-    runs = tuple(_with_shapes(run, shapes) for run in profile.runs)
+    runs = tuple(
+        run.with_types(lambda stated: stated and shapes.get(stated.name, stated))
+        for run in profile.runs
+    )
     return replace(profile, runs=runs, notices=tuple(dict.fromkeys(notices)))
 
 
@@ -146,16 +149,6 @@ def _completed(stated: InstanceType, known: InstanceType) -> InstanceType:
         vcpus=known.vcpus if isnan(stated.vcpus) else stated.vcpus,
         memory_gib=known.memory_gib if isnan(stated.memory_gib) else stated.memory_gib,
     )
-
-
-def _with_shapes(run: Run, shapes: Mapping[str, InstanceType]) -> Run:
-    groups = tuple(
-        replace(group, instance=shapes.get(group.instance.name, group.instance))
-        if group.instance
-        else group
-        for group in run.cluster.groups
-    )
-    return replace(run, cluster=replace(run.cluster, groups=groups))
 
 
 def contradiction_notice(

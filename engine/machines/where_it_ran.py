@@ -73,8 +73,13 @@ def where_it_ran(
     names = [*_types_of_majority(profiles), *([origin] if origin else [])]
     databricks = _majority_names_service(profiles, "Databricks")
     service = None if names else _service(profiles)
-    in_order = _catalogs_of_provider(_PROVIDERS[service]) if service else _catalogs_with(names)
-    compatible = (catalog for catalog in in_order if _is_compatible(catalog, platform, wanted))
+    shown = (
+        catalog
+        for catalog in (_bundled() if service or names else ())
+        if catalog.provider == _PROVIDERS.get(service or "")
+        or any(name in catalog.offers for name in names)
+    )
+    compatible = (catalog for catalog in shown if _is_compatible(catalog, platform, wanted))
     catalog = stated_catalog or _default_or_first(compatible, databricks=databricks)
     of_service = starts_cluster or stated_catalog is not None
     on_pods = not of_service and _majority_on_pods(profiles)
@@ -142,7 +147,10 @@ def _majority_names_service(profiles: Sequence[Profile], service: str) -> bool:
 def _majority_on_pods(profiles: Sequence[Profile]) -> bool:
     """Whether all runs of at least half of the jobs were on Kubernetes without a service's fee, and
     no log of the others names another master or a service."""
-    on_pods = [bool(job.runs) and all(_on_plain_pods(run) for run in job.runs) for job in profiles]
+    on_pods = [
+        bool(job.runs) and all(run.counts_pods and not _names_service(run) for run in job.runs)
+        for job in profiles
+    ]
     elsewhere = [
         any(
             _names_service(run) or (not run.counts_pods and "spark.master" in run.config)
@@ -151,10 +159,6 @@ def _majority_on_pods(profiles: Sequence[Profile]) -> bool:
         for job in profiles
     ]
     return 0 < len(profiles) <= 2 * sum(on_pods) and not any(elsewhere)
-
-
-def _on_plain_pods(run: Run) -> bool:
-    return run.counts_pods and not _names_service(run)
 
 
 def _names_service(run: Run) -> bool:
@@ -171,16 +175,6 @@ the default."""
 
 def _service(profiles: Sequence[Profile]) -> str | None:
     return next((name for name in _PROVIDERS if _majority_names_service(profiles, name)), None)
-
-
-def _catalogs_of_provider(provider: str) -> Iterator[Catalog]:
-    yield from (catalog for catalog in _bundled() if catalog.provider == provider)
-
-
-def _catalogs_with(names: Sequence[str]) -> Iterator[Catalog]:
-    """The bundled catalogs that have one of the types, the default one first."""
-    if names:
-        yield from (catalog for catalog in _bundled() if any(n in catalog.offers for n in names))
 
 
 def _default_or_first(catalogs: Iterable[Catalog], *, databricks: bool) -> Catalog | None:

@@ -12,11 +12,9 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from engine.cluster import Cluster
 from engine.notices import Notice
 from engine.profile import Profile, Run, completed_runs
 from engine.runs.stage_labels import numbered_label
-from engine.stage_run import StageRun
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,15 +101,11 @@ def barrier_notice(
 
 
 def _stages_of(run: Run) -> tuple[BarrierStage, ...]:
-    """The barrier stages of a run for which, by its log, it had the slots."""
+    """The barrier stages of a run for which, by its log, it had the slots. Where it had not, the
+    log does not tell of every executor, since the stage did run."""
+    slots = math.inf if run.cluster.slots is None else run.cluster.slots
     return decisive(
         BarrierStage(numbered_label(stage), stage.tasks, stage.task_cpus)
         for stage in run.stages
-        if stage.barrier and _had_room(run.cluster, stage)
+        if stage.barrier and slots >= stage.tasks * stage.task_cpus
     )
-
-
-def _had_room(cluster: Cluster, stage: StageRun) -> bool:
-    """Whether the logged slots suffice for a barrier stage. If not, the log does not tell of every
-    executor, since the stage did run."""
-    return cluster.slots is None or cluster.slots >= stage.tasks * stage.task_cpus

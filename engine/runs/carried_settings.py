@@ -79,16 +79,13 @@ def carried_settings(profile: Profile) -> dict[str, str]:
         and _VALUE.match(value)
         and all(config.get(key) == value for config in logs)
     }
-    if any(map(_runs_tasks_in_driver, logs)) or (driver_gib(settings) or 0.0) <= DRIVER_MEMORY_GIB:
+    # With a `local` master the driver's memory is that of the tasks.
+    local = any(re.match(r"local(\[|\Z)", config.get("spark.master", "")) for config in logs)
+    if local or (driver_gib(settings) or 0.0) <= DRIVER_MEMORY_GIB:
         settings.pop(DRIVER_MEMORY, None)
     if settings.get(SPECULATION[0], "").lower() != "true":
         settings = {key: value for key, value in settings.items() if key not in SPECULATION}
     return settings
-
-
-def _runs_tasks_in_driver(config: Mapping[str, str]) -> bool:
-    """Whether the master is `local`: the driver's memory is then that of the tasks."""
-    return re.match(r"local(\[|\Z)", config.get("spark.master", "")) is not None
 
 
 def driver_gib(settings: Mapping[str, str]) -> float | None:

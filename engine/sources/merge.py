@@ -8,7 +8,7 @@ from pathlib import Path
 from statistics import median
 
 from engine.errors import BadInput
-from engine.notices import Notice
+from engine.notices import Notice, present
 from engine.profile import Profile, Run, completed_runs, runs_aside, settled
 from engine.sources.distilling.engines import mixed_engines_notice
 from engine.sources.distilling.idle_time import is_default_name
@@ -35,15 +35,14 @@ def merged_profile(contents: Sequence[SourceContents]) -> Profile:
     categories = [entry.category for entry in contents if entry.category]
     deadlines = [entry.deadline_seconds for entry in contents if entry.deadline_seconds]
     runs = _with_same_inputs(runs, unit, notices)
-    about_runs = (_attempts_notice(runs), _batches_notice(runs), _larger_aside_notice(runs, unit))
-    notices.extend(notice for notice in about_runs if notice is not None)
+    notices += present(
+        (_attempts_notice(runs), _batches_notice(runs), _larger_aside_notice(runs, unit))
+    )
     applications = dict.fromkeys(run.application for run in runs if run.application)
     if len(applications) > 1:
         notices.append(_mixed_notice(list(applications), runs))
     notices.extend(_default_name_notices(runs))
-    if (mixed := mixed_engines_notice(runs)) is not None:
-        notices.append(mixed)
-    notices.extend(_data_shape_notices(runs))
+    notices += present((mixed_engines_notice(runs), *_data_shape_notices(runs)))
     if len(set(categories)) > 1:
         notices.append(_category_notice(categories, len(applications)))
     runs = with_consistent_shapes(runs, notices)

@@ -17,7 +17,7 @@ from engine.notices import Notice
 from engine.sources.access import codecs
 from engine.sources.access.address import is_history_server, parse_address
 from engine.sources.access.folders import ROLLING_PART, LogFiles, logs_among, logs_in
-from engine.sources.access.remote import RemoteFile, RemotePlace, local_path, scheme_of
+from engine.sources.access.remote import RemotePlace, local_path, scheme_of
 from engine.sources.samples import sample_files, sample_named
 from engine.sources.source_checks import STDIN, missing_source_error
 from engine.sources.source_contents import (
@@ -215,7 +215,7 @@ class Reader:
         with self._open(path) as stream:
             return self._dispatch(stream)
 
-    def _stream_of(self, file: RemoteFile, name: str) -> codecs.Stream:
+    def _stream_of(self, file: codecs.ExplainedFile, name: str) -> codecs.Stream:
         return codecs.Stream(cast(BinaryIO, file), name, self._progress())
 
     def _open(self, path: Path) -> codecs.Stream:

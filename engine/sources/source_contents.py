@@ -76,15 +76,11 @@ def with_instance_type(contents: SourceContents, ran_on: InstanceType | None) ->
     """
     if ran_on is None:
         return contents
-    return replace(contents, runs=tuple(_run_with_type(run, ran_on) for run in contents.runs))
-
-
-def _run_with_type(run: Run, ran_on: InstanceType) -> Run:
-    groups = tuple(
-        replace(group, instance=ran_on) if _is_compatible(group.instance, ran_on) else group
-        for group in run.cluster.groups
+    runs = (
+        run.with_types(lambda stated: ran_on if _is_compatible(stated, ran_on) else stated)
+        for run in contents.runs
     )
-    return replace(run, cluster=replace(run.cluster, groups=groups))
+    return replace(contents, runs=tuple(runs))
 
 
 def _is_compatible(stated: InstanceType | None, ran_on: InstanceType) -> bool:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from math import isnan
 from typing import TYPE_CHECKING
 
 from engine.catalog import InstanceType
-from engine.cluster import Cluster
 from engine.errors import BadInput
 from engine.machines.named_types import contradiction_notice, is_different_shape, is_from_catalog
 from engine.notices import Notice
@@ -34,7 +33,8 @@ def with_shapes_of(profile: Profile, catalog: Catalog) -> Profile:
         else stated
         for name, stated in named.items()
     }
-    return replace(profile, runs=tuple(_with_shapes(profile.runs, shapes)))
+    runs = (run.with_types(lambda one: one and shapes[one.name]) for run in profile.runs)
+    return replace(profile, runs=tuple(runs))
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +70,7 @@ def with_consistent_shapes(runs: Sequence[Run], notices: list[Notice]) -> list[R
                 )
         else:
             shapes[name] = _more_complete(known, entry)
-    instances = {name: entry.instance for name, entry in shapes.items()}
-    return _with_shapes(runs, instances)
+    return [run.with_types(lambda one: one and shapes[one.name].instance) for run in runs]
 
 
 def unused_shapes(
@@ -102,22 +101,9 @@ def _more_complete(one: _SourceShape, other: _SourceShape) -> _SourceShape:
                 where=other.where,
                 remedy="correct one of them, or give the types different names",
             )
-    return max(one, other, key=lambda entry: _known_fields(entry.instance))
 
+    def known_fields(entry: _SourceShape) -> int:
+        values = (getattr(entry.instance, field.name) for field in fields(InstanceType))
+        return sum(value is not None and value == value for value in values)
 
-def _known_fields(instance: InstanceType) -> int:
-    values = (getattr(instance, entry.name) for entry in fields(instance))
-    return sum(value is not None and value == value for value in values)
-
-
-def _with_shapes(runs: Sequence[Run], shapes: Mapping[str, InstanceType]) -> list[Run]:
-    """The runs with the shapes of their types replaced."""
-
-    def of(cluster: Cluster) -> Cluster:
-        groups = tuple(
-            replace(group, instance=shapes[group.instance.name]) if group.instance else group
-            for group in cluster.groups
-        )
-        return replace(cluster, groups=groups)
-
-    return [replace(run, cluster=of(run.cluster)) for run in runs]
+    return max(one, other, key=known_fields)

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
 
 from engine.errors import BadInput, EngineError
+from engine.sources.access.codecs import ExplainedFile
 
 _DAMAGED: tuple[type[Exception], ...] = (zipfile.BadZipFile, zlib.error, EOFError, OSError)
 with suppress(ImportError):  # a Python may be built without it; then no such member is opened
@@ -65,36 +65,13 @@ class Archive:
         names = (entry.filename for entry in self.zip.infolist() if not entry.is_dir())
         return {Path(name.lstrip("/")): name for name in names}
 
-    def open(self, name: str) -> Member:
+    def open(self, name: str) -> ExplainedFile:
         """Opens one of its files.
 
         Raises:
             EngineError: when it cannot be read.
         """
         try:
-            return Member(self.zip.open(name), self.damaged)
+            return ExplainedFile(self.zip.open(name), _DAMAGED, lambda _: self.damaged())
         except _CLOSED:
-            raise self.damaged() from None
-
-
-@dataclass(frozen=True, slots=True)
-class Member:
-    """A readable stream of one file in a zip."""
-
-    file: IO[bytes]
-    damaged: Callable[[], EngineError]
-
-    def close(self) -> None:
-        """Closes the stream."""
-        self.file.close()
-
-    def read(self, size: int = -1, /) -> bytes:
-        """Reads up to `size` bytes.
-
-        Raises:
-            EngineError: when they are damaged.
-        """
-        try:
-            return self.file.read(size)
-        except _DAMAGED:
             raise self.damaged() from None

@@ -9,10 +9,11 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from engine.errors import BadInput
+from engine.errors import BadInput, EngineError
 from engine.files import unreadable
 from engine.sources.access.blocks import (
     LZ4_MAGIC,
@@ -49,6 +50,35 @@ HEAD_BYTES = 16
 
 Progress = Callable[[int], None]
 Decoder = Callable[["Stream"], Iterator[bytes]]
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainedFile:
+    """A readable stream whose failures become errors of the engine.
+
+    Args:
+        failures: exceptions of the library that reads it.
+        explained: the error for one of these.
+    """
+
+    file: Any
+    failures: tuple[type[Exception], ...]
+    explained: Callable[[Exception], EngineError]
+
+    def close(self) -> None:
+        """Closes the stream."""
+        self.file.close()
+
+    def read(self, size: int = -1, /) -> bytes:
+        """Reads up to `size` bytes.
+
+        Raises:
+            EngineError: when they cannot be read.
+        """
+        try:
+            return bytes(self.file.read(size))
+        except self.failures as error:
+            raise self.explained(error) from None
 
 
 class Stream:

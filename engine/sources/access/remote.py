@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.errors import BadInput, EngineError, ServiceUnavailable, UnknownName
+from engine.sources.access.codecs import ExplainedFile
 from engine.sources.access.folders import MOST_FILES, LogFiles, logs_among
 
 _SCHEME = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]+)://")
@@ -160,7 +161,7 @@ class RemotePlace:
             )  # fmt: skip
         return logs_among(self._names, Path(self._path))
 
-    def open(self, path: Path) -> RemoteFile:
+    def open(self, path: Path) -> ExplainedFile:
         """Opens one of the files in the folder, or the file itself by its `path`.
 
         Raises:
@@ -168,32 +169,10 @@ class RemotePlace:
         """
         full = self._names.get(path, self._path)
         try:
-            return RemoteFile(self._files.open(full, "rb", block_size=BLOCK_BYTES), self.source)
+            file = self._files.open(full, "rb", block_size=BLOCK_BYTES)
         except Exception as error:
             raise _explained(error, self.source) from None
-
-
-@dataclass(frozen=True, slots=True)
-class RemoteFile:
-    """A readable stream of a remote file."""
-
-    file: Any
-    source: str
-
-    def close(self) -> None:
-        """Closes the file and drops its read-ahead buffer."""
-        self.file.close()
-
-    def read(self, size: int = -1, /) -> bytes:
-        """Up to `size` bytes.
-
-        Raises:
-            BadInput, ServiceUnavailable: when the store does not give them.
-        """
-        try:
-            return bytes(self.file.read(size))
-        except Exception as error:
-            raise _explained(error, self.source) from None
+        return ExplainedFile(file, (Exception,), lambda error: _explained(error, self.source))
 
 
 def _file_system(source: str, *, connect: bool = True) -> Any:

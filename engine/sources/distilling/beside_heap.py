@@ -7,12 +7,13 @@ code. `engine.machines.beside_heap` derives from it what a plan gives to executo
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from engine.cluster import BesideHeap
 from engine.memory import OVERHEAD_FRACTION, default_overhead_gib
 from engine.sources.distilling.settings import MIB_PER_GIB, is_local, memory_gib, plausible_gib
 from engine.sources.logs.application import Application
+from engine.sources.logs.entities import Executor
 from engine.sources.logs.events import Amount
 
 NOTABLE_FACTOR = 2.0
@@ -37,7 +38,7 @@ def requested_beside_heap(application: Application, heap_gib: float | None) -> B
     if heap_gib is None or is_local(application):
         return None
     set_gib = memory_gib(application.properties.get("spark.executor.pyspark.memory"))
-    python_gib = _requested_gib(application).get("pyspark.memory") or set_gib
+    python_gib = _requested_of_all(application).get("pyspark.memory") or set_gib
     beside = BesideHeap(_overhead(application, heap_gib), python_gib, _off_heap(application))
     return beside or None
 
@@ -45,7 +46,7 @@ def requested_beside_heap(application: Application, heap_gib: float | None) -> B
 def _overhead(application: Application, heap_gib: float) -> float | None:
     """The overhead in GiB where it exceeds Spark's default, else None."""
     properties, default = application.properties, default_overhead_gib(heap_gib)
-    amount = _requested_gib(application).get("memoryOverhead")
+    amount = _requested_of_all(application).get("memoryOverhead")
     if amount is None:
         amount = next((a for key in _OVERHEADS if (a := memory_gib(properties.get(key)))), None)
     if amount is not None:
@@ -58,9 +59,13 @@ def _overhead(application: Application, heap_gib: float) -> float | None:
     return share if share > NOTABLE_FACTOR * default else None
 
 
-def _requested_gib(application: Application) -> dict[str, float]:
+def _requested_of_all(application: Application) -> dict[str, float]:
+    return requested_gib(application, application.executors.by_id.values())
+
+
+def requested_gib(application: Application, executors: Iterable[Executor]) -> dict[str, float]:
     """GiB of each kind of memory requested by the most common resource profile of executors."""
-    profile_counts = Counter(executor.profile for executor in application.executors.by_id.values())
+    profile_counts = Counter(executor.profile for executor in executors)
     if not profile_counts:
         return {}
     profile = application.resource_profiles.get(profile_counts.most_common(1)[0][0])
@@ -74,13 +79,9 @@ def _off_heap(application: Application) -> float | None:
     early = (application.version or "").startswith(("1.", "2."))
     if early or properties.get("spark.memory.offHeap.enabled", "").lower() != "true":
         return None
-    return _requested_gib(application).get("offHeap") or _off_heap_setting(properties)
-
-
-def _off_heap_setting(properties: Mapping[str, str]) -> float | None:
-    """`spark.memory.offHeap.size`, of which a bare number is bytes."""
-    text = properties.get("spark.memory.offHeap.size", "").strip()
-    return memory_gib(f"{text}b" if text.isdigit() else text)
+    text = properties.get("spark.memory.offHeap.size", "").strip()  # a bare number is bytes
+    set_gib = memory_gib(f"{text}b" if text.isdigit() else text)
+    return _requested_of_all(application).get("offHeap") or set_gib
 
 
 def _factor(properties: Mapping[str, str]) -> float:

@@ -17,15 +17,8 @@ from engine.cluster import Cluster, NodeGroup
 from engine.intervals import clipped, united
 from engine.notices import Notice
 from engine.profile import configured_task_cpus
-from engine.sources.distilling.beside_heap import requested_beside_heap
-from engine.sources.distilling.settings import (
-    MIB_PER_GIB,
-    is_local,
-    local_cores,
-    memory_gib,
-    plausible_gib,
-    worker_type,
-)
+from engine.sources.distilling.beside_heap import requested_beside_heap, requested_gib
+from engine.sources.distilling.settings import is_local, local_cores, memory_gib, worker_type
 from engine.sources.logs.application import Application
 from engine.sources.logs.entities import Executor
 from engine.sources.logs.lost_executors import (
@@ -37,6 +30,9 @@ from engine.sources.logs.lost_executors import (
 )
 from engine.sources.logs.whole_numbers import whole_number
 from engine.units import format_seconds
+
+DRIVERS = frozenset(("driver", "<driver>", "localhost"))
+"""Executor ids of the driver, which is the only worker where the master is `local`."""
 
 Span = tuple[int, int]
 Steps = list[tuple[int, int]]
@@ -72,23 +68,31 @@ def observe_cluster(
         last_ends_ms: executor id -> end of its last task, where decommissioning is enabled.
     """
     notices: list[Notice] = []
+    properties = application.properties
     for name, executor in application.executors.by_id.items():
-        last_ms = last_ends_ms.get(name)
-        executor.drained_ms = drained_ms(executor, application.properties, last_ms)
+        executor.drained_ms = drained_ms(executor, properties, last_ends_ms.get(name))
     executors = _workers(application, busy, end_ms, notices)
     steps = _steps(executors, lambda executor: executor.cores or 0, end_ms)
     count = _steps(executors, lambda _: 1, end_ms)
     hosts = _host_steps(executors, end_ms)
-    churns = _churns(application, executors, busy)
+    removed, scales = _removed_early(application, executors, busy), scales_with_load(properties)
+    churns = scales or bool(removed)
     slots = _typical_value(steps, busy, churns=churns)
     cores = _usual_cores(executors, end_ms)
     memory = _heap_gib(application, executors)
     number = max(1, round(slots / cores)) if slots and cores else None
     nodes = max(1, round(_typical_value(hosts, busy, churns=churns))) if hosts else None
-    notices += _removal_notices(
-        application, executors, busy, varies=churns and _varies(count, busy)
-    )
-    notices += _executor_notices(application, executors)
+    lost = [executor for executor in removed if was_lost(executor, properties)]
+    # Lost executors do not count as dynamic allocation.
+    if (scales or len(lost) < len(removed)) and len(dict(_durations(count, busy))) > 1:
+        notices.append(_DYNAMIC)
+    started = application.started_ms or application.first_ms or 0
+    if (warning := lost_notice(lost, executors=len(executors), started_ms=started)) is not None:
+        notices.append(warning)
+    if len({executor.cores for executor in executors}) > 1:
+        notices.append(_MIXED)
+    if properties.get("spark.master", "").startswith("k8s"):
+        notices.append(_PODS)
     instance = ran_on or _stated_type(application, cores)
     return ObservedCluster(
         cluster=Cluster(
@@ -110,13 +114,6 @@ def _storage_bytes(executors: Sequence[Executor], number: int) -> float | None:
     return sum(known) / len(known) * number if known else None
 
 
-def _executor_notices(application: Application, executors: Sequence[Executor]) -> list[Notice]:
-    """Notices about executors of different sizes and about Kubernetes pods."""
-    mixed = len({executor.cores for executor in executors}) > 1
-    pods = application.properties.get("spark.master", "").startswith("k8s")
-    return [*([_MIXED] if mixed else []), *([_PODS] if pods else [])]
-
-
 def _stated_type(application: Application, cores: int | None) -> InstanceType | None:
     """The worker type that the log names; on Databricks one executor has all cores of a node."""
     name = worker_type(application.properties)
@@ -136,7 +133,7 @@ def _workers(
     workers = [
         executor
         for name, executor in named
-        if executor.cores is not None or executor.concurrent.most or _is_worker(name, local=local)
+        if executor.cores is not None or executor.concurrent.most or (name in DRIVERS) == local
     ]
     _infer_cores(application, workers, notices)
     unused = _added_after_end(workers, end_ms, notices)
@@ -180,11 +177,6 @@ def _added_after_end(
     if len(unused) < len(late):
         notices.append(_WRONG_CLOCK)
     return unused
-
-
-def _is_worker(name: str, *, local: bool) -> bool:
-    driver = name in ("driver", "<driver>", "localhost")
-    return driver == local
 
 
 def _configured_cores(application: Application) -> int | None:
@@ -233,7 +225,7 @@ def _cumulative(changes: Counter[int]) -> Steps:
 def _durations(steps: Steps, busy: Sequence[Span]) -> list[tuple[int, int]]:
     """(value, ms for which it held) of a step function within the busy spans."""
     durations: list[tuple[int, int]] = []
-    for position, (time, value) in enumerate(steps):
+    for position, (time, value) in enumerate(steps if busy else ()):
         until = steps[position + 1][0] if position + 1 < len(steps) else busy[-1][1]
         duration = sum(end - start for start, end in clipped(busy, time, until))
         if duration > 0:
@@ -246,21 +238,10 @@ def _typical_value(steps: Steps, busy: Sequence[Span], *, churns: bool) -> float
     and go (`churns`), without the time in which there was no executor yet."""
     if not steps:
         return 0.0
-    durations = [(value, ms) for value, ms in _durations(steps, busy) if value > 0] if busy else []
+    durations = [(value, ms) for value, ms in _durations(steps, busy) if value > 0]
     if not churns or not durations:
         return float(max(value for _, value in steps))
     return sum(value * ms for value, ms in durations) / sum(ms for _, ms in durations)
-
-
-def _varies(count: Steps, busy: Sequence[Span]) -> bool:
-    return len({value for value, _ in _durations(count, busy)}) > 1 if busy else False
-
-
-def _churns(application: Application, executors: Sequence[Executor], busy: Sequence[Span]) -> bool:
-    """Whether executors are allocated dynamically or were removed before the last stage ended."""
-    return scales_with_load(application.properties) or bool(
-        _removed_early(application, executors, busy)
-    )
 
 
 def _removed_early(
@@ -272,20 +253,6 @@ def _removed_early(
     end = application.ended_ms or application.last_ms
     removed = [e for e in executors if e.removed_ms is not None and e.removed_ms < last]
     return [executor for executor in removed if not was_stopped(executor, end)]
-
-
-def _removal_notices(
-    application: Application, executors: Sequence[Executor], busy: Sequence[Span], *, varies: bool
-) -> list[Notice]:
-    """Notices about removed executors; lost ones do not count as dynamic allocation."""
-    removed, properties = _removed_early(application, executors, busy), application.properties
-    lost = [executor for executor in removed if was_lost(executor, properties)]
-    notices = []
-    if varies and (scales_with_load(properties) or len(lost) < len(removed)):
-        notices.append(_DYNAMIC)
-    started = application.started_ms or application.first_ms or 0
-    notice = lost_notice(lost, executors=len(executors), started_ms=started)
-    return [*notices, notice] if notice else notices
 
 
 def _usual_cores(executors: Sequence[Executor], end_ms: int) -> int | None:
@@ -303,17 +270,8 @@ def _heap_gib(application: Application, executors: Sequence[Executor]) -> float 
     properties = application.properties
     if is_local(application):
         return memory_gib(properties.get("spark.driver.memory"))
-    requested = _requested_heap_gib(application, executors)
+    requested = requested_gib(application, executors).get("memory")
     return requested or memory_gib(properties.get("spark.executor.memory"))
-
-
-def _requested_heap_gib(application: Application, executors: Sequence[Executor]) -> float | None:
-    profile_counts = Counter(executor.profile for executor in executors)
-    if not profile_counts:
-        return None
-    profile = application.resource_profiles.get(profile_counts.most_common(1)[0][0])
-    amount = profile.executor.get("memory") if profile else None
-    return plausible_gib(amount.amount / MIB_PER_GIB) if amount is not None else None
 
 
 def _late_notice(executors: Sequence[Executor], end_ms: int) -> Notice:

@@ -10,7 +10,7 @@ from engine.catalog import InstanceType
 from engine.cluster import Workload
 from engine.errors import BadInput
 from engine.intervals import clipped, gaps, united
-from engine.notices import Notice, in_order
+from engine.notices import Notice, in_order, present
 from engine.profile import Run
 from engine.sources.distilling.categories import category_of
 from engine.sources.distilling.clusters import observe_cluster
@@ -32,7 +32,7 @@ from engine.sources.distilling.idle_time import (
     idle_stretches,
     is_session,
     uncovered_spans,
-    unsuccessful_notices,
+    unsuccessful_notice,
 )
 from engine.sources.distilling.log_gaps import mark_cache_readers, truncated_stages, unlogged_spans
 from engine.sources.distilling.losses import incomplete_notice
@@ -56,8 +56,8 @@ from engine.sources.distilling.streaming import (
     share_outside,
     trigger_intervals,
 )
-from engine.sources.distilling.uncounted_records import uncounted_notices
-from engine.sources.distilling.unfinished import failed_notices, tasks_missing
+from engine.sources.distilling.uncounted_records import uncounted_notice
+from engine.sources.distilling.unfinished import failed_notice, tasks_missing
 from engine.sources.logs.cache_stages import source_bytes
 from engine.sources.logs.eventlog import EventLog
 from engine.sources.logs.file_scans import reads_vectored
@@ -154,8 +154,8 @@ class Ending(NamedTuple):
 
     complete: bool
     lost: tuple[str, ...]
-    torn: Sequence[Notice]
-    failed: Sequence[Notice]
+    torn: Notice | None
+    failed: Notice | None
 
 
 class _Context:
@@ -235,9 +235,9 @@ class _Context:
             persisted_rdds=tuple(rdd for rdd in self._persisted if rdd.rdd_id in needed),
             config=kept_config(self._settings.properties),
             batch_id=window.batch_id,
-            notices=(
-                *ending.torn, *pause_notices, *inferred.notices, *uncounted_notices(stages, read),
-                *observed.notices, *ending.failed, *self._settings_notices,
+            notices=present(
+                [ending.torn, *pause_notices, *inferred.notices, uncounted_notice(stages, read),
+                *observed.notices, ending.failed, *self._settings_notices]
             ),
         )  # fmt: skip
 
@@ -259,15 +259,15 @@ class _Context:
         # A stream's log always breaks off; losses in its last batch do not concern the others.
         complete = window.complete and not (unfinished if window.of_batch else lost)
         stopped = window.of_batch and not window.complete
-        failed = failed_notices(self._executed, stages, unsuccessful, stopped=stopped)
+        failed = failed_notice(self._executed, stages, unsuccessful, stopped=stopped)
         if complete and not lost:
-            return Ending(complete, lost, (), failed)
+            return Ending(complete, lost, None, failed)
         unlogged = 0.0 if window.of_batch else sum(b - a for a, b in self._unlogged) / 1000.0
         torn = incomplete_notice(
             lost, seconds, read, unlogged_seconds=unlogged, complete=complete,
             damaged=bool(self._lost), of_batch=window.of_batch,
         )  # fmt: skip
-        return Ending(complete, lost, (torn,), failed)
+        return Ending(complete, lost, torn, failed)
 
     def _stage_seconds(self, window: Window) -> float:
         """Time in which stages ran; of a micro-batch only its own, not those of other queries."""
@@ -276,7 +276,7 @@ class _Context:
             spans = united(attempt_spans(self._application, end, of=window.stage_ids))
         return sum(b - a for a, b in clipped(spans, start, end)) / 1000.0
 
-    def _clock(self, window: Window) -> tuple[Clock, list[Notice]]:
+    def _clock(self, window: Window) -> tuple[Clock, list[Notice | None]]:
         """The clock of a run, and notices on left-out time; windows of batches have none."""
         start, end = window.start_ms, window.end_ms
         if window.of_batch:
@@ -305,7 +305,7 @@ class _Context:
             session=session,
             first_executor_ms=first_executor_ms,
         )
-        return clock, [*notices, *unsuccessful_notices(without_success, len(self._unsuccessful))]
+        return clock, [*notices, unsuccessful_notice(without_success, len(self._unsuccessful))]
 
     def deadlines(self, windows: Sequence[Window]) -> dict[str | None, float | None]:
         """Application name of runs -> trigger interval of their query [s]."""

@@ -335,6 +335,7 @@ class StageGraph:
         that wrote shuffle data and had ended when this stage began. Skipped ones are replaced by
         the stage that computed the same RDD."""
         application, writers = self._application, set()
+        reader = self._executed[stage_id]
         for job_id in application.jobs_of_stage.get(stage_id, ()):
             job = application.jobs.get(job_id)
             for other in job.stage_ids if job else ():
@@ -344,14 +345,13 @@ class StageGraph:
                     if other in self._executed
                     else self._earlier_stage_of_rdd(final, stage_id)
                 )
-                if writer is not None and self._wrote_before(writer, stage_id):
+                if writer is None or writer == stage_id:
+                    continue
+                entry = self._executed[writer]
+                wrote = entry.summary.measures["shuffle_write_bytes"] is not None
+                if wrote and entry.end_ms <= reader.start_ms:
                     writers.add(writer)
         return writers
-
-    def _wrote_before(self, writer: int, reader: int) -> bool:
-        entry = self._executed[writer]
-        wrote = entry.summary.measures["shuffle_write_bytes"] is not None
-        return wrote and writer != reader and entry.end_ms <= self._executed[reader].start_ms
 
     def _earlier_stage_of_rdd(self, final_rdd: int | None, before: int) -> int | None:
         """The last stage that computed an RDD before the given stage began."""

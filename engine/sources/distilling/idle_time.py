@@ -105,20 +105,18 @@ def uncovered_spans(
     ]
 
 
-def unsuccessful_notices(gaps: Sequence[Span], stages: int) -> list[Notice]:
+def unsuccessful_notice(gaps: Sequence[Span], stages: int) -> Notice | None:
     """The notice about time in which only stages without a successful task ran. It counts neither
     as driver work nor as stage time."""
     if not gaps:
-        return []
+        return None
     what = format_count(stages, "stage")
-    return [
-        Notice(
-            "stage-without-tasks",
-            f"no task of {what} succeeded: the {_text(sum(map(_length, gaps)))} in which nothing "
-            "else ran are not counted, and what would have followed is not known",
-            "give the log of a run that succeeded",
-        )
-    ]
+    return Notice(
+        "stage-without-tasks",
+        f"no task of {what} succeeded: the {_text(sum(map(_length, gaps)))} in which nothing "
+        "else ran are not counted, and what would have followed is not known",
+        "give the log of a run that succeeded",
+    )
 
 
 _SET_BY_SUBMIT = "spark.repl.local.jars"

@@ -45,21 +45,19 @@ def cloud_service(properties: Mapping[str, str]) -> str | None:
     return "Dataproc" if dataproc else None
 
 
-def service_notices(properties: Mapping[str, str], cluster: Cluster) -> list[Notice]:
+def service_notice(properties: Mapping[str, str], cluster: Cluster) -> Notice | None:
     """The notice that a service's nodes are in no catalog, and which speed is assumed for them. It
     replaces `unknown-source-type` (`engine.notices`)."""
     service_and_rental = service_of(properties)
     if service_and_rental is None:
-        return []
+        return None
     service, rented = service_and_rental
     nearest = "name the machine that is nearest to them with --ran-on TYPE; "
     compared = f"costs are of the catalog's machines: compare them with what {service} billed"
-    return [
-        Notice(
-            "no-machine-types",
-            f"the run was on {service}, which rents {rented} and names no machine: they count as "
-            "nodes; the catalogs have neither their price nor their speed: where no machine is "
-            "named, their median per vCPU is taken",
-            compared if cluster.instance else nearest + compared,
-        )
-    ]
+    return Notice(
+        "no-machine-types",
+        f"the run was on {service}, which rents {rented} and names no machine: they count as "
+        "nodes; the catalogs have neither their price nor their speed: where no machine is "
+        "named, their median per vCPU is taken",
+        compared if cluster.instance else nearest + compared,
+    )

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from engine.cluster import Cluster
-from engine.machines.beside_heap import beside_heap_notices
-from engine.notices import Notice
+from engine.machines.beside_heap import beside_heap_notice
+from engine.notices import Notice, present
 from engine.sources.distilling.engines import other_engine_notice
 from engine.sources.distilling.other_resources import other_resources_notice
-from engine.sources.distilling.services import service_notices
+from engine.sources.distilling.services import service_notice
 from engine.sources.distilling.settings import old_version_notice, type_notice
 from engine.sources.logs.application import Application
 from engine.sources.logs.entities import Stage
@@ -34,12 +34,12 @@ def settings_notices(
     """
     notices = [
         type_notice(application, cluster),
-        *service_notices(application.properties, cluster),
-        *beside_heap_notices(cluster),
+        service_notice(application.properties, cluster),
+        beside_heap_notice(cluster),
         *settings.notices,
         other_resources_notice(application, stages),
         other_engine_notice(application),
-        *application.clients.notices(),
+        application.clients.notice,
         old_version_notice(application, early=early),
     ]
-    return tuple(notice for notice in notices if notice is not None)
+    return present(notices)

@@ -5,6 +5,7 @@ Also selects the jobs and the core steps of a log that lie in the window of a ru
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -127,17 +128,13 @@ def _with_losses_marked(application: Application, windows: Sequence[Window]) -> 
     for window, near in zip(windows, near_gap, strict=True):
         if not near:
             job_counts[window.query].append(len(window.jobs))
+    usual = {query: sorted(counts)[len(counts) // 2] for query, counts in job_counts.items()}
     return [
         replace(window, complete=False)
-        if near and _has_fewer(window, job_counts[window.query])
+        if near and len(window.jobs) < usual.get(window.query, math.inf)
         else window
         for window, near in zip(windows, near_gap, strict=True)
     ]
-
-
-def _has_fewer(window: Window, job_counts: list[int]) -> bool:
-    """Whether a batch has fewer jobs than the (upper) median of `job_counts`, or that is empty."""
-    return not job_counts or len(window.jobs) < sorted(job_counts)[len(job_counts) // 2]
 
 
 def _window(

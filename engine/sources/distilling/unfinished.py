@@ -44,13 +44,13 @@ def tasks_missing(
     return (f"{text}, begun in the last {format_seconds(max(0.0, begun))}",)
 
 
-def failed_notices(
+def failed_notice(
     executed: Mapping[int, ExecutedStage],
     stages: Sequence[StageRun],
     unsuccessful: Sequence[UnsuccessfulStage],
     *,
     stopped: bool,
-) -> list[Notice]:
+) -> Notice | None:
     """The notice about failed stages, whose work is only a part of what the job needs.
 
     Args:
@@ -65,13 +65,11 @@ def failed_notices(
     ]
     failed += [(stage.tasks, 0) for stage in unsuccessful if stage.failed]
     if not failed:
-        return []
+        return None
     tasks, done = sum(number for number, _ in failed), sum(ended for _, ended in failed)
-    return [
-        Notice(
-            "failed-stages",
-            f"{format_count(len(failed), 'stage')} failed with {done} of {tasks} tasks done: the "
-            "run did less work than one that succeeds",
-            "give the log of a run that succeeded",
-        )
-    ]
+    return Notice(
+        "failed-stages",
+        f"{format_count(len(failed), 'stage')} failed with {done} of {tasks} tasks done: the "
+        "run did less work than one that succeeds",
+        "give the log of a run that succeeded",
+    )

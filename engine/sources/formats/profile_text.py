@@ -59,34 +59,28 @@ def _run_entries(run: Run) -> dict[str, Any]:
         entry |= _group(cluster.groups[0])
     elif cluster.groups:
         entry["groups"] = [_group(group) for group in cluster.groups]
-    for name in ("executors", "executor_cores", "executor_memory_gib"):
-        if getattr(cluster, name) is not None:
-            entry[name] = getattr(cluster, name)
-    entry |= _beside(cluster.beside)
-    if workload.input_bytes is not None:
-        entry["input_size"] = workload.input_bytes
-    for name in ("iterations", "scale"):
-        if getattr(workload, name) is not None:
-            entry[name] = getattr(workload, name)
-    if workload.parameters:
-        entry["parameters"] = dict(workload.parameters)
+    beside = cluster.beside or BesideHeap()
+    amounts = (beside.overhead_gib, beside.pyspark_gib, beside.off_heap_gib)
+    entry |= _known(
+        {
+            "executors": cluster.executors,
+            "executor_cores": cluster.executor_cores,
+            "executor_memory_gib": cluster.executor_memory_gib,
+            **dict(zip(BESIDE_KEYS, amounts, strict=True)),
+            "input_size": workload.input_bytes,
+            "iterations": workload.iterations,
+            "scale": workload.scale,
+            "parameters": dict(workload.parameters) or None,
+        }
+    )
     entries = _entries(run)
     return entry | {name: entries[name] for name in RunEntry.__struct_fields__ if name in entries}
 
 
-def _beside(beside: BesideHeap | None) -> dict[str, Any]:
-    own = beside or BesideHeap()
-    values = (own.overhead_gib, own.pyspark_gib, own.off_heap_gib)
-    return _known(dict(zip(BESIDE_KEYS, values, strict=True)))
-
-
 def _group(group: NodeGroup) -> dict[str, Any]:
-    entry: dict[str, Any] = {"nodes": group.nodes}
-    if group.instance is not None:
-        entry["instance_type"] = group.instance.name
-    if group.price_usd_per_hour is not None:
-        entry["price_usd_per_hour"] = group.price_usd_per_hour
-    return entry
+    name = None if group.instance is None else group.instance.name
+    price = group.price_usd_per_hour
+    return _known({"nodes": group.nodes, "instance_type": name, "price_usd_per_hour": price})
 
 
 def _entries(value: Any) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from pathlib import Path
 from engine.catalog import InstanceType
 from engine.cluster import Cluster, NodeGroup, Workload
 from engine.errors import BadInput
-from engine.notices import Notice
+from engine.notices import Notice, present
 from engine.profile import Run
 from engine.sources.formats.column_names import CONTENT, column_or_synonym, renames
 from engine.sources.formats.decimal_commas import COMMA
@@ -107,7 +107,7 @@ def parse(text: str, source: str) -> SourceContents:
     parameters = _parameter_columns(columns, rows, source, notices)
     in_bytes = _sizes_in_bytes(rows)
     types = _types(rows)
-    notices += _unused_memory_notices(rows, types, source)
+    notices += present([_unused_memory_notice(rows, types, source)])
     runs = [_run(row, parameters, types, in_bytes=in_bytes) for row in rows]
     names = dict.fromkeys(run.application for run in runs if run.application)
     return SourceContents(
@@ -232,21 +232,19 @@ def _types(rows: Sequence[Row]) -> dict[int, InstanceType]:
     return {line: instances[name] for line, name in names.items()}
 
 
-def _unused_memory_notices(
+def _unused_memory_notice(
     rows: Sequence[Row], types: Mapping[int, InstanceType], source: str
-) -> list[Notice]:
+) -> Notice | None:
     """The notice that memory is unused where neither the type nor the vCPUs of a node are given."""
     alone = [row for row in rows if row.line not in types and number_in(row, "memory_gib")]
     if not alone:
-        return []
-    return [
-        Notice(
-            "ignored-column",
-            f"{alone[0].written['memory_gib']} of {Path(source).name} is not used in lines that "
-            f"say neither instance_type nor vcpus (first: {alone[0].line})",
-            "add a column instance_type or vcpus",
-        )
-    ]
+        return None
+    return Notice(
+        "ignored-column",
+        f"{alone[0].written['memory_gib']} of {Path(source).name} is not used in lines that "
+        f"say neither instance_type nor vcpus (first: {alone[0].line})",
+        "add a column instance_type or vcpus",
+    )
 
 
 def _run(

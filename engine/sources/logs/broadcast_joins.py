@@ -96,10 +96,9 @@ class BroadcastJoins(PlanTracker):
     def add_plan(self, event: SqlPlan) -> None:
         """Records the joins and the shuffles of a plan."""
         for node in nodes_of(event.plan):
-            if node.name == _EXCHANGE:  # the plan that broadcasts it follows after its stage ended
-                self._size_accumulators.update(
-                    m.accumulator for m in node.metrics if m.name == _DATA_SIZE
-                )
+            # The plan that broadcasts a shuffle follows after its stage ended.
+            if node.name == _EXCHANGE and (size := node.accumulator(_DATA_SIZE)) is not None:
+                self._size_accumulators.add(size)
             rows, name = node.rows, node.name.removesuffix(_SKEWED)
             if rows is None or name not in _JOINS:
                 continue
@@ -113,9 +112,8 @@ class BroadcastJoins(PlanTracker):
             others = [
                 child for child, side in zip(node.children, build_sides, strict=True) if not side
             ]
-            streamed_rows = next(
-                (count for child in others for count in _row_counters(child)), None
-            )
+            counters = (_row_counter(child) for child in others)
+            streamed_rows = next((count for count in counters if count is not None), None)
             build_accumulators = frozenset(
                 metric.accumulator for node in build_nodes for metric in node.metrics
             )
@@ -172,26 +170,15 @@ class BroadcastJoins(PlanTracker):
             known: the stages that may have produced them. Where several stages contribute to a
                 build side, the last of them broadcasts it.
         """
-        joined, candidates = list[JoinedBroadcast](), set(known) - {stage_id}
+        joined = list[JoinedBroadcast]()
+        candidates = set(known) - {stage_id}
         for rows in sorted(self._ran_joins.of(stage_id)):
             join = self._joins[rows]
-            build_stages = (
-                self._last_stage[a] for a in join.build_accumulators if a in self._last_stage
-            )
-            build_stage = max(
-                (stage for stage in build_stages if stage in candidates), default=None
-            )
-            if build_stage is not None:
-                shuffled_bytes = (
-                    None
-                    if join.build_shuffle_size is None
-                    else self._shuffle_sizes.get(join.build_shuffle_size)
-                )
-                joined.append(
-                    JoinedBroadcast(
-                        build_stage, self._streamed_rows.get((stage_id, rows)), shuffled_bytes
-                    )
-                )
+            built = candidates & {self._last_stage.get(each) for each in join.build_accumulators}
+            if built:
+                size, streamed = join.build_shuffle_size, self._streamed_rows.get((stage_id, rows))
+                shuffled_bytes = None if size is None else self._shuffle_sizes.get(size)
+                joined.append(JoinedBroadcast(max(built), streamed, shuffled_bytes))
         return sorted(joined, key=lambda join: join.build_stage)
 
 
@@ -209,9 +196,7 @@ def _shuffle_size_below(node: PlanNode) -> int | None:
     that size, whatever operators on rows or groups lie between; None without a shuffle."""
     while node.name != _EXCHANGE and len(node.children) == 1:
         node = node.children[0]
-    if node.name != _EXCHANGE:
-        return None
-    return next((m.accumulator for m in node.metrics if m.name == _DATA_SIZE), None)
+    return node.accumulator(_DATA_SIZE) if node.name == _EXCHANGE else None
 
 
 def _build_side(node: PlanNode) -> tuple[PlanNode, ...]:
@@ -222,12 +207,11 @@ def _build_side(node: PlanNode) -> tuple[PlanNode, ...]:
     return node.children if node.name == _BROADCAST_EXCHANGE else ()
 
 
-def _row_counters(node: PlanNode) -> list[int]:
+def _row_counter(node: PlanNode) -> int | None:
     """The row-count accumulator of the first node from this one downwards that has one."""
     while node.rows is None and len(node.children) == 1:
         node = node.children[0]
-    rows = node.rows
-    return [] if rows is None else [rows]
+    return node.rows
 
 
 def _build_shuffle_size(build_nodes: Iterable[PlanNode]) -> int | None:
@@ -237,5 +221,4 @@ def _build_shuffle_size(build_nodes: Iterable[PlanNode]) -> int | None:
     while node is not None and node.name != _EXCHANGE:
         between = node.rows is not None or len(node.children) != 1
         node = None if between else node.children[0]
-    metrics = node.metrics if node is not None else ()
-    return next((m.accumulator for m in metrics if m.name == _DATA_SIZE), None)
+    return None if node is None else node.accumulator(_DATA_SIZE)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from engine.cluster import MOST_NODES
 from engine.sources.logs.entities import Stage
 from engine.sources.logs.events import StageInfo
-from engine.sources.logs.lineage import Lineage
+from engine.sources.logs.lineage import Lineage, is_persisted
 from engine.sources.logs.source_reads import SourceReads
 from engine.stage_run import Measure, StageRun
 
@@ -19,11 +20,17 @@ def describe_cache(stage: Stage, info: StageInfo, lineage: Lineage) -> None:
     and then read them. (The first query over a cached table that uses it several times has one
     stage per use.)
     """
-    stage.persisted = lineage.persisted_in(info.rdds)
+    levels = {rdd.rdd_id: rdd.level for rdd in info.rdds}
+    stage.persisted = tuple((r.rdd_id, r.partitions) for r in info.rdds if is_persisted(r))
     stage.source_fed_rdd = lineage.source_fed_in(info.rdds) if stage.persisted else None
-    stage.off_heap_rdds = lineage.off_heap_in(info.rdds)
-    stage.copies = lineage.copies_in(info.rdds)
-    stage.disk_backed_rdds = lineage.disk_backed_in(info.rdds)
+    stage.off_heap_rdds = frozenset(
+        rdd for rdd, level in levels.items() if level.off_heap or (level.disk and not level.memory)
+    )
+    # More copies than the largest possible cluster has nodes are damage.
+    stage.copies = {
+        r: level.copies for r, level in levels.items() if 1 < level.copies <= MOST_NODES
+    }
+    stage.disk_backed_rdds = tuple(rdd for rdd, level in levels.items() if level.disk)
     stage.needed_rdds = lineage.needed_in(info.rdds)
     stage.reads_cache = lineage.reads_cache(info.rdds)
     if not stage.reads_cache:

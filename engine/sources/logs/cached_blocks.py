@@ -248,19 +248,14 @@ class CachedBlocks:
         """
         self._last_ended = stage_id
         for rdd_id, partitions in needed:
-            self._extend_span(rdd_id, stage_id)
-            stored = self._of_rdd.get(rdd_id)
+            spans, stored = self._spans.get(rdd_id), self._of_rdd.get(rdd_id)
+            if spans and spans[-1].unpersisted:  # during this stage
+                spans[-1].dropped_after = stage_id
             if stored is None or not stored.copies_seen:
                 continue
             stored.stage_ended(min(partitions, tasks), (read or {}).get(rdd_id, {}))
             stored.last_needed = self._stages_ended
         self._stages_ended += 1
-
-    def _extend_span(self, rdd_id: int, stage_id: int) -> None:
-        """Extends the span of an RDD that was unpersisted during a stage to the stage's end."""
-        spans = self._spans.get(rdd_id)
-        if spans and spans[-1].unpersisted:
-            spans[-1].dropped_after = stage_id
 
     def unpersisted(self, rdd_id: int) -> None:
         """Ends the span of an RDD."""
@@ -271,9 +266,8 @@ class CachedBlocks:
             span.unpersisted, span.dropped_after, span.stored = True, self._last_ended, stored
         if stored is None:
             return
-        stored.last_needed = (
-            self._stages_ended if stored.last_needed is None else stored.last_needed
-        )
+        if stored.last_needed is None:
+            stored.last_needed = self._stages_ended
         self._unpersisted.append(stored)
         stored.sizes, stored.copies = {}, Counter()
 

@@ -66,18 +66,17 @@ class Clients:
         if start is not None and start <= event.time_ms:
             self.spans.append((start, event.time_ms))
 
-    def notices(self) -> list[Notice]:
-        """A notice that the log mixes the work of several clients; empty for one client."""
+    @property
+    def notice(self) -> Notice | None:
+        """The notice that the log mixes the work of several clients; None for one client."""
         if len(self.sessions) < 2:
-            return []
-        return [
-            Notice(
-                "several-clients",
-                f"{len(self.sessions)} sessions of clients asked this server for work: the log "
-                "counts as one job, all of their queries at the times at which they came",
-                "to plan the work of one client, give the log of a server that had no other",
-            )
-        ]
+            return None
+        return Notice(
+            "several-clients",
+            f"{len(self.sessions)} sessions of clients asked this server for work: the log "
+            "counts as one job, all of their queries at the times at which they came",
+            "to plan the work of one client, give the log of a server that had no other",
+        )
 
 
 CLIENT_EVENTS: tuple[tuple[bytes, Any, Callable[[Clients, Any], None]], ...] = (

@@ -19,7 +19,7 @@ from typing import TypeGuard
 
 import msgspec
 
-from engine.notices import Notice
+from engine.notices import Notice, present
 from engine.runs.stage_labels import numbered_label, stage_label
 from engine.sources.logs.entities import Stage
 from engine.sources.logs.plan_events import (
@@ -29,7 +29,7 @@ from engine.sources.logs.plan_events import (
     SqlPlan,
     TaskEndAccumulables,
 )
-from engine.sources.logs.plan_trackers import PlanTracker, RanNodes, nodes_with
+from engine.sources.logs.plan_trackers import NodeTracker, nodes_with
 from engine.stage_run import Measure, StageInput, StageRun
 from engine.units import format_bytes
 
@@ -60,7 +60,7 @@ _PARQUET = "Scan parquet"
 _UNSIZED_SCAN = re.compile(r"BatchScan parquet (?:([a-zA-Z][a-zA-Z0-9+.-]*):)?")
 """Start of the name of a DataSource V2 Parquet scan, whose plan does not, up to the path."""
 
-_decode_task = msgspec.json.Decoder(TaskEndAccumulables).decode
+_decode_task = msgspec.json.Decoder(TaskEndAccumulables[Accumulable]).decode
 
 
 def reads_vectored(version: str | None, properties: Mapping[str, str]) -> bool:
@@ -115,22 +115,13 @@ class InferredInput:
     notices: tuple[Notice, ...]
 
 
-class FileScans(PlanTracker):
-    """Collects the file scans of all plans, the driver's file metrics, and each stage's scans.
-
-    Scans are keyed by the accumulator of their output rows.
-    """
+class FileScans(NodeTracker[FileScan]):
+    """Collects the file scans of all plans, the driver's file metrics, and each stage's scans."""
 
     def __init__(self) -> None:
-        self._scans: dict[int, FileScan] = {}
+        super().__init__()
         self._watched: set[int] = set()
         self._values: dict[int, int] = {}
-        self._ran = RanNodes()
-
-    @property
-    def any_planned(self) -> bool:
-        """Whether a plan has a file scan, whose size may follow."""
-        return bool(self._scans)
 
     def add_plan(self, event: SqlPlan) -> None:
         """Records the file scans of a plan."""
@@ -138,30 +129,28 @@ class FileScans(PlanTracker):
         plan = nodes_with(event.plan, top, _coalesced_to, first_child_first=True)
         for node, coalesced_to in plan:
             metrics = {metric.name: metric.accumulator for metric in node.metrics}
-            if _SIZE in metrics and OUTPUT_ROWS in metrics:
-                order = len(self._scans)
-                files = metrics.get(_FILES)
-                scan = _scan(
-                    node,
-                    event.execution,
-                    metrics[_SIZE],
-                    files,
-                    order=order,
-                    coalesced_to=coalesced_to,
-                )
-                self._scans.setdefault(
-                    metrics[OUTPUT_ROWS], scan
-                )  # later ones read it from the cache
-                self._watched |= {metrics[_SIZE], metrics[_SIZE] if files is None else files}
+            if _SIZE not in metrics or OUTPUT_ROWS not in metrics:
+                continue
+            metadata, size, files = node.metadata, metrics[_SIZE], metrics.get(_FILES)
+            scheme = _SCHEME.search(metadata.location or "")
+            scan = FileScan(
+                execution=event.execution,
+                size=size,
+                files=files,
+                parquet="parquet" in f"{node.name} {metadata.format or ''}".lower(),
+                scheme=scheme[1].lower() if scheme else None,
+                columns=metadata.schema != _NOTHING_READ,
+                bucketed=metadata.buckets is not None,
+                order=len(self._nodes),
+                coalesced_to=coalesced_to,
+            )
+            self._nodes.setdefault(metrics[OUTPUT_ROWS], scan)  # later ones read it from the cache
+            self._watched |= {size, size if files is None else files}
 
     def driver_metrics_updated(self, updates: Iterable[tuple[int, int]]) -> None:
         """Records driver metrics that are the size or number of files; -1 means not yet known."""
         watched = (metric for metric in updates if metric[0] in self._watched)
         self._values.update((key, value) for key, value in watched if value >= 0)
-
-    def stage_completed(self, stage_id: int, counted: Sequence[Accumulable]) -> None:
-        """Records which scans a completed stage ran, by the accumulators it updated."""
-        self._ran.add(stage_id, self._scans.keys() & {one.accumulator for one in counted})
 
     def add_incomplete_stages(self, entries: Mapping[int, Stage]) -> None:
         """Records the scans of stages without a completion event, by their last finished task."""
@@ -202,13 +191,12 @@ class FileScans(PlanTracker):
             _inferred_notice([stage for stage in stages if stage.stage_id in sizes], sizes),
             _unknown_notice([stage for stage in stages if stage.stage_id in unknown]),
         )
-        present = tuple(notice for notice in notices if notice is not None)
-        return InferredInput(with_input, not unknown, present)
+        return InferredInput(with_input, not unknown, present(notices))
 
     def _with_file_sizes(self, stage: StageRun, entry: Stage) -> StageRun:
         """The stage with the size and number of its files, where logged for each of its scans, and
         whether any of these is bucketed."""
-        ran = [self._scans[rows] for rows in self._ran.of(stage.stage_id)]
+        ran = self.ran_by(stage.stage_id)
         stage = replace(stage, bucketed=any(scan.bucketed for scan in ran))
         files = [name for name in entry.file_scans if name.startswith("Scan ")]
         sizes = [self._values[scan.size] for scan in ran if scan.size in self._values]
@@ -249,19 +237,19 @@ class FileScans(PlanTracker):
         """
         if any(map(_unsized, entry.file_scans)):
             return None
-        scans = [self._scans[rows] for rows in self._ran.of(stage.stage_id)]
+        scans = self.ran_by(stage.stage_id)
         files = [name for name in entry.file_scans if name.startswith("Scan ")]
         missing = len(files) - len(scans)
         if missing < 1 or not any(name.startswith(_PARQUET) for name in files):
             return scans
         query = stage.sql_execution_id
         succeeded = any(attempt.succeeded for attempt in entry.attempts.values())
-        if any(one.execution == query for one in self._scans.values()) and succeeded:
+        if any(one.execution == query for one in self._nodes.values()) and succeeded:
             return scans  # the other scans returned no row: only their footers were read
         of_other_stages = self._ran.of_all()
         remaining = {
             one.size: one
-            for rows, one in self._scans.items()
+            for rows, one in self._nodes.items()
             if one.execution == query and rows not in of_other_stages and one.size in self._values
         }
         return [*scans, *remaining.values()] if len(remaining) == missing else None
@@ -307,30 +295,6 @@ def _coalesced_to(parent: PlanNode | None, limit: int | None, node: PlanNode) ->
     if coalesce is None:
         return limit
     return int(coalesce[1]) if limit is None else min(int(coalesce[1]), limit)
-
-
-def _scan(
-    node: PlanNode,
-    execution: int,
-    size: int,
-    files: int | None,
-    *,
-    order: int,
-    coalesced_to: int | None,
-) -> FileScan:
-    metadata = node.metadata
-    scheme = _SCHEME.search(metadata.location or "")
-    return FileScan(
-        execution,
-        size,
-        files,
-        "parquet" in f"{node.name} {metadata.format or ''}".lower(),
-        scheme[1].lower() if scheme else None,
-        metadata.schema != _NOTHING_READ,
-        metadata.buckets is not None,
-        order,
-        coalesced_to,
-    )
 
 
 def _unsized(operation: str) -> bool:

@@ -12,7 +12,6 @@ from functools import lru_cache
 
 import msgspec
 
-from engine.cluster import MOST_NODES
 from engine.sources.logs.combined_inputs import (
     CHECKPOINTS,
     GENERATED,
@@ -74,29 +73,21 @@ def stage_name(text: str) -> str:
 
 
 @lru_cache(maxsize=1024)
-def _operation(scope: str) -> tuple[str, str] | None:
-    """Name and id of the operation of an RDD scope; None where it is damaged or unnamed."""
+def _scope_of(text: str) -> _Scope:
+    """An RDD scope; one without a name where it is damaged."""
     try:
-        decoded = _decode_scope(scope)
+        return _decode_scope(text)
     except msgspec.MsgspecError:
-        return None
-    name = without_paths(decoded.name).strip()
-    return (name, decoded.id) if name else None
-
-
-def _scope_name(scope: str) -> str:
-    """The raw name of an RDD scope; empty where it is damaged."""
-    try:
-        return _decode_scope(scope).name
-    except msgspec.MsgspecError:
-        return ""
+        return _Scope()
 
 
 def _operation_of(rdd: RddInfo) -> tuple[str, str] | None:
     """Name and id of the operation that created an RDD; None where not logged."""
     if rdd.name == _PYTHON or (rdd.name == _TABLE and not rdd.scope):
         return rdd.name, str(rdd.rdd_id)
-    return _operation(rdd.scope) if rdd.scope else None
+    scope = _scope_of(rdd.scope) if rdd.scope else _Scope()
+    name = without_paths(scope.name).strip()
+    return (name, scope.id) if name else None
 
 
 def _repartitions(rdds: Sequence[RddInfo]) -> set[tuple[str, str]]:
@@ -107,7 +98,8 @@ def _repartitions(rdds: Sequence[RddInfo]) -> set[tuple[str, str]]:
     return {one for one in operations.values() if one[0] == _COALESCE and one not in coalesced}
 
 
-def _is_persisted(rdd: RddInfo) -> bool:
+def is_persisted(rdd: RddInfo) -> bool:
+    """Whether the program asked for blocks of an RDD to be kept."""
     return rdd.level.memory or rdd.level.disk
 
 
@@ -244,12 +236,7 @@ class Lineage:
         if not any(rdd.name in _TABLE_SCANS for rdd in rdds):
             return ()
         read = (rdd.scope for rdd in self._computed_in(rdds) if rdd.name in _TABLE_SCANS)
-        return tuple(_scope_name(scope) for scope in read if scope)
-
-    @staticmethod
-    def persisted_in(rdds: Sequence[RddInfo]) -> tuple[tuple[int, int], ...]:
-        """The persisted RDDs of a stage, with their numbers of partitions."""
-        return tuple((r.rdd_id, r.partitions) for r in rdds if _is_persisted(r))
+        return tuple(_scope_of(scope).name for scope in read if scope)
 
     @staticmethod
     def source_fed_in(rdds: Sequence[RddInfo]) -> int | None:
@@ -268,13 +255,13 @@ class Lineage:
                 children.setdefault(parent, []).append(rdd.rdd_id)
         fed_rdds = set[int]()
         for rdd in connected_rdds(
-            sources, by_id, lambda rdd: () if _is_persisted(rdd) else children.get(rdd.rdd_id, ())
+            sources, by_id, lambda rdd: () if is_persisted(rdd) else children.get(rdd.rdd_id, ())
         ):
-            if _is_persisted(rdd):
+            if is_persisted(rdd):
                 fed_rdds.add(rdd.rdd_id)
             elif rdd is rdds[0]:
                 return None
-        partition_counts = {r.partitions for r in rdds if _is_persisted(r) or r is rdds[0]}
+        partition_counts = {r.partitions for r in rdds if is_persisted(r) or r is rdds[0]}
         return fed_rdds.pop() if len(fed_rdds) == 1 == len(partition_counts) else None
 
     def input_rdds_in(self, rdds: Sequence[RddInfo]) -> tuple[int, ...]:
@@ -299,28 +286,10 @@ class Lineage:
                 return ()
         return tuple(one.rdd_id for one in stored if one.partitions == rdds[0].partitions)
 
-    @staticmethod
-    def disk_backed_in(rdds: Sequence[RddInfo]) -> tuple[int, ...]:
-        """The persisted RDDs whose storage level includes disk."""
-        return tuple(rdd.rdd_id for rdd in rdds if rdd.level.disk)
-
-    @staticmethod
-    def copies_in(rdds: Sequence[RddInfo]) -> dict[int, int]:
-        """The replication of RDDs whose blocks have more than one copy. Values above the largest
-        possible cluster are damage and left out."""
-        return {r.rdd_id: r.level.copies for r in rdds if 1 < r.level.copies <= MOST_NODES}
-
-    @staticmethod
-    def off_heap_in(rdds: Sequence[RddInfo]) -> frozenset[int]:
-        """The persisted RDDs that take no heap memory: DISK_ONLY and OFF_HEAP."""
-        return frozenset(
-            r.rdd_id for r in rdds if r.level.off_heap or (r.level.disk and not r.level.memory)
-        )
-
     def needed_in(self, rdds: Sequence[RddInfo]) -> tuple[tuple[int, int], ...]:
         """The persisted RDDs that the tasks of a stage read or compute, with their numbers of
         partitions; without RDD parents in the log only the stage's own RDD is seen."""
-        return tuple((r.rdd_id, r.partitions) for r in self._needed(rdds) if _is_persisted(r))
+        return tuple((r.rdd_id, r.partitions) for r in self._needed(rdds) if is_persisted(r))
 
     def reads_cache(self, rdds: Sequence[RddInfo], *, include_being_computed: bool = False) -> bool:
         """Whether all input of a stage comes from RDDs persisted by an earlier stage or by itself
@@ -339,7 +308,7 @@ class Lineage:
         any_stored = bool(stored)
         if not any(rdd.parents for rdd in rdds):
             return any_stored
-        if not any_stored and not any(map(_is_persisted, rdds)):
+        if not any_stored and not any(map(is_persisted, rdds)):
             return False
         needed = connected_rdds(
             [rdds[0].rdd_id], by_id, lambda rdd: () if rdd.rdd_id in stored else rdd.parents

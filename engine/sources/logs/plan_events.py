@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from msgspec import Raw, Struct, field
 
@@ -42,7 +42,11 @@ class PlanNode(Struct, frozen=True, gc=False):
     @property
     def rows(self) -> int | None:
         """The accumulator of its output rows; None where it does not count them."""
-        return next((m.accumulator for m in self.metrics if m.name == OUTPUT_ROWS), None)
+        return self.accumulator(OUTPUT_ROWS)
+
+    def accumulator(self, metric: str) -> int | None:
+        """The accumulator of one of its metrics, by name; None where it has none of that name."""
+        return next((known.accumulator for known in self.metrics if known.name == metric), None)
 
 
 class SqlPlan(Struct, frozen=True, gc=False):
@@ -103,28 +107,19 @@ class StageMetrics(Struct, frozen=True, gc=False):
     info: StageAccumulables = field(name="Stage Info")
 
 
-class TaskAccumulables(Struct, frozen=True, gc=False):
-    """`Task Info`, the ids of the task's accumulators only."""
-
-    accumulables: tuple[Accumulable, ...] = field(default=(), name="Accumulables")
+Entry = TypeVar("Entry", bound=Accumulable)
 
 
-class TaskEndAccumulables(Struct, frozen=True, gc=False):
-    """`SparkListenerTaskEnd`, accumulator ids only."""
+class TaskAccumulables(Struct, Generic[Entry], frozen=True, gc=False):
+    """`Task Info`, the task's accumulators only, of each what an `Entry` holds."""
 
-    info: TaskAccumulables = field(name="Task Info")
-
-
-class TaskUpdates(Struct, frozen=True, gc=False):
-    """`Task Info`, the task's accumulators with names and updates only."""
-
-    accumulables: tuple[NamedAccumulable, ...] = field(default=(), name="Accumulables")
+    accumulables: tuple[Entry, ...] = field(default=(), name="Accumulables")
 
 
-class TaskEndUpdates(Struct, frozen=True, gc=False):
-    """`SparkListenerTaskEnd`, accumulator updates only."""
+class TaskEndAccumulables(Struct, Generic[Entry], frozen=True, gc=False):
+    """`SparkListenerTaskEnd`, accumulators only."""
 
-    info: TaskUpdates = field(name="Task Info")
+    info: TaskAccumulables[Entry] = field(name="Task Info")
 
 
 class StageCounts:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TypeVar
+from typing import Generic, TypeVar
 
-from engine.sources.logs.plan_events import CountedMetric, PlanNode, SqlPlan
+from engine.sources.logs.plan_events import Accumulable, CountedMetric, PlanNode, SqlPlan
 
 Value = TypeVar("Value")
+Node = TypeVar("Node")
 
 
 class PlanTracker(ABC):
@@ -50,6 +51,28 @@ class RanNodes:
     def of_all(self) -> frozenset[int]:
         """The nodes that any stage ran."""
         return frozenset().union(*self._of_stage.values())
+
+
+class NodeTracker(PlanTracker, Generic[Node]):
+    """A tracker of nodes that are keyed by an accumulator of each, mostly that of its output
+    rows."""
+
+    def __init__(self) -> None:
+        self._nodes: dict[int, Node] = {}
+        self._ran = RanNodes()
+
+    @property
+    def any_planned(self) -> bool:
+        """Whether a plan has such a node."""
+        return bool(self._nodes)
+
+    def stage_completed(self, stage_id: int, counted: Sequence[Accumulable]) -> None:
+        """Records which of the nodes a completed stage ran, by the accumulators it updated."""
+        self._ran.add(stage_id, self._nodes.keys() & {one.accumulator for one in counted})
+
+    def ran_by(self, stage_id: int) -> list[Node]:
+        """Those that a stage ran."""
+        return [self._nodes[key] for key in self._ran.of(stage_id)]
 
 
 def nodes_of(plan: PlanNode | None) -> Iterator[PlanNode]:

@@ -17,7 +17,7 @@ from contextlib import suppress
 
 import msgspec
 
-from engine.sources.logs.plan_events import NamedAccumulable, TaskEndUpdates
+from engine.sources.logs.plan_events import NamedAccumulable, TaskEndAccumulables
 from engine.sources.logs.task_rows import LATEST_MS
 
 PYTHON_METRIC = b'"Name":"data sent to Python workers"'
@@ -31,7 +31,7 @@ _STARTED = b'"Name":"%s"' % STARTS[0].encode()
 
 MS = 1e-3
 
-_decode_task = msgspec.json.Decoder(TaskEndUpdates).decode
+_decode_task = msgspec.json.Decoder(TaskEndAccumulables[NamedAccumulable]).decode
 
 
 class WorkerStarts:

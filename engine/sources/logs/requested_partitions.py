@@ -7,10 +7,9 @@ Spark 3 say so in the text of the exchange; before, only rows that are dealt out
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
-from engine.sources.logs.plan_events import CountedMetric, SqlPlan
-from engine.sources.logs.plan_trackers import PlanTracker, nodes_of
+from engine.sources.logs.plan_events import SqlPlan
+from engine.sources.logs.plan_trackers import NodeTracker, nodes_of
 
 NAMED_NUMBER, DEALT_OUT = b", REPARTITION_", b" RoundRobinPartitioning("
 """One of them is in each plan with such an exchange, but for other exchanges of Spark 3.0."""
@@ -25,21 +24,12 @@ _REQUESTED = re.compile(
 before."""
 
 
-class RequestedPartitions(PlanTracker):
-    """Collects the exchanges of all plans whose number of partitions the program named, and the
+class RequestedPartitions(NodeTracker[int]):
+    """Collects the numbers of partitions that the program named for exchanges of all plans, and the
     stages that read them.
 
-    Exchanges are keyed by the accumulator of the records that are read of them.
+    They are keyed by the accumulator of the records that are read of the exchange.
     """
-
-    def __init__(self) -> None:
-        self._partitions: dict[int, int] = {}
-        self._of_stage: dict[int, set[int]] = {}
-
-    @property
-    def any_planned(self) -> bool:
-        """Whether a plan has such an exchange."""
-        return bool(self._partitions)
 
     def add_plan(self, event: SqlPlan) -> None:
         """Records such exchanges of a plan."""
@@ -50,15 +40,8 @@ class RequestedPartitions(PlanTracker):
             number = int(match[1] or match[2])
             for metric in node.metrics:
                 if metric.name == _RECORDS_READ:
-                    self._partitions.setdefault(metric.accumulator, number)
-
-    def stage_completed(self, stage_id: int, counted: Sequence[CountedMetric]) -> None:
-        """Records which of the exchanges a completed stage read."""
-        read = self._partitions.keys() & {metric.accumulator for metric in counted}
-        if read:
-            numbers = {self._partitions[accumulator] for accumulator in read}
-            self._of_stage.setdefault(stage_id, set()).update(numbers)
+                    self._nodes.setdefault(metric.accumulator, number)
 
     def has(self, stage_id: int, tasks: int) -> bool:
         """Whether the program named the number of tasks of a stage."""
-        return tasks in self._of_stage.get(stage_id, ())
+        return tasks in self.ran_by(stage_id)

@@ -10,13 +10,13 @@ those of the whole table: other scans of the log may read more of it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import msgspec
 
-from engine.sources.logs.plan_events import CountedMetric, PlanNode, SqlPlan
-from engine.sources.logs.plan_trackers import PlanTracker, RanNodes, nodes_with
+from engine.sources.logs.plan_events import PlanNode, SqlPlan
+from engine.sources.logs.plan_trackers import NodeTracker, nodes_with
 
 ROW_BYTES = 8
 """What a row counts for beside its columns (`EstimationUtils.getSizePerRow`)."""
@@ -118,47 +118,34 @@ class ScannedColumns:
         return ROW_BYTES + sum(self.read.get(name, OTHER_BYTES) for name in names)
 
 
-class RowWidths(PlanTracker):
-    """Collects the columns of the scans of all plans, and the scans of each stage.
-
-    Scans are keyed by the accumulator of their output rows.
-    """
+class RowWidths(NodeTracker[ScannedColumns]):
+    """Collects the columns of the scans of all plans, where these name them, and the scans of each
+    stage."""
 
     def __init__(self) -> None:
-        self._scans: dict[int, ScannedColumns] = {}
+        super().__init__()
         self._tables: dict[str, dict[str, int]] = {}
-        self._ran = RanNodes()
-
-    @property
-    def any_planned(self) -> bool:
-        """Whether a plan has a scan whose columns it names."""
-        return bool(self._scans)
 
     def add_plan(self, event: SqlPlan) -> None:
         """Records the scans of a plan, and the columns of their tables."""
         top: tuple[str, ...] | None = None
         for node, handed_on in nodes_with(event.plan, top, _handed_on):
             schema, rows = node.metadata.schema, node.rows
-            if schema is None or rows is None or rows in self._scans:
+            if schema is None or rows is None or rows in self._nodes:
                 continue
             scan = ScannedColumns(node.metadata.location, column_bytes(schema), handed_on)
-            self._scans[rows] = scan
+            self._nodes[rows] = scan
             if scan.location is not None:
                 self._tables.setdefault(scan.location, {}).update(scan.read)
-
-    def stage_completed(self, stage_id: int, counted: Sequence[CountedMetric]) -> None:
-        """Records which scans a completed stage ran."""
-        ran = {one.accumulator for one in counted} if self._scans else set[int]()
-        self._ran.add(stage_id, self._scans.keys() & ran)
 
     def shares(self, stage_id: int) -> tuple[float, ...]:
         """Of the width of a row of the columns that the stage's scan reads, and of those that any
         scan of its table reads, what the columns have that it hands on; empty if it does not run
         just one scan whose columns are known."""
-        ran = self._ran.of(stage_id)
+        ran = self.ran_by(stage_id)
         if len(ran) != 1:
             return ()
-        scan = self._scans[next(iter(ran))]
+        (scan,) = ran
         known = self._tables.get(scan.location or "", scan.read)
         whole = (ROW_BYTES + sum(columns.values()) for columns in (scan.read, known))
         return tuple(min(1.0, scan.width / width) for width in whole)

@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 
 import msgspec
 
-from engine.sources.logs.plan_events import OUTPUT_ROWS, CountedMetric, PlanNode, SqlPlan
-from engine.sources.logs.plan_trackers import PlanTracker, RanNodes, nodes_of
+from engine.sources.logs.plan_events import OUTPUT_ROWS, PlanNode, SqlPlan
+from engine.sources.logs.plan_trackers import NodeTracker, nodes_of
 from engine.stage_run import StageRun, total_of
 
 WRITTEN_METRIC = b'"number of written files"'
@@ -82,15 +82,14 @@ ScanOrigin = tuple[str, int]
 """Source path of a scan, and its SQL execution."""
 
 
-class WrittenFiles(PlanTracker):
+class WrittenFiles(NodeTracker[ScanOrigin]):
     """Collects writes and scans of all plans, the driver's metrics, and each stage's scans."""
 
     def __init__(self) -> None:
+        super().__init__()
         self._writes: dict[int, Write] = {}
         self._watched: dict[int, tuple[int, str]] = {}
         self._executions_of_path: dict[str, list[int]] = {}
-        self._scans: dict[int, ScanOrigin] = {}
-        self._ran = RanNodes()
 
     @property
     def any_planned(self) -> bool:
@@ -111,7 +110,7 @@ class WrittenFiles(PlanTracker):
                     path in self._executions_of_path
                     and self._executions_of_path[path][0] < event.execution
                 ):
-                    self._scans.setdefault(metrics[OUTPUT_ROWS], (path, event.execution))
+                    self._nodes.setdefault(metrics[OUTPUT_ROWS], (path, event.execution))
 
     def driver_metrics_updated(self, updates: Iterable[tuple[int, int]]) -> None:
         """Records driver metrics: how many files and partition folders a query wrote."""
@@ -123,10 +122,6 @@ class WrittenFiles(PlanTracker):
                     replace(write, files=value) if name == _FILES else replace(write, folders=value)
                 )
                 self._writes[execution] = changed
-
-    def stage_completed(self, stage_id: int, counted: Sequence[CountedMetric]) -> None:
-        """Records which of those scans a completed stage ran."""
-        self._ran.add(stage_id, self._scans.keys() & {metric.accumulator for metric in counted})
 
     def with_links(self, stages: Sequence[StageRun]) -> tuple[StageRun, ...]:
         """The stages with the files they wrote that other stages read, and with the stage that
@@ -171,7 +166,7 @@ class WrittenFiles(PlanTracker):
         """The executions whose files a scan may read: those since the last overwrite. Among scans
         since the same overwrite, later ones also read what earlier ones did."""
         last = dict[tuple[str, int], int]()
-        for path, execution in {self._scans[rows] for rows in self._ran.of_all()}:
+        for path, execution in {self._nodes[rows] for rows in self._ran.of_all()}:
             index = histories[path].before(execution)
             if index is not None:
                 key = path, histories[path].since_overwrite[index]
@@ -207,7 +202,7 @@ class WrittenFiles(PlanTracker):
         the program (the stage is not in `with_external_rows`): more input may then mean more
         writes.
         """
-        read = {self._scans[rows] for rows in self._ran.of(stage.stage_id)}
+        read = set(self.ran_by(stage.stage_id))
         if len(read) != 1 or not stage.files_read:
             return None
         path, execution = next(iter(read))

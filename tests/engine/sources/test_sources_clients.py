@@ -36,9 +36,10 @@ def test_one_client_is_nothing_to_be_said():
     clients = Clients()
     for session in ("one", "one"):
         clients.session_opened(Session(session))
-        assert clients.notices() == []
+        assert clients.notice is None
     clients.session_opened(Session("another"))
-    assert [said.code for said in clients.notices()] == ["several-clients"]
+    assert clients.notice is not None
+    assert clients.notice.code == "several-clients"
 
 
 def test_a_log_of_two_clients_says_so():

@@ -20,7 +20,7 @@ from engine.sources.distilling.idle_time import (
     idle_stretches,
     is_session,
     uncovered_spans,
-    unsuccessful_notices,
+    unsuccessful_notice,
 )
 from engine.sources.logs.application import Application
 from engine.sources.logs.entities import Job
@@ -245,10 +245,12 @@ def test_idle_time_is_said_with_where_its_longest_stretch_begins() -> None:
 
 
 def test_time_of_stages_that_came_to_nothing_is_said_with_their_number() -> None:
-    assert unsuccessful_notices([], 0) == []
-    (one,) = unsuccessful_notices([(0, 1000), (5000, 7000)], 1)
+    assert unsuccessful_notice([], 0) is None
+    one = unsuccessful_notice([(0, 1000), (5000, 7000)], 1)
+    assert one is not None
     assert "no task of 1 stage succeeded: the 3 s in which" in one.text
-    (two,) = unsuccessful_notices([(0, 1000)], 2)
+    two = unsuccessful_notice([(0, 1000)], 2)
+    assert two is not None
     assert "no task of 2 stages succeeded" in two.text
 
 

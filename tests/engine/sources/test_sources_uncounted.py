@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from pitfall_logs import DATA, codes, notice, one
 
-from engine.sources.distilling.uncounted_records import uncounted_notices
+from engine.sources.distilling.uncounted_records import uncounted_notice
 
 RUN = one(DATA / "database.zstd")
 
@@ -20,16 +20,17 @@ def test_the_input_is_said_to_be_that_of_other_sources() -> None:
 def test_rows_that_the_program_makes_are_no_source() -> None:
     made = [stage for stage in RUN.stages if stage.generated]
     assert any(stage.input_records for stage in made)
-    assert uncounted_notices(made, 1e6) == []
+    assert uncounted_notice(made, 1e6) is None
 
 
 def test_where_no_input_is_known_nobody_takes_it_for_all() -> None:
-    assert uncounted_notices(RUN.stages, None) == []
+    assert uncounted_notice(RUN.stages, None) is None
     assert codes(one(DATA / "python_source.zstd")) == []
 
 
 def test_several_sources_are_counted() -> None:
     stage = next(stage for stage in RUN.stages if stage.stage_id == 1)
-    (said,) = uncounted_notices([stage, replace(stage, stage_id=7, input_records=3000.0)], 1e6)
+    said = uncounted_notice([stage, replace(stage, stage_id=7, input_records=3000.0)], 1e6)
+    assert said is not None
     assert said.text.startswith("stage 7 (")
     assert " and 1 more read records (5,000)" in said.text
