@@ -22,7 +22,7 @@ import numpy as np
 
 from engine.catalog import Catalog
 from engine.catalog_files.reader import load_catalog
-from engine.choosing.candidates import select_candidates
+from engine.choosing.candidate_selection import select_candidates
 from engine.choosing.recommendation import Goal
 from engine.choosing.surface import Surface
 from engine.cluster import Cluster, Layout, Workload

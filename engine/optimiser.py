@@ -25,7 +25,8 @@ from engine.caching import Lazy
 from engine.catalog import Billing, Catalog, require_catalog
 from engine.choosing.answer_notices import with_interval_notice
 from engine.choosing.better_on_demand import with_better_on_demand
-from engine.choosing.candidates import Candidates, select_candidates
+from engine.choosing.candidate_selection import select_candidates
+from engine.choosing.candidates import Candidates
 from engine.choosing.choices import ChoiceBuilder
 from engine.choosing.goal_view import GoalView
 from engine.choosing.limits import NO_LIMITS, Limits

@@ -7,7 +7,7 @@ import pytest
 from two_types import CATALOG, TODAY, fitted
 
 import engine
-from engine.choosing.candidates import select_candidates
+from engine.choosing.candidate_selection import select_candidates
 from engine.choosing.recommendation import Goal
 from engine.choosing.surface import Surface
 from engine.mixing.market import Market, values_of

@@ -15,7 +15,8 @@ from scipy.special import stdtrit
 from synthetic import catalog_of, model, offer
 
 from engine.catalog import Billing
-from engine.choosing.candidates import Candidates, select_candidates
+from engine.choosing.candidate_selection import select_candidates
+from engine.choosing.candidates import Candidates
 from engine.choosing.limits import Limits
 from engine.choosing.recommendation import Goal, Recommendation
 from engine.choosing.surface import Surface

@@ -105,9 +105,7 @@ class RunTimeFit:
         residuals, variances = self.candidates.at_runs()
         means, inside = self.log_seconds - residuals, {"inside": np.ones(len(self.rows))}
         variance, dof = self._scaled_variance(inside, means, variances)
-        return LogTimes(
-            self._weighted_mean(inside, means), *self._with_repetitions(variance, dof)
-        )
+        return LogTimes(self._weighted_mean(inside, means), *self._with_repetitions(variance, dof))
 
     def _scale(
         self, rows: Rows, extrapolation: Extrapolation, means: FloatArray, variances: Variances
