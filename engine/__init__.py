@@ -27,12 +27,9 @@ _HOMES = {
         "ServiceUnavailable",
         "UnknownName",
     ),
-    "engine.units": (
+    "engine.units": ("format_bytes", "format_interval", "format_seconds", "format_usd"),
+    "engine.text.quantities": (
         "check_times",
-        "format_bytes",
-        "format_interval",
-        "format_seconds",
-        "format_usd",
         "has_size_unit",
         "parse_bytes",
         "parse_confidence",
