@@ -324,6 +324,6 @@ def _unpriced(surface: Surface, instance: str, billing: Billing) -> str:
         return f"no price ({NOT_SUPPORTED})"
     if instance in surface.candidates.without_room:
         return "no price (its executors have no room for a task)"
-    if np.isinf(surface.rates(billing)[0][surface.rows[instance]]):
+    if np.isinf(surface.rented.rates(billing)[0][surface.rows[instance]]):
         return "no spot price"
     return "not within the limits"

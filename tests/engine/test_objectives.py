@@ -22,7 +22,7 @@ SURFACE = Surface.build(MODEL, select_candidates(CATALOG, profile=MODEL.profile)
 def every(mix: int, goal: Goal) -> np.ndarray:
     """(n, 3) cost, seconds and vcore-seconds of all compositions that satisfy the goal."""
     law = PurchaseOptions.of(SURFACE, CATALOG.billing, NODES).law(SURFACE)
-    rates, head = SURFACE.rates(CATALOG.billing)
+    rates, head = SURFACE.rented.rates(CATALOG.billing)
     market = Market(rates, head, CATALOG.billing, np.full(2, NODES))
     pairs = [
         pair
