@@ -35,7 +35,7 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 
 from engine.catalog import Billing
 from engine.catalog_files.reader import load_catalog
-from engine.choosing.candidates import select_candidates
+from engine.choosing.candidate_selection import select_candidates
 from engine.choosing.limits import Limits
 from engine.choosing.recommendation import Goal
 from engine.choosing.surface import Surface

@@ -22,13 +22,13 @@ import numpy as np
 
 from engine.catalog import Catalog
 from engine.catalog_files.reader import load_catalog
-from engine.choosing.candidates import select_candidates
+from engine.choosing.candidate_selection import select_candidates
 from engine.choosing.recommendation import Goal
+from engine.choosing.selection import select
 from engine.choosing.surface import Surface
 from engine.cluster import Cluster, Layout, Workload
 from engine.models import fit
 from engine.models.base import FittedModel
-from engine.optimiser import select
 from engine.profile import JobRun, Profile, Run
 from engine.stage_run import Measure, StageRun
 

@@ -20,7 +20,7 @@ from functools import partial
 from pathlib import Path
 
 import engine
-from engine.choosing.candidates import select_candidates
+from engine.choosing.candidate_selection import select_candidates
 from engine.choosing.surface import Surface
 from engine.models.laws import proposals
 from engine.models.laws.model import fit_table

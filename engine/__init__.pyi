@@ -146,6 +146,15 @@ from engine.stage_run import StageRun as StageRun
 from engine.text.lists import printable as printable
 from engine.text.located_yaml import Section as Section
 from engine.text.located_yaml import read_yaml as read_yaml
+from engine.text.quantities import check_times as check_times
+from engine.text.quantities import has_size_unit as has_size_unit
+from engine.text.quantities import parse_bytes as parse_bytes
+from engine.text.quantities import parse_confidence as parse_confidence
+from engine.text.quantities import parse_fraction as parse_fraction
+from engine.text.quantities import parse_memory_gib as parse_memory_gib
+from engine.text.quantities import parse_seconds as parse_seconds
+from engine.text.quantities import parse_times as parse_times
+from engine.text.quantities import parse_usd as parse_usd
 from engine.text.reachable import reachable_seconds as reachable_seconds
 from engine.text.reachable import reachable_usd as reachable_usd
 from engine.text.time_differences import format_time_difference as format_time_difference
@@ -153,19 +162,10 @@ from engine.timeline import StageSpan as StageSpan
 from engine.timeline import Timeline as Timeline
 from engine.timeline import measured_timeline as measured_timeline
 from engine.timeline import predicted_timeline as predicted_timeline
-from engine.units import check_times as check_times
 from engine.units import format_bytes as format_bytes
 from engine.units import format_interval as format_interval
 from engine.units import format_seconds as format_seconds
 from engine.units import format_usd as format_usd
-from engine.units import has_size_unit as has_size_unit
-from engine.units import parse_bytes as parse_bytes
-from engine.units import parse_confidence as parse_confidence
-from engine.units import parse_fraction as parse_fraction
-from engine.units import parse_memory_gib as parse_memory_gib
-from engine.units import parse_seconds as parse_seconds
-from engine.units import parse_times as parse_times
-from engine.units import parse_usd as parse_usd
 
 __version__: str
 __all__: list[str]

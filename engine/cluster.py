@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from engine.catalog import InstanceType, require_catalog
 from engine.errors import BadInput, require_kind
 from engine.read_only import ReadOnly
-from engine.units import parse_memory_gib
+from engine.text.quantities import parse_memory_gib
 
 if TYPE_CHECKING:
     from engine.catalog import Catalog

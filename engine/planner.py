@@ -18,6 +18,7 @@ from engine.choosing.choices import ChoiceBuilder
 from engine.choosing.interruptions import with_interruptions
 from engine.choosing.limits import NO_LIMITS, Limits
 from engine.choosing.recommendation import Choice, Goal, Recommendation
+from engine.choosing.selection import select, select_exact
 from engine.choosing.surface import Surface
 from engine.cluster import Cluster, Workload
 from engine.cost import billed_seconds, usd_along
@@ -30,13 +31,7 @@ from engine.mixing.composition import PlacedComposition
 from engine.mixing.mix_law import MixLaw
 from engine.models import DEFAULT_MODEL, fit
 from engine.models.base import FittedModel, Prediction
-from engine.optimiser import (
-    recommend_for_goal,
-    select,
-    select_exact,
-    surface_of,
-    with_on_demand_notice,
-)
+from engine.optimiser import recommend_for_goal, surface_of, with_on_demand_notice
 from engine.profile import Profile
 from engine.text.reachable import promised_seconds, reachable_seconds
 
@@ -329,6 +324,6 @@ def _unpriced(surface: Surface, instance: str, billing: Billing) -> str:
         return f"no price ({NOT_SUPPORTED})"
     if instance in surface.candidates.without_room:
         return "no price (its executors have no room for a task)"
-    if np.isinf(surface.rates(billing)[0][surface.rows[instance]]):
+    if np.isinf(surface.rented.rates(billing)[0][surface.rows[instance]]):
         return "no spot price"
     return "not within the limits"

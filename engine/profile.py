@@ -17,7 +17,7 @@ from engine.given_profiles import OptexProfile, ResourceProfile
 from engine.notices import Notice
 from engine.read_only import ReadOnly
 from engine.stage_run import StageRun
-from engine.units import check_times, has_size_unit, parse_bytes, parse_times
+from engine.text.quantities import check_times, has_size_unit, parse_bytes, parse_times
 
 CATEGORIES = ("sql", "streaming", "mllib", "graphx", "core")
 """Application categories of OptEx III-A (the Spark modules), and `core` for plain RDD jobs."""

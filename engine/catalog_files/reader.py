@@ -11,18 +11,16 @@ from datetime import date
 from functools import lru_cache
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
-from engine.catalog import MOST_MEMORY_GIB, MOST_VCPUS, Catalog, InstanceType, Offer, Price
+from engine.catalog import Catalog, InstanceType, Offer, Price
 from engine.catalog_files.index import (
     OTHER_REGIONS,
-    SHAPES,
     bundled_folder,
     catalog_path,
     modification_times,
 )
 from engine.catalog_files.rules import (
-    NOT_NEGATIVE,
     POSITIVE,
     Dbus,
     FileDefaults,
@@ -32,41 +30,18 @@ from engine.catalog_files.rules import (
     memory_rule_of,
     price_column,
 )
+from engine.catalog_files.shapes import SHAPE_COLUMNS, add_once, named_shapes, shape_of, shapes_in
 from engine.errors import BadInput, UnknownName
 from engine.text.cells import (
     TypedTable,
     collecting_errors,
     iso_date,
-    number_above,
     one_line,
-    one_of,
-    positive_whole_number,
     typed_table,
-    whole_number,
     yes_or_no,
 )
 from engine.text.located_yaml import Convert, Section, read_yaml
 
-K = TypeVar("K")
-V = TypeVar("V")
-
-
-_SHAPE_COLUMNS: Mapping[str, Convert[Any]] = {
-    "vcpus": number_above(0.0, at_most=MOST_VCPUS),
-    "memory_gib": number_above(0.0, at_most=MOST_MEMORY_GIB),
-    "family": str,
-    "arch": one_of("x86_64", "arm64"),
-    "generation": whole_number,
-    "network_gbps": POSITIVE,
-    "local_disk_gb": NOT_NEGATIVE,
-    "local_disk_kind": str,
-    "ebs_gbps": POSITIVE,
-    "cpu_score": POSITIVE,
-    "emr_supported": yes_or_no,
-    "cpu_score_spread": NOT_NEGATIVE,
-    "threads_per_core": positive_whole_number,
-}
-_CPU_SCORE = list(_SHAPE_COLUMNS).index("cpu_score")
 _PRICE_COLUMNS: Mapping[str, Convert[Any]] = {
     "date": iso_date,
     "source": str,
@@ -84,10 +59,9 @@ _AMOUNT_COLUMNS: Mapping[str, Convert[Any]] = {
     "spot_price_per_hour": POSITIVE,
 }
 """Columns with money, in USD or in the currency of the file (see `price_column`)."""
-_SHAPE_FILE_COLUMNS: Mapping[str, Convert[Any]] = {"name": one_line, **_SHAPE_COLUMNS}
 _OFFER_COLUMNS: Mapping[str, Convert[Any]] = {
     "name": one_line,
-    **_SHAPE_COLUMNS,
+    **SHAPE_COLUMNS,
     **_AMOUNT_COLUMNS,
     **_PRICE_COLUMNS,
 }
@@ -99,7 +73,6 @@ _HISTORY_COLUMNS: Mapping[str, Convert[Any]] = {
     "source": str,
 }
 
-_SHAPE_FILE_KEYS = ("shapes_of", "source", "note", "cpu_benchmark", "instances")
 _PRICE_FILE_KEYS = (
     "catalog", "provider", "region", "currency", "exchange", "shapes", "cpu_benchmark", "date",
     "source", "spot", "billing", "dbu", "dbu_tiers", "memory_rule", "managed_only",
@@ -160,7 +133,7 @@ def type_in(name: str, where: str) -> tuple[Catalog | None, InstanceType]:
         catalog = load_catalog(path)
         return catalog, catalog.offer(name).instance
     problems: list[BadInput] = []
-    shapes = _shapes_in(top, problems)
+    shapes = shapes_in(top, problems)
     if problems:
         raise problems[0]
     if name not in shapes:
@@ -189,7 +162,7 @@ def _load(path: Path) -> tuple[Catalog | None, list[BadInput]]:
                 remedy="it serves --ran-on TYPE@FILE, or a price file that says 'shapes:'",
             )
         top.check_keys(_PRICE_FILE_KEYS)
-        shapes = _shapes(top, problems)
+        shapes = named_shapes(top, problems)
         defaults, dbus = file_defaults_of(top), dbus_of(top, problems)
         offers = _offers(top, shapes, defaults, dbus, problems)
         catalog = _catalog(top, offers, defaults, dbus) if not problems else None
@@ -224,39 +197,6 @@ def _flag(section: Section, key: str, *, default: bool) -> bool:
     return default if value is None else value
 
 
-def _shapes(top: Section, problems: list[BadInput]) -> Mapping[str, InstanceType]:
-    """The shapes file that the price file refers to; empty when its own rows have the shapes."""
-    named = top.get("shapes", str)
-    if named is None:
-        return {}
-    return _shapes_in(read_yaml(_shapes_path(top, named)), problems)
-
-
-def _shapes_in(shapes_file: Section, problems: list[BadInput]) -> Mapping[str, InstanceType]:
-    """The types of a shapes file, by name."""
-    shapes_file.check_keys(_SHAPE_FILE_KEYS)
-    benchmark = shapes_file.get("cpu_benchmark", str)
-    shapes: dict[str, InstanceType] = {}
-    table = typed_table(shapes_file, "instances", _SHAPE_FILE_COLUMNS, problems)
-    for line, name, shape in zip(table.lines, table.names, table.rows(_SHAPE_COLUMNS), strict=True):
-        with collecting_errors(shapes_file, line, problems):
-            _add(shapes, name, _instance(name, shape, benchmark))
-    return shapes
-
-
-def _shapes_path(top: Section, named: str) -> Path:
-    """The shapes file next to the price file, or a bundled one by name ("aws")."""
-    beside = top.path.parent / named
-    if beside.is_file():
-        return beside
-    folder = bundled_folder()
-    bundled = folder / (named.removesuffix(SHAPES) + SHAPES)
-    if len(Path(named).parts) == 1 and bundled.is_file():
-        return bundled
-    names = [path.name.removesuffix(SHAPES) for path in folder.glob(f"*{SHAPES}")]
-    raise UnknownName("shapes file", named, names, where=top.where_of("shapes"))
-
-
 def _offers(
     top: Section,
     shapes: Mapping[str, InstanceType],
@@ -268,7 +208,7 @@ def _offers(
     table = typed_table(top, "instances", _OFFER_COLUMNS, problems)
     benchmark = top.get("cpu_benchmark", str)
     offers: dict[str, Offer] = {}
-    shape_cells, price_cells = table.rows(_SHAPE_COLUMNS), table.rows(_PRICE_COLUMNS)
+    shape_cells, price_cells = table.rows(SHAPE_COLUMNS), table.rows(_PRICE_COLUMNS)
     rows = zip(
         table.lines,
         table.names,
@@ -279,14 +219,14 @@ def _offers(
     )
     for line, name, shape, usd, price in rows:
         with collecting_errors(top, line, problems):
-            instance = _shape_of(name, shape, shapes, benchmark)
+            instance = shape_of(name, shape, shapes, benchmark)
             offer = _offer(instance, usd, price, defaults, history.get(name, ()))
             if dbus is not None and offer.dbu_per_hour is None:
                 raise BadInput(f"{name}: dbu_per_hour is missing")
             if dbus is None and offer.dbu_per_hour is not None:
                 remedy = "say 'dbu: {tier: ...}' and dbu_tiers, or leave it out"
                 raise BadInput(f"{name}: dbu_per_hour without dbu", remedy=remedy)
-            _add(offers, name, offer)
+            add_once(offers, name, offer)
     if not offers and not problems:
         raise BadInput("no instance types", where=str(top.path), remedy="add a list 'instances'")
     for name in history:
@@ -312,18 +252,6 @@ def _prices_usd(
         return table.rows(columns)
     rate = defaults.exchange.usd
     return [(paid and paid * rate, spot and spot * rate) for paid, spot in table.rows(columns)]
-
-
-def _shape_of(
-    name: str, shape: Sequence[Any], shapes: Mapping[str, InstanceType], benchmark: str | None
-) -> InstanceType:
-    """The shape of a type, from the shapes file or from its own row, but not from both."""
-    instance = shapes.get(name)
-    if instance is None:
-        return _instance(name, shape, benchmark)
-    if any(value is not None for value in shape):
-        raise BadInput(f"{name}: its shape stands in the shapes file already")
-    return instance
 
 
 def _offer(
@@ -380,21 +308,8 @@ def _history(
     for line, name, (usd, (day, source)) in zip(table.lines, table.names, cells, strict=True):
         with collecting_errors(top, line, problems):
             price = _price(usd[0], day, source or defaults.source, defaults, estimated=False)
-            _add(prices_of_type.setdefault(name, {}), price.date, price)
+            add_once(prices_of_type.setdefault(name, {}), price.date, price)
     return {
         name: tuple(sorted(prices.values(), key=attrgetter("date")))
         for name, prices in prices_of_type.items()
     }
-
-
-def _instance(name: str, shape: Sequence[Any], benchmark: str | None) -> InstanceType:
-    """A type from the cells of `_SHAPE_COLUMNS`, which are in the order of its fields."""
-    if shape[0] is None or shape[1] is None:
-        raise BadInput(f"{name}: {'vcpus' if shape[0] is None else 'memory_gib'} is missing")
-    return InstanceType(name, *(*shape, benchmark if shape[_CPU_SCORE] else None))
-
-
-def _add(known: dict[K, V], key: K, value: V) -> None:
-    if key in known:
-        raise BadInput(f"{key} stands here for the second time", remedy="keep one of the two")
-    known[key] = value

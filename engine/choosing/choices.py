@@ -118,11 +118,11 @@ class ChoiceBuilder:
         return {self.surface.candidates.offers[row].instance.name: spot} if spot else {}
 
     def _spot_nodes(self, row: int, nodes: int) -> int:
-        return int(self.surface.on_spot(np.asarray(row), np.asarray(nodes)))
+        return int(self.surface.rented.on_spot(np.asarray(row), np.asarray(nodes)))
 
     def _paid_nodes(self, row: int, nodes: int) -> int:
         """Number of nodes that are paid for."""
-        return int(self.surface.paid(np.asarray(row), np.asarray(nodes)))
+        return int(self.surface.rented.paid(np.asarray(row), np.asarray(nodes)))
 
     def p_deadline(self, flat: int) -> float | None:
         """P(T <= deadline); None without a deadline or without an interval."""

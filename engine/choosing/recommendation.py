@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from itertools import takewhile
 from typing import Any
 
-from engine.cluster import BesideHeap, Layout, is_finite, is_number
+from engine.choosing.plain_data import fields_dict
+from engine.cluster import Layout, is_finite, is_number
 from engine.cost import Cost
 from engine.errors import BadInput, UnknownName
-from engine.memory import default_overhead_gib
 from engine.notices import Notice
 from engine.text.reachable import ENOUGH
 from engine.units import format_count, format_usd
@@ -87,7 +87,7 @@ class Goal:
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON; the objective where it was asked for by name."""
         own = () if self.objective is None else ("objective",)
-        return _fields_dict(self, "deadline_seconds", "budget_usd", "confidence", "max_nodes", *own)
+        return fields_dict(self, "deadline_seconds", "budget_usd", "confidence", "max_nodes", *own)
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,7 @@ class Choice:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON: the object of `recommend --json`, with the parts of the cost."""
-        return _fields_dict(
+        return fields_dict(
             self, "composition", "seconds", "low", "high", "cost_usd", "cost_low_usd",
             "cost_high_usd", "p_deadline", "warnings", "note", "why", "cost", "executors", "layout",
             "vcore_seconds", "resource_time", "throughput_bytes_per_second", "spot",
@@ -155,7 +155,7 @@ class Rejected:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
-        return _fields_dict(self, *(entry.name for entry in fields(self)))
+        return fields_dict(self, *(entry.name for entry in fields(self)))
 
 
 @dataclass(frozen=True)
@@ -239,7 +239,7 @@ class Sensitivity:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
-        return _fields_dict(self, *(entry.name for entry in fields(self)))
+        return fields_dict(self, *(entry.name for entry in fields(self)))
 
 
 @dataclass(frozen=True)
@@ -258,7 +258,7 @@ class Compromise:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
-        return _fields_dict(self, "deadline_seconds", "budget_usd", "choice")
+        return fields_dict(self, "deadline_seconds", "budget_usd", "choice")
 
 
 @dataclass(frozen=True)
@@ -349,52 +349,7 @@ class Recommendation:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON: the object of `recommend --json`."""
-        return _fields_dict(
+        return fields_dict(
             self, "goal", "recommended", "alternatives", "frontier", "rejected", "nearest",
             "compromises", "optimal", "evaluated", "model", "hidden", "warnings", "sensitivity",
         )  # fmt: skip
-
-
-def _fields_dict(value: object, *names: str) -> dict[str, Any]:
-    """Fields of a value as plain data for JSON, in this order."""
-    return {name: _plain(getattr(value, name)) for name in names}
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return dict(value)
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return [_plain(entry) for entry in value]
-    to_dict = _TO_DICT.get(type(value))
-    return value if to_dict is None else to_dict(value)
-
-
-def _layout_dict(layout: Layout) -> dict[str, Any]:
-    """The layout as plain data; the memory overhead is Spark's default where none is planned."""
-    heap, beside = layout.executor_memory_gib, layout.beside or BesideHeap()
-    if (overhead := beside.overhead_gib) is None and heap is not None:
-        overhead = default_overhead_gib(heap)
-    return {
-        **_fields_dict(layout, "executors_per_node", "executor_cores", "executor_memory_gib"),
-        "executor_memory_overhead_gib": overhead,
-        "executor_pyspark_memory_gib": beside.pyspark_gib,
-        "executor_off_heap_gib": beside.off_heap_gib,
-    }
-
-
-def _cost_dict(cost: Cost) -> dict[str, Any]:
-    parts: dict[str, Any] = {f"{name}_usd": usd for name, usd in cost.parts.items()}
-    return {**parts, "billed_seconds": cost.billed_seconds, "assumptions": list(cost.assumptions)}
-
-
-_TO_DICT: Mapping[type, Callable[[Any], dict[str, Any]]] = {
-    Goal: Goal.to_dict,
-    Choice: Choice.to_dict,
-    Rejected: Rejected.to_dict,
-    Change: Change.to_dict,
-    Compromise: Compromise.to_dict,
-    Sensitivity: Sensitivity.to_dict,
-    Notice: Notice.to_dict,
-    Layout: _layout_dict,
-    Cost: _cost_dict,
-}

@@ -18,9 +18,9 @@ from engine.batch import ClusterBatch
 from engine.catalog import Billing
 from engine.choosing.candidates import Candidates
 from engine.choosing.exact_points import with_exact_points
-from engine.choosing.hourly_rates import hourly_rates, on_demand_premium
 from engine.choosing.interruptions import LostWork, interruption_rate, with_interruption_delays
 from engine.choosing.limits import NO_LIMITS, Constraints, Limits
+from engine.choosing.rented_nodes import RentedNodes
 from engine.choosing.sweeps import (
     BLOCK,
     CHUNK,
@@ -36,7 +36,6 @@ from engine.cluster import Cluster, Workload, require_workload
 from engine.cost import billed_seconds, rate_ratio_terms
 from engine.errors import BadInput, UnknownName
 from engine.forecast import BoolArray, FloatArray, Forecast, IntArray
-from engine.machines.services import least_on_demand
 from engine.models.base import FittedModel
 from engine.notices import Notice
 from engine.text.reachable import ENOUGH
@@ -118,7 +117,7 @@ class Surface:
         if not self.spot or not self.interruption_rates.any():
             return self.forecast
         rows, nodes = np.arange(self.shape[0])[:, None], self.nodes
-        rate = self.interruption_rates[:, None] * (self.on_spot(rows, nodes) / nodes)
+        rate = self.interruption_rates[:, None] * (self.rented.on_spot(rows, nodes) / nodes)
         return with_interruption_delays(
             self.forecast, self.lost_work, rate=rate.ravel(), square=(rate / nodes).ravel()
         )
@@ -171,21 +170,9 @@ class Surface:
         return self.candidates.binding_limits(self.limits)
 
     @cached_property
-    def owned(self) -> IntArray:
-        """(k,) owned nodes of each type, which cost nothing."""
-        return self.limits.owned_of(self.candidates.instances)
-
-    def paid(self, rows: IntArray, nodes: FloatArray | IntArray) -> FloatArray:
-        """Number of paid nodes of some types; arguments broadcast."""
-        if not self.limits.owned:
-            return np.asarray(nodes)
-        return np.asarray(np.maximum(nodes - self.owned[rows], 0), dtype=float)
-
-    def on_spot(self, rows: IntArray, nodes: FloatArray | IntArray) -> FloatArray:
-        """Number of spot nodes among the paid ones, on a spot surface: all but the on-demand nodes
-        that the service requires, in place of which owned nodes count; arguments broadcast."""
-        paid, least = self.paid(rows, nodes), least_on_demand(self.candidates.catalog)
-        return np.minimum(paid, np.maximum(nodes - least, 0)) if least else paid
+    def rented(self) -> RentedNodes:
+        """What is paid for of each cluster, and its rates."""
+        return RentedNodes(self.candidates, self.limits)
 
     @cached_property
     def has_interval(self) -> BoolArray:
@@ -262,37 +249,13 @@ class Surface:
     def _costs(self, billing: Billing) -> FloatArray:
         costs, every = np.empty(self.shape), np.arange(self.shape[0])[:, None]
         for rows in row_blocks(*self.shape):
-            hourly = self.hourly_usd(billing, every[rows], self.nodes)
+            hourly = self.rented.hourly_usd(billing, every[rows], self.nodes)
             hours = billed_seconds(self.seconds[rows], billing) / SECONDS_PER_HOUR
             with np.errstate(invalid="ignore"):
                 np.multiply(hourly, hours, out=costs[rows])
         if self.limits.owned:
             np.copyto(costs, np.inf, where=np.isinf(self.seconds))
         return costs
-
-    def _workers_hourly_usd(
-        self, billing: Billing, rows: IntArray, nodes: FloatArray | IntArray
-    ) -> FloatArray:
-        """USD per billed hour of the workers; arguments broadcast."""
-        rates, paid = self.rates(billing)[0], self.paid(rows, nodes)
-        with np.errstate(invalid="ignore"):
-            hourly = np.take(rates, rows, mode="clip") * paid
-        if billing.spot and least_on_demand(self.candidates.catalog):
-            more = on_demand_premium(self.rates(replace(billing, spot=False))[0], rates)
-            hourly += np.take(more, rows, mode="clip") * (paid - self.on_spot(rows, nodes))
-        if self.limits.owned:  # no price is needed for what is owned: inf * 0 is 0
-            np.nan_to_num(hourly, copy=False, nan=0.0, posinf=np.inf)
-        return hourly
-
-    def hourly_usd(
-        self, billing: Billing, rows: IntArray, nodes: FloatArray | IntArray
-    ) -> FloatArray:
-        """USD per billed hour of clusters, the master included; arguments broadcast."""
-        return self._workers_hourly_usd(billing, rows, nodes) + self.rates(billing)[1]
-
-    def rates(self, billing: Billing) -> tuple[FloatArray, float]:
-        """USD per billed hour of a worker of each type, and of the master (`hourly_rates`)."""
-        return self._cache.rates.get(billing, lambda: hourly_rates(self.candidates, billing))
 
     def frontier(self, billing: Billing, candidates: Candidates, max_nodes: int) -> IntArray:
         """Flat indices of the Pareto front of time and cost, fastest first.
@@ -304,7 +267,7 @@ class Surface:
         rows, columns = np.divmod(order, self.max_nodes)
         seconds = self.seconds.ravel()[order]
         hours = billed_seconds(seconds, billing) / SECONDS_PER_HOUR
-        costs = hours * self.hourly_usd(billing, rows, columns + 1)
+        costs = hours * self.rented.hourly_usd(billing, rows, columns + 1)
         return np.asarray(order[pareto_front(seconds, costs)])
 
     def _skyline(self, billing: Billing, candidates: Candidates, max_nodes: int) -> IntArray:
@@ -322,7 +285,7 @@ class Surface:
         for start in range(0, rows.size, BLOCK):
             block = slice(start, min(start + BLOCK, rows.size))
             part = hourly[block]
-            part[:] = self._workers_hourly_usd(billing, rows[block], nodes[block])
+            part[:] = self.rented.workers_hourly_usd(billing, rows[block], nodes[block])
             if any_excluded:
                 np.copyto(part, np.inf, where=excluded[rows[block]])
             if max_nodes < self.max_nodes:

@@ -182,6 +182,5 @@ class SweepCache:
     def __init__(self) -> None:
         self.least_deadlines: LruCache[FloatArray] = LruCache(CACHED_ARRAYS)
         self.costs: LruCache[FloatArray] = LruCache(CACHED_ARRAYS)
-        self.rates: LruCache[tuple[FloatArray, float]] = LruCache(CACHED_ARRAYS)
         self.skylines: LruCache[IntArray] = LruCache(CACHED_ARRAYS)
         self.notices: LruCache[tuple[Notice, ...]] = LruCache(CACHED_NOTICES)

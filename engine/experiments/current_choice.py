@@ -11,6 +11,7 @@ import numpy as np
 
 from engine.batch import ClusterBatch
 from engine.choosing.recommendation import Goal
+from engine.choosing.selection import select_exact
 from engine.choosing.surface import Surface
 from engine.experiments.belief import UNKNOWN_SPREAD, forecast_at, with_default_scales
 from engine.experiments.candidate_runs import decision_between
@@ -18,7 +19,6 @@ from engine.experiments.points import Points
 from engine.experiments.priced_compositions import PricedCompositions
 from engine.models.base import FittedModel, no_interval_notice, no_interval_remedy
 from engine.notices import Notice, in_order
-from engine.optimiser import select_exact
 
 
 class CurrentChoice(NamedTuple):

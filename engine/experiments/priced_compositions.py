@@ -105,7 +105,7 @@ def _of_surface(
     log_slowdown, slowdown_log_scale = _slowdown_by_interruptions(surface, kept)
     return PricedCompositions(
         clusters=tuple(surface.cluster(int(index)) for index in kept),
-        hourly_usd=surface.hourly_usd(billing, rows, columns + 1),
+        hourly_usd=surface.rented.hourly_usd(billing, rows, columns + 1),
         billing=billing,
         log_slowdown=log_slowdown,
         slowdown_log_scale=slowdown_log_scale,

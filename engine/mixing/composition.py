@@ -14,7 +14,8 @@ from datetime import date
 import numpy as np
 
 from engine.catalog import Billing, Catalog
-from engine.choosing.candidates import Candidates, select_candidates, types_without_executor
+from engine.choosing.candidate_selection import select_candidates, types_without_executor
+from engine.choosing.candidates import Candidates
 from engine.choosing.choices import ChoiceBuilder
 from engine.choosing.interruptions import with_interruptions
 from engine.choosing.limits import Limits

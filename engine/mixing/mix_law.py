@@ -115,7 +115,7 @@ class MixLaw:
             ),
             work=np.asarray([time.total for _, time in measured]),
             interruption_rates=surface.interruption_rates if surface.spot else None,
-            uninterruptible=surface.owned if surface.spot else None,
+            uninterruptible=surface.rented.owned if surface.spot else None,
             lost_work=surface.lost_work,
         )
         return law if beyond is None else law._extended(beyond, surface.nodes)

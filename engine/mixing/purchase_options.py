@@ -55,24 +55,24 @@ class PurchaseOptions:
         constraints, k = surface.constraints, surface.shape[0]
         all_rows, beyond = np.arange(k), beyond_of(surface)
         if not split:
-            rates, head = surface.rates(billing)
+            rates, head = surface.rented.rates(billing)
             most = constraints.most(max_nodes)
-            market = Market.of(rates, head, billing, most, constraints, surface.owned)
+            market = Market.of(rates, head, billing, most, constraints, surface.rented.owned)
             return cls(billing, all_rows, np.full(k, billing.spot), market, beyond)
         max_spot, least = surface.limits.max_spot, least_on_demand(surface.candidates.catalog)
         if max_spot is not None:
             surface.candidates.require_spot_price("max-spot", "leave the share and spot out")
-        rates, head = surface.rates(replace(billing, spot=False))
-        spot_rates, _ = surface.rates(billing)
+        rates, head = surface.rented.rates(replace(billing, spot=False))
+        spot_rates, _ = surface.rented.rates(billing)
         most = on_demand = constraints.most(max_nodes)
         rows = np.flatnonzero(spot_rates < rates)
         if max_spot is None:  # on demand only where the service requires it
             rows = np.flatnonzero(np.isfinite(spot_rates))
             rates = np.where(np.isfinite(spot_rates), rates, np.inf)
-            on_demand = np.minimum(most, np.maximum(surface.owned, least))
+            on_demand = np.minimum(most, np.maximum(surface.rented.owned, least))
         base = np.append(all_rows, rows)
         spot = np.append(np.zeros(k, dtype=bool), np.ones(len(rows), dtype=bool))
-        owned = np.where(spot, 0, surface.owned[base])
+        owned = np.where(spot, 0, surface.rented.owned[base])
         market = Market.of(
             np.append(rates, spot_rates[rows]), head, billing, np.append(on_demand, most[rows]),
             constraints.take(base), owned if owned.any() else None,

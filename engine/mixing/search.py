@@ -38,9 +38,7 @@ from engine.mixing.multipliers import (
     spot_multipliers,
 )
 from engine.mixing.search_tree import SearchTree
-
-WINDOWS = 24
-"""Number of capacity windows that are bounded at once."""
+from engine.mixing.window_cover import WINDOWS, WindowCover
 
 FIRST_STEP, STEP_GROWTH = 1e-2, 100.0
 """How far the first target lies above the least bound, and the growth of this distance."""
@@ -151,32 +149,6 @@ class Search:
             counts[same, first] += counts[same, second]
             counts[same, second] = 0
         return counts
-
-
-@dataclass(frozen=True, eq=False)
-class WindowCover:
-    """Windows of total capacity that cover all compositions, with their lower bounds: (j,) each."""
-
-    low: FloatArray
-    high: FloatArray
-    lower_bound: FloatArray
-
-    @property
-    def least_bound(self) -> float:
-        """The lower bound on all compositions."""
-        return float(self.lower_bound.min())
-
-    def without(self, mask: BoolArray) -> WindowCover:
-        """The windows outside a mask."""
-        return WindowCover(self.low[~mask], self.high[~mask], self.lower_bound[~mask])
-
-    def split(self, mask: BoolArray) -> tuple[FloatArray, FloatArray]:
-        """(k,) lower and (k,) upper ends of the windows at a mask, cut into about `WINDOWS`."""
-        pieces = max(2, WINDOWS // int(mask.sum()))
-        share = np.arange(pieces + 1) / pieces
-        low, high = self.low[mask, None], self.high[mask, None]
-        edges = low * (high / low) ** share
-        return edges[:, :-1].ravel(), edges[:, 1:].ravel()
 
 
 @dataclass(frozen=True, eq=False)
@@ -335,12 +307,7 @@ class _SearchGroup:
                 break
             before = least
             finer = self._cover(*cover.split(open_windows))
-            rest = cover.without(open_windows)
-            cover = WindowCover(
-                np.append(rest.low, finer.low),
-                np.append(rest.high, finer.high),
-                np.append(rest.lower_bound, finer.lower_bound),
-            )
+            cover = cover.without(open_windows).joined(finer)
         return cover
 
     def _improves_below(self, cover: WindowCover, target: float) -> bool:

@@ -88,7 +88,7 @@ class Mix:
         """The members with their paid nodes; owned nodes are never spot nodes."""
         paid, split = [], self.options.market.share is not None
         for row, spot, nodes in self.members:
-            owned = 0 if spot and split else int(self.surface.owned[row])
+            owned = 0 if spot and split else int(self.surface.rented.owned[row])
             paid.append((row, spot, max(nodes - owned, 0)))
         return paid
 

@@ -34,7 +34,7 @@ from engine.notices import Notice, in_order
 from engine.profile import Profile
 from engine.runs.barrier_stages import BarrierStage, barrier_stages
 from engine.runs.slow_runs import SuspectedOutlier
-from engine.units import check_times
+from engine.text.quantities import check_times
 
 _KEPT = 2
 """Surfaces that a fitted model keeps: about ten MB each for a whole catalog."""

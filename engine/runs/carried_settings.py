@@ -15,7 +15,7 @@ from engine.notices import Notice
 from engine.profile import TASK_CPUS, Profile, Run, configured_task_cpus
 from engine.runs.stage_labels import numbered_label
 from engine.stage_run import StageRun
-from engine.units import parse_memory_gib
+from engine.text.quantities import parse_memory_gib
 
 FEWER_TASK_CPUS = "fewer-task-cpus"
 """Code of the warning that executors have fewer cores than a task of the logs held."""

@@ -15,7 +15,7 @@ from typing import Any
 
 from engine.errors import BadInput, UnknownName
 from engine.text.located_yaml import Convert, Section
-from engine.units import with_point
+from engine.text.quantities import with_point
 
 LEAST_NUMBER, MOST_NUMBER = 1e-15, 1e15
 """Bounds on numbers: no price, size or speed of a machine is beyond them, and computations with

@@ -4,7 +4,7 @@ import numpy as np
 from synthetic import TableModel, catalog_of, offer
 
 from engine.catalog import Catalog
-from engine.choosing.candidates import select_candidates
+from engine.choosing.candidate_selection import select_candidates
 from engine.choosing.surface import Surface
 
 

@@ -7,7 +7,7 @@ import pytest
 from two_types import CATALOG, TODAY, fitted
 
 import engine
-from engine.choosing.candidates import select_candidates
+from engine.choosing.candidate_selection import select_candidates
 from engine.choosing.recommendation import Goal
 from engine.choosing.surface import Surface
 from engine.mixing.market import Market, values_of
@@ -22,7 +22,7 @@ SURFACE = Surface.build(MODEL, select_candidates(CATALOG, profile=MODEL.profile)
 def every(mix: int, goal: Goal) -> np.ndarray:
     """(n, 3) cost, seconds and vcore-seconds of all compositions that satisfy the goal."""
     law = PurchaseOptions.of(SURFACE, CATALOG.billing, NODES).law(SURFACE)
-    rates, head = SURFACE.rates(CATALOG.billing)
+    rates, head = SURFACE.rented.rates(CATALOG.billing)
     market = Market(rates, head, CATALOG.billing, np.full(2, NODES))
     pairs = [
         pair

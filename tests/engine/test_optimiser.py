@@ -13,9 +13,10 @@ from engine.catalog import Billing
 from engine.choosing.difference_texts import missed_by
 from engine.choosing.limits import Limits
 from engine.choosing.recommendation import Goal
+from engine.choosing.selection import select
 from engine.errors import BadInput, UnknownName
 from engine.notices import Notice
-from engine.optimiser import recommend, select
+from engine.optimiser import recommend
 
 
 def test_a_deadline_takes_the_cheapest_that_meets_it() -> None:

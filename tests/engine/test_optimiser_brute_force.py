@@ -15,12 +15,13 @@ from scipy.special import stdtrit
 from synthetic import catalog_of, model, offer
 
 from engine.catalog import Billing
-from engine.choosing.candidates import Candidates, select_candidates
+from engine.choosing.candidate_selection import select_candidates
+from engine.choosing.candidates import Candidates
 from engine.choosing.limits import Limits
 from engine.choosing.recommendation import Goal, Recommendation
+from engine.choosing.selection import select
 from engine.choosing.surface import Surface
 from engine.cost import cost_usd, service_rate
-from engine.optimiser import select
 from engine.text.time_differences import format_time_difference
 from engine.units import format_seconds
 

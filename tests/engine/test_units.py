@@ -8,11 +8,18 @@ from hypothesis import strategies as st
 
 from engine import units
 from engine.errors import BadInput
+from engine.text import quantities
 
 
 @pytest.mark.parametrize("text", ["-5", "-5m", "-2,5h", "$-5", "-$5", "\u22125"])
 @pytest.mark.parametrize(
-    "parse", [units.parse_seconds, units.parse_bytes, units.parse_memory_gib, units.parse_usd]
+    "parse",
+    [
+        quantities.parse_seconds,
+        quantities.parse_bytes,
+        quantities.parse_memory_gib,
+        quantities.parse_usd,
+    ],
 )
 def test_what_is_below_zero_is_told_so_and_not_how_to_write_it(
     parse: Callable[[str], float], text: str
@@ -38,7 +45,7 @@ def test_what_is_below_zero_is_told_so_and_not_how_to_write_it(
     ],
 )
 def test_durations_as_people_write_them(text: str, seconds: float) -> None:
-    assert units.parse_seconds(text) == pytest.approx(seconds)
+    assert quantities.parse_seconds(text) == pytest.approx(seconds)
 
 
 @pytest.mark.parametrize(
@@ -46,7 +53,7 @@ def test_durations_as_people_write_them(text: str, seconds: float) -> None:
 )
 def test_what_is_not_a_duration_is_refused_in_one_line(text: str) -> None:
     with pytest.raises(BadInput) as caught:
-        units.parse_seconds(text)
+        quantities.parse_seconds(text)
     assert "\n" not in str(caught.value)
 
 
@@ -64,24 +71,24 @@ def test_two_parts_of_a_clock_may_be_minutes_or_hours_and_are_refused(
     text: str, remedy: str
 ) -> None:
     with pytest.raises(BadInput, match="is ambiguous: minutes and seconds, or hours") as caught:
-        units.parse_seconds(text, where="here")
+        quantities.parse_seconds(text, where="here")
     assert (caught.value.where, caught.value.remedy) == ("here", remedy)
     for spelt in re.findall(r"\d\S*\d[ms]?\b|\d+[mh]\b", remedy):
-        assert units.parse_seconds(spelt) > 0  # what is proposed can be read
+        assert quantities.parse_seconds(spelt) > 0  # what is proposed can be read
 
 
 @pytest.mark.parametrize(
     ("parse", "text", "pointed"),
     [
-        (units.parse_seconds, "312,4", "312.4"),
-        (units.parse_seconds, "1.312,4 s", "1312.4 s"),
-        (units.parse_bytes, "10,5GB", "10.5GB"),
-        (units.parse_usd, "$12,5", "$12.5"),
-        (units.parse_seconds, "0,500", "0.500"),
-        (units.parse_seconds, "1234,567", "1234.567"),
-        (units.parse_bytes, "0,125GB", "0.125GB"),
-        (units.parse_usd, "$0,110", "$0.110"),
-        (units.parse_usd, "1.234,567", "1234.567"),
+        (quantities.parse_seconds, "312,4", "312.4"),
+        (quantities.parse_seconds, "1.312,4 s", "1312.4 s"),
+        (quantities.parse_bytes, "10,5GB", "10.5GB"),
+        (quantities.parse_usd, "$12,5", "$12.5"),
+        (quantities.parse_seconds, "0,500", "0.500"),
+        (quantities.parse_seconds, "1234,567", "1234.567"),
+        (quantities.parse_bytes, "0,125GB", "0.125GB"),
+        (quantities.parse_usd, "$0,110", "$0.110"),
+        (quantities.parse_usd, "1.234,567", "1234.567"),
     ],
 )
 def test_a_decimal_comma_is_told_from_nonsense(
@@ -108,49 +115,49 @@ def test_a_decimal_comma_is_told_from_nonsense(
     ],
 )
 def test_sizes(text: str, size: float) -> None:
-    assert units.parse_bytes(text) == pytest.approx(size)
+    assert quantities.parse_bytes(text) == pytest.approx(size)
 
 
 @pytest.mark.parametrize("text", ["", "big", "0", "-1GB", "12QB", "1GBB", "1 2 GB", "GB"])
 def test_what_is_not_a_size_is_refused(text: str) -> None:
     with pytest.raises(BadInput):
-        units.parse_bytes(text)
+        quantities.parse_bytes(text)
 
 
 def test_memory_is_binary_and_bare_numbers_are_mebibytes_as_in_spark() -> None:
-    assert units.parse_memory_gib("8g") == 8.0
-    assert units.parse_memory_gib("512m") == 0.5
-    assert units.parse_memory_gib("2048") == 2.0
+    assert quantities.parse_memory_gib("8g") == 8.0
+    assert quantities.parse_memory_gib("512m") == 0.5
+    assert quantities.parse_memory_gib("2048") == 2.0
 
 
 @pytest.mark.parametrize(("text", "usd"), [("$12.50", 12.5), ("12.5", 12.5), ("1,200 USD", 1200.0)])
 def test_money(text: str, usd: float) -> None:
-    assert units.parse_usd(text) == usd
+    assert quantities.parse_usd(text) == usd
 
 
 @pytest.mark.parametrize("text", ["$0", "-$5", "cheap", "$", "12 EUR"])
 def test_what_is_not_money_is_refused(text: str) -> None:
     with pytest.raises(BadInput):
-        units.parse_usd(text)
+        quantities.parse_usd(text)
 
 
 @pytest.mark.parametrize("text", ["12,40 €", "€12.40", "12 EUR", "£5"])
 def test_money_of_another_currency_is_told_to_be_converted(text: str) -> None:
     """A point instead of the comma was advised, and then refused."""
     with pytest.raises(BadInput) as caught:
-        units.parse_usd(text)
+        quantities.parse_usd(text)
     assert caught.value.remedy == "convert it to US dollars, and write it like $12.50"
 
 
 @pytest.mark.parametrize(("text", "share"), [("90%", 0.9), ("90", 0.9), ("0.95", 0.95)])
 def test_shares(text: str, share: float) -> None:
-    assert units.parse_fraction(text) == pytest.approx(share)
+    assert quantities.parse_fraction(text) == pytest.approx(share)
 
 
 @pytest.mark.parametrize("text", ["0", "100%", "1.0", "120%", "-3", "most", "nan"])
 def test_what_is_not_a_share_is_refused(text: str) -> None:
     with pytest.raises(BadInput):
-        units.parse_fraction(text)
+        quantities.parse_fraction(text)
 
 
 @pytest.mark.parametrize(
@@ -158,42 +165,42 @@ def test_what_is_not_a_share_is_refused(text: str) -> None:
     [("90%", 0.9), ("90", 0.9), (" 97.5 % ", 0.975), ("0.95", 0.95), ("50", 0.5), ("2%", 0.02)],
 )
 def test_confidences(text: str, share: float) -> None:
-    assert units.parse_confidence(text) == pytest.approx(share)
+    assert quantities.parse_confidence(text) == pytest.approx(share)
 
 
 @pytest.mark.parametrize("text", ["2", "1", "9", "49", "0", "100", "100%", "0%", "-3", "so", "nan"])
 def test_a_confidence_that_is_a_slip_is_refused_with_what_is_taken(text: str) -> None:
     with pytest.raises(BadInput, match=r"0\.9.*90%.*from 50 to below 100"):
-        units.parse_confidence(text)
+        quantities.parse_confidence(text)
 
 
 def test_what_is_too_large_is_not_called_too_small() -> None:
-    for parse in (units.parse_bytes, units.parse_memory_gib, units.parse_usd):
+    for parse in (quantities.parse_bytes, quantities.parse_memory_gib, quantities.parse_usd):
         with pytest.raises(BadInput, match="is too large"):
             parse("1e400")
 
 
 def test_a_factor_is_told_from_a_size() -> None:
-    assert units.parse_times("3x") == 3.0
-    assert units.parse_times("3GB") is None
-    assert units.has_size_unit("48GB")
-    assert not units.has_size_unit("48")
+    assert quantities.parse_times("3x") == 3.0
+    assert quantities.parse_times("3GB") is None
+    assert quantities.has_size_unit("48GB")
+    assert not quantities.has_size_unit("48")
 
 
 @given(st.floats(min_value=1e-3, max_value=1e7))
 def test_a_duration_that_is_shown_reads_back_as_nearly_the_same(seconds: float) -> None:
     shown = units.format_seconds(seconds)
-    assert units.parse_seconds(shown) == pytest.approx(seconds, rel=0.06)
+    assert quantities.parse_seconds(shown) == pytest.approx(seconds, rel=0.06)
 
 
 @given(st.floats(min_value=0.0101, max_value=1e6))
 def test_money_that_is_shown_reads_back_to_the_cent(usd: float) -> None:
-    assert units.parse_usd(units.format_usd(usd)) == pytest.approx(usd, rel=0.005)
+    assert quantities.parse_usd(units.format_usd(usd)) == pytest.approx(usd, rel=0.005)
 
 
 @given(st.floats(min_value=1.0, max_value=1e17))
 def test_a_size_that_is_shown_reads_back_to_three_digits(size: float) -> None:
-    assert units.parse_bytes(units.format_bytes(size)) == pytest.approx(size, rel=0.006)
+    assert quantities.parse_bytes(units.format_bytes(size)) == pytest.approx(size, rel=0.006)
 
 
 @pytest.mark.parametrize(
@@ -201,17 +208,17 @@ def test_a_size_that_is_shown_reads_back_to_three_digits(size: float) -> None:
 )
 def test_what_no_store_holds_is_no_power_of_ten(size: float, text: str) -> None:
     assert units.format_bytes(size) == text
-    assert units.parse_bytes(text) == pytest.approx(size, rel=0.006)
+    assert quantities.parse_bytes(text) == pytest.approx(size, rel=0.006)
 
 
 @given(st.text(max_size=20))
 def test_no_text_makes_a_parser_fail_otherwise_than_in_one_line(text: str) -> None:
     for parse in (
-        units.parse_bytes,
-        units.parse_seconds,
-        units.parse_usd,
-        units.parse_fraction,
-        units.parse_confidence,
+        quantities.parse_bytes,
+        quantities.parse_seconds,
+        quantities.parse_usd,
+        quantities.parse_fraction,
+        quantities.parse_confidence,
     ):
         try:
             value = parse(text)
@@ -224,7 +231,7 @@ def test_no_text_makes_a_parser_fail_otherwise_than_in_one_line(text: str) -> No
 @pytest.mark.parametrize("text", ["", "much", "8x", "-1g", "0", "g"])
 def test_what_is_not_memory_is_refused_in_one_line(text: str) -> None:
     with pytest.raises(BadInput) as caught:
-        units.parse_memory_gib(text, where="here")
+        quantities.parse_memory_gib(text, where="here")
     assert caught.value.where == "here"
     assert "\n" not in str(caught.value)
 

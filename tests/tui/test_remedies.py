@@ -31,6 +31,8 @@ REACHED_BY = {
     "engine/mixing/mix_step.py": CHOOSING,
     "engine/optimiser.py": CHOOSING,
     "engine/machines/beside_heap.py": (*ANSWERING, "workflow", "profile"),
+    "engine/choosing/selection.py": CHOOSING,
+    "engine/choosing/candidate_selection.py": (*CHOOSING, "experiments", "workflow"),
     "engine/choosing/candidates.py": (*CHOOSING, "experiments", "workflow"),
     "engine/machines/platforms.py": (*CHOOSING, "predict", "curve", "experiments", "workflow"),
     "engine/catalog_files/index.py": (*ANSWERING, "workflow"),

@@ -14,9 +14,9 @@ import numpy as np
 
 from engine.forecast import BoolArray, FloatArray, IntArray
 from engine.models.laws.cliff_states import harmonic_mean_shift, side_variance_factors
-from engine.models.laws.draw_weights import normalised_weights, systematic_resample
+from engine.models.laws.draw_weights import systematic_resample
 from engine.models.laws.laws import Laws
-from engine.models.laws.observations import NOISE_DOF, NOISE_SCALE, Observations, log_likelihood
+from engine.models.laws.observations import NOISE_DOF, NOISE_SCALE, Observations
 from engine.models.laws.sampling import PosteriorDraws, posterior
 from engine.models.laws.terms import DONE_AGAIN, Points
 
@@ -217,24 +217,14 @@ def _representative_laws(laws: Laws, runs: Points) -> Laws:
 
 def _leave_one_out(draws: PosteriorDraws) -> tuple[FloatArray, FloatArray]:
     """(r, r) residuals about the mean law without run i (rows), and (r,) variance among the draws'
-    predictions for run i without it.
-
-    Given a law, the error of the left-out run is that of Rasmussen and Williams (5.12). The
-    posterior without the run is the draws, weighted by importance sampling.
-    """
+    predictions for run i without it."""
     observations = draws.observations
-    residuals, misfit = draws.tempered_residuals, draws.tempered_misfit
-    precision = np.diag(observations.precision)[:, None]
-    errors = draws.weighted_residuals / precision
-    without = np.maximum(misfit - errors**2 * precision, 0.0)
-    run_weights = 1.0 if observations.run_weights is None else observations.run_weights[:, None]
-    tempered = draws.power * log_likelihood(misfit, observations.runs)
-    weights = normalised_weights(
-        log_likelihood(without, observations.runs - run_weights) - tempered
-    )
+    errors, weights = draws.left_out
     mean = np.einsum("rd,rd->r", errors, weights)
     rows, newly_unfit = draws.tempered.newly_unfit(observations.points.memory_per_input)
     shift = np.zeros(len(observations))
     shift[rows] = harmonic_mean_shift(weights[rows] * newly_unfit, -errors[rows], -mean[rows])
     centred = errors - (mean - shift)[:, None]
-    return weights @ residuals.T - np.diag(shift), np.einsum("rd,rd->r", centred**2, weights)
+    return weights @ draws.tempered_residuals.T - np.diag(shift), np.einsum(
+        "rd,rd->r", centred**2, weights
+    )

@@ -134,11 +134,7 @@ def fit_error_distribution(
         errors[known], within_laws[known], between_laws[known], weights, dof
     )
     probability = np.exp(log_posterior - log_posterior.max())
-    students = [
-        _student_with_bounds(*bounds) for bounds in _bounds(probability / probability.sum(), dof)
-    ]
-    log_scales, freedom = np.asarray(students).T
-    return ErrorDistribution(log_scales, freedom)
+    return ErrorDistribution(*_students_with_bounds(_bounds(probability / probability.sum(), dof)))
 
 
 def _log_posterior(
@@ -173,17 +169,16 @@ def _log_posterior(
     return np.asarray(log_posterior - 0.5 * (np.log2(RELATIVE_DOF) / DOF_LOG2_SPREAD) ** 2)
 
 
-def _bounds(probability: FloatArray, dof: float) -> list[tuple[float, float]]:
-    """For each of `WITHIN_SHARES`, the quantiles of the next error over its predicted scale at the
-    two probabilities, for (d, s, k) posterior weights of scales and degrees of freedom: quantiles
-    of a mixture of Student distributions."""
+def _bounds(probability: FloatArray, dof: float) -> FloatArray:
+    """(h, 2) for each of `WITHIN_SHARES`, the quantiles of the next error over its predicted scale
+    at the two probabilities, for (d, s, k) posterior weights of scales and degrees of freedom:
+    quantiles of a mixture of Student distributions."""
     at, tails = _tails(dof)
     by_difference = probability.reshape(len(probability), -1) @ tails
     below, beyond = _shifted_grid()
     parts = by_difference.take(below) * (1.0 - beyond) + by_difference.take(below + 1) * beyond
     wanted = -np.log([1.0 - NEAR_PROBABILITY, 1.0 - FAR_PROBABILITY])
-    bounds = [np.exp(np.interp(wanted, -np.log(tail), at)) for tail in parts.sum(axis=1)]
-    return [(float(near), float(far)) for near, far in bounds]
+    return np.exp([np.interp(wanted, -tail, at) for tail in np.log(parts.sum(axis=1))])
 
 
 @lru_cache(maxsize=1)
@@ -216,11 +211,13 @@ def _tails(dof: float) -> tuple[FloatArray, FloatArray]:
     return at, np.asarray(tails.reshape(-1, len(TAIL_STEPS)))
 
 
-def _student_with_bounds(near: float, far: float) -> tuple[float, float]:
-    """Log scale and degrees of freedom of the Student distribution with these bounds."""
+def _students_with_bounds(bounds: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """(h,) log scales and (h,) degrees of freedom of the Student distributions with near and far
+    bounds (h, 2)."""
     inverse, ratios = _ratios()
-    dof = 1.0 / max(float(np.interp(np.log(far / near), ratios, inverse)), 1.0 / LARGE_DOF)
-    return math.log(near / float(student_quantile(NEAR_PROBABILITY, np.asarray([dof]))[0])), dof
+    near, far = bounds.T
+    dof = 1.0 / np.maximum(np.interp(np.log(far / near), ratios, inverse), 1.0 / LARGE_DOF)
+    return np.log(near / student_quantile(NEAR_PROBABILITY, dof)), dof
 
 
 @lru_cache(maxsize=1)

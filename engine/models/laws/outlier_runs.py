@@ -20,7 +20,7 @@ import numpy as np
 
 from engine.forecast import BoolArray, FloatArray, IntArray
 from engine.models.laws.draw_weights import normalised_weights
-from engine.models.laws.observations import NOISE_DOF, NOISE_SCALE, Observations, log_likelihood
+from engine.models.laws.observations import NOISE_DOF, NOISE_SCALE, Observations
 from engine.models.laws.sampling import PosteriorDraws, posterior
 from engine.runs.slow_runs import LEAST_FACTOR, LEAST_ODDS, MOST_FACTOR, OUTLIER_PROBABILITY
 
@@ -40,6 +40,10 @@ SUSPECTS = 6
 
 PASSES, WEIGHT_TOLERANCE = 4, 0.1
 """The most refits of the laws, and the change of a run weight that calls for another."""
+
+ROUNDS = 4
+"""The most rounds of hypotheses about the draws of one pass. A round adds two outliers at most, and
+costs a twentieth of a refit."""
 
 OUTLIER_LOG_FACTOR = math.log(OUTLIER_PROBABILITY / (1.0 - OUTLIER_PROBABILITY)) - math.log(
     math.log(MOST_FACTOR / LEAST_FACTOR)
@@ -70,7 +74,7 @@ def outlier_posterior(
         hypotheses = _OutlierHypotheses.of(
             initial, draws, at_least_as_hard & (initial_weights == 1.0)
         )
-        probabilities = hypotheses.outlier_probabilities(
+        probabilities = hypotheses.searched(
             may_be_outlier, np.flatnonzero(run_weights < initial_weights)
         )
         updated_weights = np.where(
@@ -117,27 +121,37 @@ class _OutlierHypotheses:
     ) -> _OutlierHypotheses:
         """From draws given the current observations; `initial` are the same before any run was
         down-weighted."""
-        observations, residuals = draws.observations, draws.tempered_residuals
-        misfit, unchanged = draws.tempered_misfit, initial is observations
-        draw_log_density = draws.power * log_likelihood(misfit, observations.runs)
+        residuals, unchanged = draws.tempered_residuals, initial is draws.observations
         return cls(
             runs=initial.runs,
             precision=initial.precision,
             weighted_residuals=(
                 draws.weighted_residuals if unchanged else initial.weighted_by_precision(residuals)
             ),
-            misfit=misfit if unchanged else initial.misfit(residuals),
-            draw_log_density=draw_log_density,
-            errors=_leave_one_out_errors(draws, draw_log_density),
+            misfit=draws.tempered_misfit if unchanged else initial.misfit(residuals),
+            draw_log_density=draws.tempered_log_density,
+            errors=np.einsum("rd,rd->r", *draws.left_out),
             at_least_as_hard=at_least_as_hard,
         )
+
+    def searched(self, may_be_outlier: BoolArray, judged: IntArray) -> FloatArray:
+        """(r,) probability that each run is an outlier, of the last round of hypotheses that adds
+        one: each round goes on from the outliers of the round before. The arguments are those of
+        `outlier_probabilities`."""
+        for _ in range(ROUNDS):
+            probabilities = self.outlier_probabilities(may_be_outlier, judged)
+            found = np.flatnonzero(probabilities > OUTLIER_THRESHOLD)
+            if len(found) <= len(judged):
+                break
+            judged = found
+        return probabilities
 
     def outlier_probabilities(self, may_be_outlier: BoolArray, judged: IntArray) -> FloatArray:
         """(r,) probability that each run is an outlier.
 
         Args:
             may_be_outlier: (r,) runs that are tested.
-            judged: the outliers of the pass before, each of which is tested again.
+            judged: the outliers found before, each of which is tested again.
         """
         excess = np.where(may_be_outlier, self.errors, 0.0)
         excess[judged] = 0.0
@@ -195,19 +209,6 @@ class _OutlierHypotheses:
             + count * OUTLIER_LOG_FACTOR
         )
         return log_evidences
-
-
-def _leave_one_out_errors(draws: PosteriorDraws, draw_log_density: FloatArray) -> FloatArray:
-    """(r,) leave-one-out error of log time of each run, effects included, by reweighted draws."""
-    observations = draws.observations
-    weighted_residuals = draws.weighted_residuals
-    diagonal = np.diag(observations.precision)[:, None]
-    without = np.maximum(draws.tempered_misfit - weighted_residuals**2 / diagonal, 0.0)
-    run_weights = 1.0 if observations.run_weights is None else observations.run_weights[:, None]
-    weights = normalised_weights(
-        log_likelihood(without, observations.runs - run_weights) - draw_log_density
-    )
-    return np.asarray(np.einsum("rd,rd->r", weighted_residuals / diagonal, weights))
 
 
 def _outlier_sets(judged: list[int], suspects: list[int]) -> Iterator[tuple[int, ...]]:

@@ -103,9 +103,9 @@ class RunTimeFit:
         """Log times of the runs themselves as of `moments`, with means that are not made monotone:
         without their laws' times, which the fit has taken already."""
         residuals, variances = self.candidates.at_runs()
-        means, extrapolation = self.log_seconds - residuals, self.extrapolation(self.rows)
-        mean = self._weighted_mean(extrapolation.mean_weights(self.rows.size), means)
-        return LogTimes(mean, *self._scale(self.rows, extrapolation, means, variances))
+        means, inside = self.log_seconds - residuals, {"inside": np.ones(len(self.rows))}
+        variance, dof = self._scaled_variance(inside, means, variances)
+        return LogTimes(self._weighted_mean(inside, means), *self._with_repetitions(variance, dof))
 
     def _scale(
         self, rows: Rows, extrapolation: Extrapolation, means: FloatArray, variances: Variances
@@ -127,6 +127,13 @@ class RunTimeFit:
             wider = other > variance[:, both]
             dof[:, both] = np.where(wider, other_dof, dof[:, both])
             variance[:, both] = np.where(wider, other, variance[:, both])
+        return self._with_repetitions(variance, dof)
+
+    def _with_repetitions(
+        self, variance: FloatArray, dof: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """(2, n) scale below and above, and (n,) degrees of freedom of a run's log time, from
+        variances and degrees of freedom (2, n) of the mean of its repetitions."""
         return with_common_dof(np.sqrt(variance + self.repetition_variance), dof)
 
     def _scaled_variance(

@@ -103,6 +103,24 @@ class PosteriorDraws:
         """(d,) misfit of the tempered draws."""
         return self.observations.misfit(self.tempered_residuals)
 
+    @cached_property
+    def tempered_log_density(self) -> FloatArray:
+        """(d,) log density of the tempered draws relative to the prior, up to a constant."""
+        return self.power * log_likelihood(self.tempered_misfit, self.observations.runs)
+
+    @cached_property
+    def left_out(self) -> tuple[FloatArray, FloatArray]:
+        """(r, d) error of log time of each run by each tempered draw given the other runs, effects
+        included (Rasmussen and Williams, 5.12), and (r, d) weights that make these the posterior
+        without the run (importance sampling)."""
+        observations = self.observations
+        precision = np.diag(observations.precision)[:, None]
+        errors = self.weighted_residuals / precision
+        without = np.maximum(self.tempered_misfit - errors**2 * precision, 0.0)
+        run_weights = 1.0 if observations.run_weights is None else observations.run_weights[:, None]
+        log_density = log_likelihood(without, observations.runs - run_weights)
+        return errors, normalised_weights(log_density - self.tempered_log_density)
+
 
 def posterior(
     observations: Observations, *, before: PosteriorDraws | None = None, seed: int = 0

@@ -224,7 +224,7 @@ class ReplayModel(FittedModel):
         partitions = wanted.shuffle_partitions
         useful = (
             max(
-                replay.most_useful_slots(step, partitions),
+                replay.stages_by_slots.most_useful_slots(step, partitions),
                 most_useful_join_slots(replay, step, partitions),
             )
             for replay in self.replays
@@ -293,7 +293,7 @@ class ReplayModel(FittedModel):
         slots = int(batch.slots[0])
         replay = self._nearest(slots, wanted)
         ratio, shuffle_partitions = (size_ratio(wanted, replay.run), wanted.shuffle_partitions)
-        busy = min(slots, replay.most_useful_slots(ratio, shuffle_partitions))
+        busy = min(slots, replay.stages_by_slots.most_useful_slots(ratio, shuffle_partitions))
         speed = float(replay.node_load.speeds(batch)[0][0])
         outcome = self._explained.get(
             (id(replay), busy, ratio, speed, shuffle_partitions),

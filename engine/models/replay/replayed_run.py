@@ -19,13 +19,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from engine.forecast import BoolArray, FloatArray
+from engine.forecast import FloatArray
 from engine.intervals import union_length
-from engine.models.replay.busy_slots import BusySlots
 from engine.models.replay.calibration import calibrated
 from engine.models.replay.driver_time import DriverTime
 from engine.models.replay.node_load import NodeLoad
 from engine.models.replay.outcome import ReplayOutcome
+from engine.models.replay.stages_by_slots import StagesBySlots
 from engine.models.stages.application_graph import ApplicationGraph, graph_of
 from engine.models.stages.durations.contention import contention_growth, slowdown_of
 from engine.models.stages.durations.launch_rate import driver_launch_seconds, launch_seconds
@@ -36,7 +36,6 @@ from engine.models.stages.linked_stages import relinked
 from engine.models.stages.locality import Locality
 from engine.models.stages.new_code import new_code_seconds
 from engine.models.stages.one_machine import executor_slots_of, of_local_master, waiting_law
-from engine.models.stages.partition_counts import CountedStages, PartitionCounts
 from engine.models.stages.replay_cache import ReplayCache
 from engine.models.stages.scaled_stages import ScaledStages
 from engine.models.stages.slots_over_time import (
@@ -53,9 +52,6 @@ from engine.profile import Run
 from engine.scheduling.launch_orders import LaunchOrder
 from engine.scheduling.stages import Schedule, ScheduledNode, schedule
 from engine.scheduling.waves import ClosedForm, Tasks
-
-MOST_SLOTS = 1_000_000
-"""No cluster has more: for stages that have the more tasks the more slots there are."""
 
 
 class _StageTasks(NamedTuple):
@@ -169,13 +165,14 @@ class Replay:
             slots: None for those that each stage had in the log.
         """
         stage_speed = speed / (1.0 + self.waste)
-        scaled = self._scaled_stages(slots, ratio, shuffle_partitions, stage_speed)
+        by_slots = self.stages_by_slots
+        log_stages = by_slots.on_log_slots(ratio, shuffle_partitions)
+        scaled = by_slots.on_slots(slots, ratio, shuffle_partitions, stage_speed)
         counts = tuple(stage.tasks for stage in scaled[0].scaled)
         local, skipped = self.locality.local_stages(counts), self.trees.left_out(counts)
         skipped |= self.recomputed_stages if slots else frozenset()
         combining = self.trees.added_seconds(counts, slots or self.slots)
         nodes, slowed = self.driver.nodes(ratio), []
-        log_stages = self._stages_on_log_slots(ratio, shuffle_partitions)
         for index, model in enumerate(self.models):
             tasks = self._slowed_tasks(index, slots, scaled, log_stages, float(stage_speed[index]))
             tasks = Tasks(np.empty(0)) if index in skipped else tasks
@@ -289,27 +286,10 @@ class Replay:
             tasks_on_unused_slots=scheduled.tasks_on_unused_slots[indices],
         )
 
-    def _scaled_stages(
-        self, slots: int | None, ratio: float, shuffle_partitions: int | None, speed: FloatArray
-    ) -> tuple[ScaledStages, dict[int, tuple[Slowdown, ClosedForm]]]:
-        """The stages with the partitions that they have on so many slots; and by index slowdown and
-        closed form at (s,) speeds, where there are enough stages.
-
-        Args:
-            slots: None for those of the log.
-        """
-        stages = self._stages_on_log_slots(ratio, shuffle_partitions)
-        if slots is None:
-            return stages, {}
-        partitions = self._repartitioned(slots, ratio, shuffle_partitions)
-        if not partitions:
-            return stages, stages.closed_forms(slots, speed)
-        indices, wanted = np.asarray(list(partitions)), np.asarray(list(partitions.values()))
-        changed = ScaledStages.of(self._table, ratio, wanted, indices, self._cores(slots))
-        forms = stages.closed_forms(slots, speed, without=frozenset(partitions))
-        forms = {index: form for index, form in forms.items() if index not in partitions}
-        forms.update(changed.closed_forms(slots, speed, in_log=stages.in_log))
-        return stages.replaced(indices.tolist(), changed), forms
+    @cached_property
+    def stages_by_slots(self) -> StagesBySlots:
+        """Its stages on any number of slots."""
+        return StagesBySlots(self._table, self.slots, self._cache)
 
     @cached_property
     def _table(self) -> StageTable:
@@ -319,80 +299,6 @@ class Replay:
             rotation=self.rotation,
             contention_growth=self.contention_growth,
         )
-
-    def _stages_on_log_slots(self, ratio: float, shuffle_partitions: int | None) -> ScaledStages:
-        """The stages on the run's own slots."""
-
-        def compute() -> ScaledStages:
-            counts = self._partition_counts(ratio, shuffle_partitions)
-            return ScaledStages.of(self._table, ratio, counts.own)
-
-        return self._cache.stages.get((ratio, shuffle_partitions), compute)
-
-    def _repartitioned(
-        self, slots: int, ratio: float, shuffle_partitions: int | None
-    ) -> dict[int, float]:
-        """By index, the partitions of the stages that have another number on so many slots than on
-        the log's, or another amount of work."""
-        counts, table = self._partition_counts(ratio, shuffle_partitions), self._table
-        partitions, work = counts.at(slots), table.prior_work_growth(ratio, self._cores(slots))
-        indices = np.flatnonzero(
-            (partitions != counts.own) | (work != table.prior_work_growth(ratio))
-        )
-        return dict(zip(indices.tolist(), partitions[indices].tolist(), strict=True))
-
-    def _cores(self, slots: int) -> float:
-        """The cores of a cluster of so many slots."""
-        return slots * self.models[0].partitioning.cores_per_slot
-
-    def _partition_counts(self, ratio: float, shuffle_partitions: int | None) -> PartitionCounts:
-        """The partitions of the stages, as a function of the slots."""
-        counted = self._cache.counted.get(
-            shuffle_partitions,
-            lambda: CountedStages(self.models, self.slots, shuffle_partitions),
-        )
-        key = (ratio, shuffle_partitions)
-        return self._cache.counts.get(key, lambda: counted.at(ratio))
-
-    def most_useful_slots(self, ratio: float, shuffle_partitions: int | None) -> int:
-        """Most slots that are ever busy: the tasks of all stages that ran side by side."""
-        key = (ratio, shuffle_partitions)
-        return self._cache.useful.get(key, lambda: self._max_busy_slots(ratio, shuffle_partitions))
-
-    def uncertain_slots(
-        self, slots: FloatArray, ratio: float, shuffle_partitions: int | None
-    ) -> FloatArray:
-        """(n,) of (n,) slots, the number by which a prediction is uncertain: those that are ever
-        busy, or the log's own. Stages with a partition for each core do not count, which keep any
-        number busy (`log_gain_of_core_partitions`)."""
-        if self._busy.follows_cores.any():
-            useful = self._max_busy_slots(
-                ratio, shuffle_partitions, as_observed=self._busy.follows_cores
-            )
-        else:
-            useful = self.most_useful_slots(ratio, shuffle_partitions)
-        return np.minimum(slots, max(useful, self.slots))
-
-    def log_gain_of_core_partitions(
-        self, slots: FloatArray, ratio: float, shuffle_partitions: int | None
-    ) -> FloatArray:
-        """(n,) as `BusySlots.log_gain_of_core_partitions`, on (n,) slots."""
-        busy = self.uncertain_slots(slots, ratio, shuffle_partitions)
-        return self._busy.log_gain_of_core_partitions(slots, busy=busy, in_log=self.slots)
-
-    def _max_busy_slots(
-        self, ratio: float, shuffle_partitions: int | None, as_observed: BoolArray | None = None
-    ) -> int:
-        """`most_useful_slots`, with the partitions of some stages (s,) as on the log's slots."""
-        counts = self._partition_counts(ratio, shuffle_partitions)
-        wanted = counts.at(MOST_SLOTS)
-        if as_observed is not None:
-            wanted = np.where(as_observed, counts.own, wanted)
-        return self._busy.max_busy(wanted)
-
-    @cached_property
-    def _busy(self) -> BusySlots:
-        return BusySlots(self.models, self._table.cpus)
 
     @cached_property
     def arrivals(self) -> FloatArray | None:

@@ -88,15 +88,19 @@ class ReplayTimes:
     @cached_property
     def most_useful_slots(self) -> int:
         """Maximum number of slots that are ever busy at once."""
-        return self.replay.most_useful_slots(self.ratio, self.shuffle_partitions)
+        return self.replay.stages_by_slots.most_useful_slots(self.ratio, self.shuffle_partitions)
 
     def uncertain_slots(self, slots: FloatArray) -> FloatArray:
-        """(n,) `Replay.uncertain_slots`."""
-        return self.replay.uncertain_slots(slots, self.ratio, self.shuffle_partitions)
+        """(n,) `StagesBySlots.uncertain_slots`."""
+        return self.replay.stages_by_slots.uncertain_slots(
+            slots, self.ratio, self.shuffle_partitions
+        )
 
     def log_gain_of_core_partitions(self, slots: FloatArray) -> FloatArray:
-        """(n,) `Replay.log_gain_of_core_partitions`."""
-        return self.replay.log_gain_of_core_partitions(slots, self.ratio, self.shuffle_partitions)
+        """(n,) `StagesBySlots.log_gain_of_core_partitions`."""
+        return self.replay.stages_by_slots.log_gain_of_core_partitions(
+            slots, self.ratio, self.shuffle_partitions
+        )
 
     def _whole_slots(self, slots: FloatArray) -> FloatArray:
         """Slots rounded down to whole numbers, at most `most_useful_slots`."""

@@ -14,7 +14,7 @@ from engine.models.simcost.rates import revised
 from engine.profile import Profile
 from engine.sources.formats.workflow_values import LEAST_RATE, MOST_RATE
 from engine.text.located_yaml import Section, read_yaml
-from engine.units import parse_bytes
+from engine.text.quantities import parse_bytes
 
 RATE = "_bytes_per_second"
 NEEDED = (f"network{RATE}", f"local_read{RATE}", f"local_write{RATE}")

@@ -10,7 +10,7 @@ from engine.cluster import MOST_NODES, checked_heap_gib
 from engine.errors import BadInput
 from engine.sources.formats.decimal_commas import COMMA
 from engine.sources.formats.table_rows import NO_VALUE, REQUIRED, Row, as_number
-from engine.units import with_point
+from engine.text.quantities import with_point
 
 _MOST = {
     "nodes": MOST_NODES, "executors": MOST_NODES, "executor_cores": MOST_NODES,

@@ -34,7 +34,7 @@ from engine.sources.formats.table_rows import (
 )
 from engine.sources.source_contents import SourceContents
 from engine.text.lists import abbreviated_list, listed
-from engine.units import has_size_unit, parse_bytes, parse_seconds, parse_usd
+from engine.text.quantities import has_size_unit, parse_bytes, parse_seconds, parse_usd
 
 
 def looks_like(head: bytes) -> bool:

@@ -12,7 +12,7 @@ from engine.errors import BadInput
 from engine.sources.formats.column_names import renames
 from engine.sources.formats.decimal_commas import Line, with_points
 from engine.text.lists import listed
-from engine.units import GROUPED
+from engine.text.quantities import GROUPED
 
 REQUIRED = ("nodes", "input_size", "seconds")
 KNOWN = (

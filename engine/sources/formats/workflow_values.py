@@ -11,7 +11,7 @@ from engine.catalog import DEFAULT_CATALOG, MOST_MEMORY_GIB, InstanceType
 from engine.catalog_files.find_type import named_type
 from engine.cluster import MOST_NODES
 from engine.errors import BadInput
-from engine.units import parse_bytes, parse_memory_gib, parse_seconds
+from engine.text.quantities import parse_bytes, parse_memory_gib, parse_seconds
 
 MOST_TASKS = 10_000_000
 """A larger number of tasks is a typing error: no scheduler handles as many."""

@@ -5,7 +5,7 @@ import pytest
 from synthetic import catalog_of, offer, profile_on
 
 from engine.catalog_files.reader import load_catalog
-from engine.choosing.candidates import match_names, select_candidates
+from engine.choosing.candidate_selection import match_names, select_candidates
 from engine.choosing.limits import Limits
 from engine.cluster import Cluster, Workload
 from engine.errors import BadInput, UnknownName

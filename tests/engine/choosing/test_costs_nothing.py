@@ -10,8 +10,9 @@ from synthetic import DAY, catalog_of, model, offer
 from engine.catalog import Billing, Catalog
 from engine.choosing.limits import Limits
 from engine.choosing.recommendation import Goal, Recommendation
+from engine.choosing.selection import select
 from engine.cost import itemised
-from engine.optimiser import recommend, select, surface_of
+from engine.optimiser import recommend, surface_of
 
 FITTED = model(
     lambda name, nodes: (900.0 if name == "fast" else 3600.0) / nodes**0.9, log_scale=0.1

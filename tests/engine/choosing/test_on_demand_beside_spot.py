@@ -262,5 +262,5 @@ def test_owned_nodes_stand_for_those_on_demand(fitted) -> None:
     """Three of five are owned: the other two may both be spot nodes."""
     limits = engine.Limits(owned=(("n2d-standard-4", 3),), min_nodes=5)
     surface = surface_of(fitted, GCP, instances=["n2d-standard-4"], max_nodes=6, limits=limits)
-    counts = surface.on_spot(np.asarray(0), np.arange(1, 7))
+    counts = surface.rented.on_spot(np.asarray(0), np.arange(1, 7))
     assert counts.tolist() == [0, 0, 0, 1, 2, 3]

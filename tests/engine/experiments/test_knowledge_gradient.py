@@ -9,7 +9,7 @@ import pytest
 
 from engine import fit, load_catalog, read
 from engine.catalog import Billing
-from engine.choosing.candidates import select_candidates
+from engine.choosing.candidate_selection import select_candidates
 from engine.choosing.limits import Limits
 from engine.choosing.surface import Surface
 from engine.cluster import Cluster, Workload

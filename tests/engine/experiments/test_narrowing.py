@@ -12,7 +12,7 @@ from engine.experiments.narrowing import MISFIT, narrowed
 from engine.experiments.plans import Experiment
 from engine.experiments.points import Points
 from engine.runs.run_noise import run_noise
-from engine.units import parse_seconds
+from engine.text.quantities import parse_seconds
 
 TERMS_OF = [
     lambda machines, fraction: 1.0,

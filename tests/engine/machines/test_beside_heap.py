@@ -18,7 +18,7 @@ from synthetic import catalog_of, offer, profile_on
 import engine
 from engine.batch import ClusterBatch, with_shape_and_layout
 from engine.catalog import InstanceType, MemoryRule
-from engine.choosing.candidates import select_candidates
+from engine.choosing.candidate_selection import select_candidates
 from engine.cluster import LEAST_HEAP_GIB, BesideHeap, Cluster, Layout, Workload
 from engine.errors import BadInput
 from engine.exports import EXPORTS, Export, render

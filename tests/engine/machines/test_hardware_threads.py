@@ -10,7 +10,7 @@ from synthetic import catalog_of, offer
 import engine
 from engine.batch import with_shape_and_layout
 from engine.catalog import InstanceType, MemoryRule
-from engine.choosing.candidates import select_candidates
+from engine.choosing.candidate_selection import select_candidates
 from engine.cluster import Cluster, Layout, NodeGroup, Workload
 from engine.machines.hardware_threads import (
     SECOND_THREAD,

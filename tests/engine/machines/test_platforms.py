@@ -8,7 +8,7 @@ import pytest
 import engine
 from engine.catalog import MEMORY_RULES, MemoryRule
 from engine.catalog_files.reader import load_catalog
-from engine.choosing.candidates import match_names
+from engine.choosing.candidate_selection import match_names
 from engine.machines.platforms import (
     PLATFORMS,
     diskless,

@@ -7,7 +7,7 @@ from test_composition import composed
 from two_types import CATALOG, offer
 
 import engine
-from engine.choosing.candidates import select_candidates
+from engine.choosing.candidate_selection import select_candidates
 from engine.mixing.common_executor_shape import with_common_shape
 
 TWO = offer("two", 2, 0.1)

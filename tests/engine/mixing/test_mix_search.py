@@ -9,7 +9,7 @@ from depth import cases, crossed
 
 from engine.catalog import Billing
 from engine.catalog_files.reader import load_catalog
-from engine.choosing.candidates import select_candidates
+from engine.choosing.candidate_selection import select_candidates
 from engine.choosing.limits import Constraints
 from engine.choosing.recommendation import Goal
 from engine.choosing.surface import Surface

@@ -11,7 +11,7 @@ from synthetic import TableModel, catalog_of, model, offer, profile_on
 
 from engine import optimiser
 from engine.catalog import Billing, Catalog
-from engine.choosing.candidates import select_candidates
+from engine.choosing.candidate_selection import select_candidates
 from engine.choosing.limits import Limits
 from engine.choosing.recommendation import Recommendation
 from engine.choosing.surface import Surface

@@ -10,7 +10,7 @@ from order_statistics import expected_largest
 
 import engine
 from engine.batch import ClusterBatch
-from engine.choosing.candidates import select_candidates
+from engine.choosing.candidate_selection import select_candidates
 from engine.models.boe.fitted_states import FittedStates
 from engine.models.boe.jobs import ObservedJob, catalog_rates, learnt_rates
 from engine.models.boe.model import fit_states, fit_workflow

@@ -20,7 +20,7 @@ from engine.models.laws.error_distribution import (
     ErrorDistribution,
     _bounds,
     _log_posterior,
-    _student_with_bounds,
+    _students_with_bounds,
     fit_error_distribution,
     prior_error_distribution,
     with_common_dof,
@@ -151,11 +151,11 @@ def test_the_bounds_are_quantiles_of_the_posterior_predictive() -> None:
         assert tails == pytest.approx([0.05, 0.005], rel=0.01)
 
 
-@pytest.mark.parametrize("dof", [1.0, 2.3, 7.0, 60.0, 400.0])
-def test_one_student_law_has_the_bounds_that_it_stands_for(dof: float) -> None:
-    near, far = (2.0 * student_quantile(p, np.asarray([dof]))[0] for p in (0.95, 0.995))
-    log_scale, found = _student_with_bounds(near, far)
-    assert math.exp(log_scale) == pytest.approx(2.0, rel=1e-3)
+def test_one_student_law_has_the_bounds_that_it_stands_for() -> None:
+    dof = np.asarray([1.0, 2.3, 7.0, 60.0, 400.0])
+    bounds = 2.0 * np.column_stack([student_quantile(p, dof) for p in (0.95, 0.995)])
+    log_scales, found = _students_with_bounds(bounds)
+    assert np.exp(log_scales) == pytest.approx(2.0, rel=1e-3)
     assert found == pytest.approx(dof, rel=0.01)
 
 

@@ -10,7 +10,7 @@ from depth import DEEP
 import engine
 from engine.batch import ClusterBatch
 from engine.catalog import Catalog
-from engine.choosing.candidates import select_candidates
+from engine.choosing.candidate_selection import select_candidates
 from engine.models.replay import mean_times_cache
 from engine.models.replay.mean_times_cache import (
     CACHED_GRIDS,

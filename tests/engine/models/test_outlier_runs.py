@@ -29,15 +29,15 @@ HARDER = MACHINES[None] < MACHINES[:, None]
 ANY = np.ones(len(MACHINES), dtype=bool)
 
 
-def runs_with(**wrong: float) -> Observations:
+def runs_with(machines: FloatArray = MACHINES, **wrong: float) -> Observations:
     """Runs of one law, those at `m6=2.0` so many times as long."""
-    one = np.ones_like(MACHINES)
-    times = 40.0 + 900.0 / MACHINES
+    one = np.ones_like(machines)
+    times = 40.0 + 900.0 / machines
     for name, factor in wrong.items():
-        times[float(name[1:]) == MACHINES] *= factor
+        times[float(name[1:]) == machines] *= factor
     logs = np.log(times)
-    at = Points(MACHINES, one, one, one, one)
-    return Observations(at, logs - logs.mean(), np.full((len(MACHINES), 1), 3.0))
+    at = Points(machines, one, one, one, one)
+    return Observations(at, logs - logs.mean(), np.full((len(machines), 1), 3.0))
 
 
 def test_run_weights_divide_the_variance_of_noise() -> None:
@@ -193,7 +193,7 @@ def test_alternating_weights_are_sampled_once_each(
         return np.where(MACHINES == 6.0, 0.0 if judged.size else 0.99, 0.0)
 
     monkeypatch.setattr(outlier_runs, "posterior", noted)
-    monkeypatch.setattr(_OutlierHypotheses, "outlier_probabilities", to_and_fro)
+    monkeypatch.setattr(_OutlierHypotheses, "searched", to_and_fro)
     slow = runs_with(m6=2.0)
     observations, after = outlier_posterior(slow, ANY, HARDER)
     assert [one.run_weights is None for one in draws] == [True, False]
@@ -257,6 +257,21 @@ def test_the_outlier_probability_is_the_share_of_hypotheses_with_the_run(judged:
     ) == pytest.approx(expected)
     none = replace(hypotheses, errors=np.full(len(errors), 0.9 * math.log(LEAST_FACTOR)))
     assert not none.outlier_probabilities(may, np.asarray([], dtype=np.int64)).any()
+
+
+def test_the_search_goes_on_from_what_it_found_with_the_draws_that_it_has() -> None:
+    """A round of hypotheses adds two of four slow runs; the laws need not be sampled again before
+    the other two are found."""
+    machines = np.arange(2.0, 22.0)
+    observations = runs_with(machines, m6=3.5, m10=3.0, m14=1.7, m18=1.6)
+    hypotheses = _OutlierHypotheses.of(
+        observations, posterior(observations), machines[None] < machines[:, None]
+    )
+    may, none = np.ones(len(machines), dtype=bool), np.asarray([], dtype=np.int64)
+    in_a_round = hypotheses.outlier_probabilities(may, none) > OUTLIER_THRESHOLD
+    assert in_a_round.sum() == 2
+    found = hypotheses.searched(may, none) > OUTLIER_THRESHOLD
+    assert machines[found].tolist() == [6.0, 10.0, 14.0, 18.0]
 
 
 def test_a_run_faster_than_predicted_is_no_outlier() -> None:

@@ -122,7 +122,9 @@ def test_tasks_that_group_rows_are_as_many_more_as_these_at_most(rows: float, fo
 def test_a_replay_on_more_slots_has_the_work_of_the_rows_that_these_shuffle() -> None:
     """Though what reads them has one task on any: words, of which 2,338 rows became 4,232."""
     replay, speed = Replay.of(MORE), np.ones(len(MORE.stages))
-    own, wide = (replay._scaled_stages(slots, 1.0, None, speed)[0].scaled for slots in (2, 6))
+    own, wide = (
+        replay.stages_by_slots.on_slots(slots, 1.0, None, speed)[0].scaled for slots in (2, 6)
+    )
     slow = max((s for s in replay.models if s.read_law), key=lambda s: s.mean_seconds)
     place = replay.models.index(slow)
     assert own[place].partitions == wide[place].partitions == 1.0

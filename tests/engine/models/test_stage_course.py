@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import engine
 from engine.batch import ClusterBatch
-from engine.choosing.candidates import select_candidates
+from engine.choosing.candidate_selection import select_candidates
 from engine.models.boe.fitted_states import FittedStates
 from engine.models.boe.grid import Grid
 from engine.models.boe.jobs import NodeRates

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from engine.text.quantities import parse_seconds, parse_usd
 from engine.text.reachable import reachable_seconds, reachable_usd
-from engine.units import parse_seconds, parse_usd
 from tui.widgets.numbers import (
     bytes_text,
     money_text,

@@ -129,11 +129,11 @@ class StageModel(PartitionedStage):
     @cached_property
     def hot(self) -> HotPartitions | None:
         """Partitions that stay as large however many partitions the others are divided into."""
-        coalesced = self.growth is Growth.COALESCED and self._follows_coalescing
+        coalesced = self.growth is Growth.COALESCED and self.coalescing.follows_rule
         if not coalesced:
             return None
         return hot_partitions(
-            self.stage, self._aqe_settings, self.shuffle_partitions,
+            self.stage, self.coalescing.settings, self.shuffle_partitions,
             map_output_bytes=self.map_output_bytes,
         )  # fmt: skip
 

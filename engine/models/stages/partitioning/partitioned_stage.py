@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, partial
 
 import numpy as np
 
 from engine.forecast import FloatArray
 from engine.models.stages.paired_inputs import product_work_growth
-from engine.models.stages.partitioning.coalesced_partitions import MAX_FACTOR, CoalescedPartitions
+from engine.models.stages.partitioning.coalesced_stage import CoalescedStage
 from engine.models.stages.partitioning.combined_inputs import combined_count
 from engine.models.stages.partitioning.inferred_files import InferredFiles
 from engine.models.stages.partitioning.input_splits import InputSplits
@@ -36,7 +36,7 @@ from engine.models.stages.partitioning.stage_growth import follows_configured
 from engine.models.stages.partitioning.written_files import written_count
 from engine.models.stages.set_up import share_of_reading
 from engine.models.stages.stage_law import PRIOR_LAW, StageLaw
-from engine.stage_run import StageRun, total_of
+from engine.stage_run import StageRun
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -186,9 +186,7 @@ class PartitionedStage:
         if first is not self:
             return first.depends_on_cluster
         if self.growth is Growth.COALESCED:
-            settings = self._aqe_settings
-            by_cores = settings.min_coalesced_partitions is None and settings.depends_on_cluster
-            return by_cores and self._follows_coalescing
+            return self.coalescing.depends_on_cluster and self.coalescing.follows_rule
         if self._combines:
             return self._combined(1.0, None).depends_on_cluster
         written = self._written_by
@@ -288,7 +286,7 @@ class PartitionedStage:
         read = self.read_growth(ratio)
         if self.growth is Growth.COALESCED:
             before = self._initial_partitions(shuffle_partitions)
-            if self._follows_coalescing:
+            if self.coalescing.follows_rule:
                 return self._coalesced_count(ratio, before)
             grown = read if power is None else math.exp(power * math.log(ratio))
             return PartitionCount(min(n * grown, before))
@@ -309,9 +307,9 @@ class PartitionedStage:
     def _own_rule(self, shuffle_partitions: int | None) -> ScalingPartitionRule | None:
         """`rule` of a stage that determines its own number of partitions."""
         if self.growth is Growth.COALESCED:
-            in_proportion = self._follows_coalescing and self.read_law is None
+            in_proportion = self.coalescing.follows_rule and self.read_law is None
             before = self._initial_partitions(shuffle_partitions)
-            return self._coalescing_rule(before) if in_proportion else None
+            return self.coalescing.rule(before) if in_proportion else None
         alone = self._has_own_count(shuffle_partitions)
         if alone or self.growth is not Growth.TASKS or self._combines or self._written_by:
             return None
@@ -343,56 +341,18 @@ class PartitionedStage:
     def _uses_configured_partitions(self) -> bool:
         return follows_configured(self.stage, self.shuffle_partitions)
 
-    @property
-    def _shuffled_bytes(self) -> float:
-        return total_of(self.stage.shuffle_read_bytes)
-
     @cached_property
-    def _aqe_settings(self) -> PartitioningSettings:
-        """The settings under which coalescing comes nearer to the observed partitions: for the
-        cores, or by size alone, which is the default of some platforms and not always in their
-        logs. Within one partition of the former the two cannot be told apart: whole partitions are
-        coalesced, and a last one below the least size joins the one before it."""
-
-        tasks, shuffled_bytes = self.stage.tasks, self._shuffled_bytes
-
-        def log_error(settings: PartitioningSettings) -> float:
-            count = min(settings.coalesced_count(shuffled_bytes, None), self.shuffle_partitions)
-            return 0.0 if abs(tasks - count) < 1.0 else abs(math.log(tasks / count))
-
-        by_size = replace(self.partitioning, min_coalesced_partitions=1)
-        return min((self.partitioning, by_size), key=log_error)
-
-    @cached_property
-    def _follows_coalescing(self) -> bool:
-        """Whether the log had about as many partitions as the coalescing rule gives. Local shuffle
-        reads, which have one per map task, and other engines have more."""
-        coalesced = self._aqe_settings.coalesced_count(self._shuffled_bytes, None)
-        return self.stage.tasks <= MAX_FACTOR * coalesced + 1.0
-
-    def _coalescing_rule(self, most: float) -> CoalescedPartitions:
-        """The coalescing rule for `most` partitions before coalescing."""
-        rule = self._coalescing_rules.get(most)
-        if rule is None:
-            settings = self._aqe_settings
-            cores = settings.min_coalesced_partitions or settings.default_parallelism(None)
-            rule = self._coalescing_rules[most] = CoalescedPartitions(
-                most, self._shuffled_bytes, settings.smallest_bytes, settings.advisory_bytes,
-                float(cores), float(self.stage.tasks), float(self.shuffle_partitions),
-            )  # fmt: skip
-        return rule
+    def coalescing(self) -> CoalescedStage:
+        """It as a stage whose partitions adaptive execution coalesced."""
+        return CoalescedStage(self.stage, self.shuffle_partitions, self.partitioning)
 
     def _coalesced_count(self, ratio: float, most: float) -> PartitionCount:
         """Coalesced partitions of what it reads at `ratio` times the input."""
-        rule, growing = self._coalescing_rule(most), partial(self.growth_on, ratio)
+        rule, growing = self.coalescing.rule(most), partial(self.growth_on, ratio)
         own = float(rule.on_log_cores(self.read_growth(ratio)))
         if not self.depends_on_cluster:
             return PartitionCount(own)
         return PartitionCount(own, self.partitioning.log_cores, RuleByReadGrowth(rule, growing))
-
-    @cached_property
-    def _coalescing_rules(self) -> dict[float, CoalescedPartitions]:
-        return {}
 
     @cached_property
     def _splits(self) -> InputSplits:

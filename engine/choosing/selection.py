@@ -1,0 +1,182 @@
+"""The best cluster of one type: exhaustive over every type and node count of a surface.
+
+What wins (OptEx V with Eq. 9, with the uncertainty of the prediction):
+
+    deadline    the cheapest composition with P(T <= deadline) >= confidence
+    budget      the fastest whose expected cost stays within it
+    both        the cheapest that satisfies both
+    neither     the cheapest of all
+
+The goal's `objective` may instead ask for the fastest of the same compositions, or the one of least
+vcore-seconds. Ties go to the faster composition (or, where time decides, to the cheaper), then to
+fewer nodes, then by name. A constraint is never dropped: if nothing satisfies the goal, nothing is
+recommended and the nearest miss is shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import date
+
+import numpy as np
+
+from engine.caching import Lazy
+from engine.catalog import Billing
+from engine.choosing.answer_notices import with_interval_notice
+from engine.choosing.candidates import Candidates
+from engine.choosing.choices import ChoiceBuilder
+from engine.choosing.goal_view import GoalView
+from engine.choosing.recommendation import Choice, Goal, Recommendation, Rejected
+from engine.choosing.surface import Surface
+from engine.errors import BadInput
+from engine.notices import Notice
+
+_REFINEMENTS = 16
+"""The most rounds of exact re-evaluation; each re-evaluates the best points of the previous one."""
+
+_REFINED_AT_ONCE, _MOST_AT_ONCE = 8, 60
+"""How many types a round evaluates at first, and at most. The number doubles whenever another type
+comes out best: on a plateau each round would otherwise confirm one type. Models evaluate so many
+points one by one (`MAX_REPLAYED_SINGLY` of replays)."""
+
+
+def select(
+    surface: Surface,
+    goal: Goal,
+    billing: Billing | None = None,
+    *,
+    candidates: Candidates | None = None,
+    today: date | None = None,
+) -> Recommendation:
+    """The best composition of a surface, from its arrays alone: no model is evaluated.
+
+    Args:
+        goal: its `max_nodes` may not exceed the surface's.
+        billing: None for the catalog's own rules.
+        candidates: a subset of the surface's types; None for all.
+        today: the date by which prices are judged old; None leaves that out.
+
+    Raises:
+        BadInput: when the surface ends before `max_nodes`.
+        UnknownName: when the catalog does not hold the master's type.
+    """
+    if goal.max_nodes > surface.max_nodes:
+        raise BadInput(f"the surface ends at {surface.max_nodes} nodes, not {goal.max_nodes}")
+    candidates = candidates or surface.candidates
+    surface, billing = surface.for_purchase_option(billing or candidates.catalog.billing)
+    view = GoalView.of(surface, goal, billing, candidates)
+    answers = ChoiceBuilder(surface, goal, billing, today)
+    frontier = surface.frontier(billing, candidates, goal.max_nodes)
+    ranked, nearest_misses = view.ranked_and_nearest_misses()
+    best_points = [view.best_of(row) for row in ranked[:2]]
+    recommended = nearest = None
+    compromise_points: list[int] = []
+    if best_points:
+        runner_up = best_points[1] if len(best_points) > 1 else None
+        recommended = answers.with_reasons(best_points[0], frontier=frontier, runner_up=runner_up)
+    elif len(nearest_misses) and np.isfinite(surface.costs(billing).ravel()[nearest_misses[0]]):
+        nearest = answers.choice(int(nearest_misses[0]))
+        compromise_points = view.compromises()
+    return Recommendation(
+        goal=goal,
+        model=surface.fitted.model,
+        recommended=recommended,
+        alternatives=Lazy(ranked[1:], lambda row: answers.choice(view.best_of(row))),
+        frontier=Lazy(frontier, answers.choice),
+        rejected=_ChainedRejections(Lazy(nearest_misses, answers.rejected), candidates.rejected),
+        nearest=nearest,
+        optimal=True,
+        evaluated=view.costs.size,
+        hidden=candidates.hidden,
+        warnings=_warnings(surface, goal, recommended or nearest),
+        dynamic_allocation=surface.limits.executors,
+        compromises=tuple(map(answers.compromise, compromise_points)),
+    )
+
+
+def select_exact(
+    surface: Surface,
+    goal: Goal,
+    billing: Billing | None = None,
+    *,
+    today: date | None = None,
+) -> Recommendation:
+    """As `select`, with the deciding points evaluated exactly, and with all of the model's
+    warnings.
+
+    `select` uses the surface alone, as a slider needs. This evaluates the model again at the few
+    best points, until the best one no longer changes. Models in closed form give the same answer
+    both ways.
+    """
+    billing = billing or surface.candidates.catalog.billing
+    surface, billing = surface.for_purchase_option(billing)
+    answer = select(surface, goal, billing, today=today)
+    types_at_once, near_best_refined = _REFINED_AT_ONCE, False
+    for _ in range(_REFINEMENTS):
+        refined = surface.refined(points := _deciding_points(surface, answer, types_at_once))
+        if refined is surface and not near_best_refined:
+            near_best_refined = True
+            near_best: list[int] = []
+            for asked in (goal, *_compromise_goals(answer)):
+                view = GoalView.of(surface, asked, billing, surface.candidates)
+                near_best += view.nearly_best(_MOST_AT_ONCE)
+            refined = surface.refined(near_best)
+        if refined is surface:
+            break
+        changed, surface = refined.forecast is not surface.forecast, refined
+        if changed:
+            answer = select(surface, goal, billing, today=today)
+            if _deciding_points(surface, answer, 1)[:1] != points[:1]:
+                types_at_once = min(2 * types_at_once, _MOST_AT_ONCE)
+    answers = ChoiceBuilder(surface, goal, billing, today)
+    return replace(
+        answer,
+        recommended=answers.with_model_warnings(answer.recommended) if answer.recommended else None,
+        nearest=answers.with_model_warnings(answer.nearest) if answer.nearest else None,
+    )
+
+
+def _compromise_goals(answer: Recommendation) -> list[Goal]:
+    """The single-limit goals for which the compromises of an answer are the best choices."""
+    if not answer.compromises:
+        return []
+    first, last = answer.compromises[0], answer.compromises[-1]
+    deadline, budget = first.deadline_seconds, last.budget_usd
+    return [
+        replace(answer.goal, deadline_seconds=deadline, budget_usd=None, objective="cost"),
+        replace(answer.goal, deadline_seconds=None, budget_usd=budget, objective="time"),
+    ]
+
+
+def _deciding_points(surface: Surface, answer: Recommendation, most: int) -> list[int]:
+    """The flat indices that decide an answer: the best of each of up to `most` types, the best of
+    all with one node fewer, and the compromises if nothing satisfies the goal."""
+    best = answer.recommended or answer.nearest
+    if best is None:
+        return []
+    choices = [best, *answer.alternatives[: most - 1]]
+    points = [surface.index(str(choice.instance), choice.nodes or 1) for choice in choices]
+    one_fewer = [point - 1 for point in points[:1] if point % surface.max_nodes]
+    compromises = [one.choice for one in answer.compromises]
+    compromise_points = [
+        surface.index(str(choice.instance), choice.nodes or 1) for choice in compromises
+    ]
+    return [*points, *one_fewer, *compromise_points]
+
+
+def _warnings(surface: Surface, goal: Goal, shown: Choice | None) -> tuple[Notice, ...]:
+    answering = surface.fitted.answering(surface.workload)
+    notices = [*surface.fitted.profile.notices, *answering.fit_notices]
+    notices += surface.candidates.notices
+    return with_interval_notice(notices, goal, shown, surface.fitted.model)
+
+
+class _ChainedRejections(Lazy[Rejected]):
+    """Rejections built lazily, followed by those known from the start."""
+
+    def __init__(self, made: Lazy[Rejected], known: Sequence[Rejected]) -> None:
+        super().__init__(
+            range(len(made) + len(known)),
+            lambda index: made[index] if index < len(made) else known[index - len(made)],
+        )
