@@ -211,6 +211,9 @@ class Application:
             may_read_source = stage.reads_cache and not stage.computed_concurrently
             if stage.source_fed_rdd is not None and may_read_source and len(stage.persisted) == 1:
                 stage.cached_partitions = self.blocks.cached_partitions(stage.persisted)
+        elif info.attempt not in stage.attempts and info.tasks == stage.tasks.tasks:
+            # Spark ignores what still comes of a barrier stage's earlier attempts.
+            stage.tasks.begin_again(info.attempt, alone=stage.barrier)
         self._attempt(stage, info)
 
     @property
