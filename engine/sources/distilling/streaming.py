@@ -300,6 +300,7 @@ def jobs_in(window: Window, clock: Clock) -> tuple[JobRun, ...]:
             job.stage_ids,
             job.sql_execution_id,
             window.batch_id if window.query is not None else job.batch_id,
+            job.pool,
         )
         for job in window.jobs
         if job.submitted_ms is not None
