@@ -35,6 +35,10 @@ SMALL_STAGE, LARGE_STAGE = 16, 20_000
 """Stages of up to `SMALL_STAGE` tasks never take the closed form, those of more than `LARGE_STAGE`
 always do."""
 
+MOST_SHARING_TASKS = 5000
+"""Where more tasks of several pools wait, the pools are not told apart: placing so many one by one
+takes 25 ms."""
+
 
 @dataclass(frozen=True, slots=True)
 class ScheduledNode:
@@ -228,10 +232,13 @@ class _Scheduler:
         return True
 
     def _of_several_pools(self) -> bool:
-        """Whether stages of several pools wait, of tasks that hold one slot each."""
+        """Whether stages of several pools wait, of tasks that hold one slot each and are few enough
+        to be placed one by one."""
         nodes = [self.nodes[index] for _, index in self.active]
-        pools = {node.pool for node in nodes}
-        return len(pools) > 1 and all(node.cpus == 1 for node in nodes)
+        if len({node.pool for node in nodes}) < 2 or any(node.cpus > 1 for node in nodes):
+            return False
+        waiting = (self.pending.get(index, self._tasks(index)) for _, index in self.active)
+        return sum(map(len, waiting)) <= MOST_SHARING_TASKS
 
     def _schedule_pools(self, until: float) -> bool:
         """Places tasks of active stages of several pools that start before `until`, if any can, up

@@ -104,6 +104,14 @@ def test_both_forms_are_the_discrete_events(nodes: list[ScheduledNode], slots: i
     assert found.seconds == pytest.approx(max(end))
 
 
+@pytest.mark.parametrize(("tasks", "end"), [(4990, 7.0), (4999, 2502.5)])
+def test_pools_are_told_apart_up_to_a_number_of_tasks(tasks: int, end: float) -> None:
+    """Of two slots each pool has one, so that six tasks of a second are soon done."""
+    many, few = Tasks(np.full(tasks, 1.0)), Tasks(np.full(6, 1.0))
+    nodes = [ScheduledNode((), 0.0, 0, many), ScheduledNode((), 0.5, 1, few, pool=1)]
+    assert schedule(nodes, 2).end[1] == pytest.approx(end, abs=1.0)
+
+
 def test_peridot_figure_2() -> None:
     """Eight equal tasks: four full waves on 2 cores; two waves on 6, the second with 4 idle."""
     tasks = np.full(8, 10.0)
