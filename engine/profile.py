@@ -44,7 +44,8 @@ class PersistedRdd:
 @dataclass(frozen=True, slots=True)
 class JobRun:
     """One Spark job and the stages that it ran or skipped. Times are seconds since the application
-    started; `completed_seconds` is None where the log ends first."""
+    started; `completed_seconds` is None where the log ends first. `pool` numbers the scheduler
+    pools from 1 as they appear; None is Spark's default pool."""
 
     job_id: int
     submitted_seconds: float
@@ -52,6 +53,7 @@ class JobRun:
     stage_ids: tuple[int, ...]
     sql_execution_id: int | None = None
     batch_id: int | None = None
+    pool: int | None = None
 
 
 TASK_CPUS = "spark.task.cpus"

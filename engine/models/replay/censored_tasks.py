@@ -40,11 +40,23 @@ def censored_stages(run: Run) -> list[StageRun]:
 
 
 def without_censored_tasks(run: Run) -> Run:
-    """The run with only the tasks that ended, which its run time covers."""
+    """The run with only the tasks that its run time covers: those that ended, and all of a stage
+    that did its work, of which Spark dropped ends."""
     if not censored_stages(run):
         return run
-    stages = (replace(s, tasks=min(s.tasks, s.task_seconds.count)) for s in run.stages)
+    whole = _stages_done(run)
+    stages = (
+        s if s.stage_id in whole else replace(s, tasks=min(s.tasks, s.task_seconds.count))
+        for s in run.stages
+    )
     return replace(run, stages=tuple(stages))
+
+
+def _stages_done(run: Run) -> set[int]:
+    """The stages that are over and are known to have run all of their tasks: another one reads
+    them, or none was aborted."""
+    read = {parent for stage in run.stages for parent in stage.parents}
+    return read if run.has_failed else _stages_over(run)
 
 
 def with_censored_times(run: Run) -> Run:

@@ -69,6 +69,7 @@ class _Builder:
 
     def __init__(self, run: Run) -> None:
         self.run = run
+        self.fair = run.config.get("spark.scheduler.mode", "").upper() == "FAIR"
         self.nodes: list[ScheduledNode] = []
         self.starts: list[float] = []
         self.ends: list[float] = []
@@ -97,19 +98,28 @@ class _Builder:
             if step is None:
                 self._add_job(job, stages_of[job.job_id])
             else:
-                self._add_stage(step, job.job_id, priority[step.stage_id])
+                self._add_stage(step, job, priority[step.stage_id])
         self._add(tuple(self.sinks), at=self.run.seconds, end=self.run.seconds)
         indices = tuple(self.node_of_stage[s.stage_id] for s in self.run.stages)
         return ApplicationGraph(tuple(self.nodes), indices, tuple(self.starts))
 
     def _add(
-        self, after: Sequence[int], *, at: float, end: float, priority: int = 0, cpus: int = 1
+        self,
+        after: Sequence[int],
+        *,
+        at: float,
+        end: float,
+        priority: int = 0,
+        cpus: int = 1,
+        pool: int = 0,
     ) -> int:
         """Adds a node that became ready at `at`, a constant delay after its predecessors; returns
         its index."""
         base = max((self.ends[index] for index in after), default=0.0)
         delay = max(0.0, at - base)
-        self.nodes.append(ScheduledNode(tuple(sorted(after)), delay, priority, cpus=cpus))
+        self.nodes.append(
+            ScheduledNode(tuple(sorted(after)), delay, priority, cpus=cpus, pool=pool)
+        )
         self.starts.append(max(at, base))
         self.ends.append(end)
         self.sinks -= set(after)
@@ -141,11 +151,11 @@ class _Builder:
             return tuple(ended.nodes)
         return (submission_node,)
 
-    def _add_stage(self, stage: StageRun, owner: int, priority: int) -> None:
+    def _add_stage(self, stage: StageRun, owner: JobRun, priority: int) -> None:
         """Adds a stage, which waits for its parents and its job's submission. If it started later
         than these ended, as without parents in the log, it also waits for the last stage of its job
         that ended before."""
-        job = self.jobs[owner]
+        job = self.jobs[owner.job_id]
         at = max(stage.submitted_seconds, first_executor_seconds(self.run))
         after = {self.node_of_stage[p] for p in stage.parents if p in self.node_of_stage}
         after.add(job.submission_node)
@@ -163,6 +173,7 @@ class _Builder:
             end=max(at, stage.completed_seconds),
             priority=priority,
             cpus=max(1, stage.task_cpus),
+            pool=(owner.pool or 0) if self.fair else 0,
         )
         self.node_of_stage[stage.stage_id] = node
         job.nodes.append(node)

@@ -6,13 +6,13 @@ import os
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from engine.errors import BadInput
 from engine.files import unreadable
 
-ROLLING_PART = re.compile(r"events_(\d{1,9})_.+?(\.compact)?$")
+ROLLING_PART = re.compile(r"events_(\d{1,9})_(?P<application>[^.]+).*?(\.compact)?$")
 _DATABRICKS = re.compile(r"eventlog(-\d{4}-\d{2}-\d{2}--\d{2}-\d{2}.*)?$")
 _NOT_LOGS = ("appstatus_", ".", "_SUCCESS")
 _BEING_COMPACTED = ".compact.inprogress"
@@ -39,8 +39,9 @@ class LogFiles:
 def logs_in(folder: Path) -> list[LogFiles]:
     """The logs in a folder and its subfolders, ordered by name.
 
-    A folder of `events_<n>_...` files is one rolling log, one of `eventlog` and `eventlog-...`
-    files is one Databricks log; every other file counts as a log of its own. So does an unreadable
+    The `events_<n>_<application>` files of a folder are one rolling log for each application, its
+    `eventlog` and `eventlog-...` files are one Databricks log; every other file beside rolling
+    logs, or in a folder without either, counts as a log of its own. So does an unreadable
     subfolder: in a shared folder, rolling logs of other users often are. Each folder is entered
     once, so links cannot loop.
 
@@ -56,14 +57,16 @@ def logs_in(folder: Path) -> list[LogFiles]:
 
 
 def log_of(folder: Path) -> LogFiles | None:
-    """The one log that a folder is: a rolling or a Databricks one; None for any other folder.
+    """The one log that a folder is: a rolling or a Databricks one; None for any other folder, as of
+    the rolling logs of several applications.
 
     Raises:
         OSError: when it cannot be read.
     """
     with os.scandir(folder) as entries:
         files = [folder / entry.name for entry in entries if entry.is_file()]
-    return _rolling(folder, files) or _databricks(folder, files)
+    rolling = _rolling(folder, files)
+    return _databricks(folder, files) if not rolling else rolling[0] if len(rolling) == 1 else None
 
 
 def logs_among(files: Iterable[Path], root: Path = Path()) -> list[LogFiles]:
@@ -81,8 +84,11 @@ def logs_among(files: Iterable[Path], root: Path = Path()) -> list[LogFiles]:
 
 def _arranged(folder: Path, files: list[Path]) -> list[LogFiles]:
     """The logs formed by the files of one folder."""
-    one = _rolling(folder, files) or _databricks(folder, files)
-    return [one] if one else [LogFiles(str(path), (path,)) for path in files]
+    rolling = _rolling(folder, files)
+    if not rolling and (databricks := _databricks(folder, files)):
+        return [databricks]
+    others = [path for path in files if not rolling or not ROLLING_PART.match(path.name)]
+    return [*rolling, *(LogFiles(str(path), (path,)) for path in others)]
 
 
 def _names(folder: Path) -> dict[str, str]:
@@ -127,13 +133,25 @@ def _walk(
             _walk(path, below, logs, visited, depth - 1)
 
 
-def _rolling(folder: Path, files: list[Path]) -> LogFiles | None:
+def _rolling(folder: Path, files: list[Path]) -> list[LogFiles]:
+    """The rolling logs in a folder, by application. One alone is named after the folder, several
+    after their first parts."""
+    of_application: defaultdict[str, list[tuple[int, bool, Path]]] = defaultdict(list)
+    for path in files:
+        part = ROLLING_PART.match(path.name)
+        if part and not path.name.endswith(_BEING_COMPACTED):
+            of_application[part["application"]].append((int(part[1]), bool(part[3]), path))
+    logs = [_rolling_log(str(folder), of_application[name]) for name in sorted(of_application)]
+    return logs if len(logs) < 2 else [replace(log, name=str(log.parts[0])) for log in logs]
+
+
+def _rolling_log(name: str, numbered: Sequence[tuple[int, bool, Path]]) -> LogFiles:
     """A rolling log: parts by number, from 1 as in Spark or from 0 as in EMR on EKS and EMR
-    Serverless. A compacted part replaces all parts up to its number."""
-    files = [path for path in files if not path.name.endswith(_BEING_COMPACTED)]
-    numbered = [(int(m[1]), bool(m[2]), p) for p in files if (m := ROLLING_PART.match(p.name))]
-    if not numbered:
-        return None
+    Serverless. A compacted part replaces all parts up to its number.
+
+    Args:
+        numbered: number, whether it is compacted, and path of each part.
+    """
     compacted = max((number for number, compact, _ in numbered if compact), default=None)
     part_numbers = sorted(
         (number, path)
@@ -142,14 +160,14 @@ def _rolling(folder: Path, files: list[Path]) -> LogFiles | None:
     )
     numbers = [number for number, _ in part_numbers]
     if numbers[-1] >= MOST_FILES:
-        return LogFiles(str(folder), tuple(path for _, path in part_numbers))
+        return LogFiles(name, tuple(path for _, path in part_numbers))
     present = set(numbers)
     first = min(1, numbers[0]) if compacted is None else compacted
     missing = [n for n in range(first, numbers[-1] + 1) if n not in present]
     before = [first - 1, *numbers[:-1]]
     total = numbers[-1] + (first == 0)
     return LogFiles(
-        str(folder),
+        name,
         tuple(path for _, path in part_numbers),
         (f"{parts_text(missing, total)} missing",) if missing else (),
         tuple(max(0, b - a - 1) for a, b in zip(before, numbers, strict=True)),

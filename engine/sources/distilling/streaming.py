@@ -70,11 +70,13 @@ def batch_windows(application: Application, ends_ms: Mapping[int, int]) -> list[
         elif job.batch_id is not None:
             others[job.query or "", job.batch_id].append(job)
     windows = [_reported_window(triggers.by_batch[key], jobs) for key, jobs in reported.items()]
-    # What else names a batch that was reported is an attempt of it that failed, or no part of it.
+    # What else names a batch that was reported is an attempt of it that failed, or no part of it;
+    # also where that batch had no jobs (threads of a pool keep the batch that they were made in).
     windows += [
         window
         for (query, batch), jobs in others.items()
         if (query, batch) not in reported
+        and not triggers.is_over((query, batch))
         and (window := _window(application, triggers, query, batch, jobs, ends_ms)) is not None
     ]
     windows += _dstream_windows(application, triggers, of_dstreams, ends_ms)
@@ -295,6 +297,7 @@ def jobs_in(window: Window, clock: Clock) -> tuple[JobRun, ...]:
             job.stage_ids,
             job.sql_execution_id,
             window.batch_id if window.query is not None else job.batch_id,
+            job.pool,
         )
         for job in window.jobs
         if job.submitted_ms is not None

@@ -13,6 +13,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cached_property
 
 from engine.sources.distilling.idle_time import is_session
 from engine.sources.logs.application import Application
@@ -99,6 +100,20 @@ class Triggers:
     def named_by(self, job: Job) -> Trigger | None:
         """The trigger of the batch that a job names; None where it names none, or an unreported."""
         return None if job.batch_id is None else self.by_batch.get((job.query or "", job.batch_id))
+
+    def is_over(self, key: BatchKey) -> bool:
+        """Whether a query reported a batch and a later one. Its last report may be of an idle
+        trigger, and its batch still to come."""
+        query, batch = key
+        return key in self.by_batch and batch < self._last_batch[query]
+
+    @cached_property
+    def _last_batch(self) -> Mapping[str, int]:
+        """Query -> the last batch that it reported."""
+        return {
+            query: max(trigger.batch for trigger in triggers)
+            for query, triggers in self.of_query.items()
+        }
 
     def is_failed_attempt(self, job: Job) -> bool:
         """Whether a job began before the trigger of the batch that it names: what a query reports

@@ -38,6 +38,9 @@ HIGHEST_ID = 1 << 31
 MOST_TASKS = 10_000_000
 """A larger number of tasks per stage is treated as damage."""
 
+DEFAULT_POOL = "default"
+"""Spark's name of the scheduler pool of jobs that name none."""
+
 WAITING_BYTES = 4 << 20
 """Task rows of completed stages to collect before they are summarised in one batch."""
 
@@ -74,6 +77,7 @@ class Application:
         self.resource_profiles: dict[int, events.ResourceProfileAdded] = {}
         self.executors = Executors()
         self.jobs: dict[int, Job] = {}
+        self._pools: dict[str, int] = {}
         self.stages: dict[int, Stage] = {}
         self.tasks: dict[int, StageTasks] = {}
         self._completed: list[StageTasks] = []
@@ -187,12 +191,19 @@ class Application:
             query=properties.query,
             batch_id=whole_number(properties.batch),
             dstream_batch_ms=whole_number(properties.dstream_batch_ms),
+            pool=self._pool(properties.pool),
         )
         for stage_id in stage_ids:
             self.jobs_of_stage.setdefault(stage_id, []).append(event.job)
         for planned in event.planned_stages:
             final = planned.rdds[0].rdd_id if planned.rdds else None
             self.planned_stages.setdefault(planned.stage, (final, planned.parents))
+
+    def _pool(self, name: str | None) -> int | None:
+        """The number of a scheduler pool; None for Spark's default pool."""
+        if name is None or name == DEFAULT_POOL:
+            return None
+        return self._pools.setdefault(name, len(self._pools) + 1)
 
     def job_end(self, event: events.JobEnd) -> None:
         job, completed_ms = self.jobs.get(event.job), self.seen(event.completed_ms)
@@ -211,6 +222,9 @@ class Application:
             may_read_source = stage.reads_cache and not stage.computed_concurrently
             if stage.source_fed_rdd is not None and may_read_source and len(stage.persisted) == 1:
                 stage.cached_partitions = self.blocks.cached_partitions(stage.persisted)
+        elif info.attempt not in stage.attempts and info.tasks == stage.tasks.tasks:
+            # Spark ignores what still comes of a barrier stage's earlier attempts.
+            stage.tasks.begin_again(info.attempt, alone=stage.barrier)
         self._attempt(stage, info)
 
     @property

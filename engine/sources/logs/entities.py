@@ -60,7 +60,8 @@ class Executor:
 
 @dataclass(slots=True)
 class Job:
-    """One job, with the SQL execution, streaming query and batch that its properties name."""
+    """One job, with the SQL execution, streaming query, batch and scheduler pool (numbered from 1)
+    that its properties name."""
 
     job_id: int
     submitted_ms: int | None
@@ -70,6 +71,7 @@ class Job:
     query: str | None = None
     batch_id: int | None = None
     dstream_batch_ms: int | None = None
+    pool: int | None = None
 
 
 _CANCELLED = re.compile(r"(?:\[\w{1,80}\] )?Job \d{1,10} cancelled\b")

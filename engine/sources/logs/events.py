@@ -195,6 +195,7 @@ class JobProperties(Struct, frozen=True, gc=False):
     query: str | None = field(default=None, name="sql.streaming.queryId")
     batch: str | None = field(default=None, name="streaming.sql.batchId")
     dstream_batch_ms: str | None = field(default=None, name="spark.streaming.internal.batchTime")
+    pool: str | None = field(default=None, name="spark.scheduler.pool")
 
 
 NO_PROPERTIES = JobProperties()

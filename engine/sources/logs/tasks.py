@@ -68,6 +68,8 @@ class StageTasks:
         self.buffer = bytearray()
         self._unsorted = bytearray()
         self._closed = False
+        self._oldest_attempt = 0
+        self._begun_again_ms = 0
         self.tasks: int | None = None
         self.cpus_in_run_time = 1
         self.last_end = b""
@@ -91,6 +93,31 @@ class StageTasks:
     def waste(self) -> tuple[int, int, float]:
         """Failed attempts, killed attempts, seconds of attempts without a used result."""
         return self.failed, self.killed, self.wasted_ms / 1000.0
+
+    def begin_again(self, attempt: int, *, alone: bool) -> None:
+        """Counts the successes so far as waste, since an attempt begins that runs all of the
+        stage's tasks again: their output was lost, or is not used.
+
+        Args:
+            alone: whether successes of earlier attempts that are still to come count as waste too.
+        """
+        self.flush()
+        if self._closed:
+            return
+        self.killed += self.finished
+        self.wasted_ms += self._useful_ms()
+        self.finished = 0
+        self._partition_done[:] = False
+        self._rows, self._sketches = [], None
+        self._sums[:], self._reported[:] = 0.0, False
+        self._oldest_attempt = attempt if alone else self._oldest_attempt
+        self._begun_again_ms = self.last_finish_ms
+
+    def _useful_ms(self) -> int:
+        """Milliseconds of the tasks that count as work so far."""
+        if self._sketches is not None:
+            return round(self._sketches["task_seconds"].total)
+        return sum(int((rows[:, FINISH] - rows[:, LAUNCH]).sum()) for rows in self._rows)
 
     def close(self) -> int:
         """Marks the stage as completed: task ends that follow are not work of it, if any was done.
@@ -131,8 +158,8 @@ class StageTasks:
 
     def take_successes(self, rows: Rows, *, first_ms: int, last_ms: int) -> None:
         """Takes `unsorted_rows` that are all plausible successes, or splits them where a partition
-        occurs twice."""
-        if not self._all_fresh(_partitions(rows)):
+        occurs twice or an attempt may not count."""
+        if self._oldest_attempt or not self._all_fresh(_partitions(rows)):
             return self._flush_unsorted()
         self._unsorted.clear()
         self._closed = True
@@ -151,7 +178,8 @@ class StageTasks:
         rows = self._valid_rows(np.frombuffer(packed, dtype="<i8").reshape(-1, WIDTH))
         succeeded = rows[:, STATUS] == SUCCESS
         successes = int(np.count_nonzero(succeeded))
-        work = self._first_successes(rows if successes == len(rows) else rows[succeeded])
+        usable = succeeded & (rows[:, ATTEMPT] >= self._oldest_attempt)
+        work = self._first_successes(rows if usable.all() else rows[usable])
         self._count_waste(rows, successes=successes, work=work)
         if len(work) and not self._closed:
             self._add_work(work)
@@ -253,9 +281,11 @@ class StageTasks:
             sketch.add(values[values >= 0])
 
     def has_ended(self, partition: int, launch_ms: int) -> bool:
-        """Whether the partition is done, or its attempt of that launch time has failed."""
+        """Whether the partition is done, or its attempt of that launch time has failed or is of no
+        use any more."""
         done = 0 <= partition < len(self._partition_done) and bool(self._partition_done[partition])
-        return done or self._unsuccessful.get(partition, 0) >= launch_ms
+        ended_ms = max(self._unsuccessful.get(partition, 0), self._begun_again_ms)
+        return done or ended_ms >= launch_ms
 
     def summary(self) -> TaskSummary | None:
         """The summary of the useful work; None when no task finished. Frees the rows."""

@@ -1,5 +1,6 @@
 """Waves and list scheduling against a plain discrete-event loop."""
 
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
@@ -16,13 +17,14 @@ Event = tuple[float, int, str]
 
 
 class DiscreteEvents:
-    """One event after the other: what ends or becomes ready at a moment does so first, then free
-    slots take the next task of the first ready stage."""
+    """One event after the other: what ends or becomes ready at a moment does so first, then each
+    free slot takes the next task of the first ready stage, of the pool with the fewest running."""
 
     def __init__(self, nodes: Sequence[ScheduledNode], slots: int) -> None:
         self.nodes, self.free = nodes, slots
         self.left = [len(node.tasks) if node.tasks is not None else 0 for node in nodes]
         self.queue: dict[int, list[float]] = {}
+        self.running = Counter[int]()
         self.start = [float("nan")] * len(nodes)
         self.end: list[float | None] = [None] * len(nodes)
         self.events: list[Event] = [
@@ -48,6 +50,7 @@ class DiscreteEvents:
         else:
             self.free += 1
             self.left[i] -= 1
+            self.running[self.nodes[i].pool] -= 1
         if self.left[i] == 0:
             self.end[i] = now
             for child, node in enumerate(self.nodes):
@@ -57,12 +60,17 @@ class DiscreteEvents:
                     self.events.append((max(known) + node.delay_seconds, child, "ready"))
 
     def _launch(self, now: float) -> None:
-        for i in sorted(self.queue, key=lambda i: self.nodes[i].priority):
-            while self.free and self.queue[i]:
-                if len(self.queue[i]) == self.left[i]:
-                    self.start[i] = min(now, self.start[i]) if self.start[i] >= 0 else now
-                self.events.append((now + self.queue[i].pop(0), i, "task"))
-                self.free -= 1
+        while self.free and (waiting := [i for i, left in self.queue.items() if left]):
+            i = min(waiting, key=self._rank)
+            if len(self.queue[i]) == self.left[i]:
+                self.start[i] = min(now, self.start[i]) if self.start[i] >= 0 else now
+            self.events.append((now + self.queue[i].pop(0), i, "task"))
+            self.free -= 1
+            self.running[self.nodes[i].pool] += 1
+
+    def _rank(self, i: int) -> tuple[int, int, int]:
+        node = self.nodes[i]
+        return self.running[node.pool], node.pool, node.priority
 
 
 seconds = st.floats(0.01, 20.0)
@@ -70,8 +78,9 @@ seconds = st.floats(0.01, 20.0)
 
 @st.composite
 def graphs(draw: st.DrawFn) -> list[ScheduledNode]:
-    """Up to 8 nodes: stages and moments, with any earlier nodes before them."""
+    """Up to 8 nodes: stages of up to three pools and moments, with earlier nodes before them."""
     count = draw(st.integers(1, 8))
+    pools = draw(st.sampled_from(((0,), (0, 1), (0, 1, 2))))
     order = draw(st.permutations(range(count)))
     nodes = []
     for i in range(count):
@@ -79,7 +88,8 @@ def graphs(draw: st.DrawFn) -> list[ScheduledNode]:
         times = draw(st.lists(seconds, max_size=12))
         delay = draw(st.sampled_from((0.0, 0.0, 0.5, 3.25)))
         tasks = Tasks(np.asarray(times)) if times else None
-        nodes.append(ScheduledNode(tuple(sorted(after)), delay, order[i], tasks))
+        pool = draw(st.sampled_from(pools))
+        nodes.append(ScheduledNode(tuple(sorted(after)), delay, order[i], tasks, pool=pool))
     return nodes
 
 
@@ -92,6 +102,14 @@ def test_both_forms_are_the_discrete_events(nodes: list[ScheduledNode], slots: i
         np.testing.assert_allclose(found.end, end, rtol=1e-12)
         np.testing.assert_allclose(found.start, start, rtol=1e-12)
     assert found.seconds == pytest.approx(max(end))
+
+
+@pytest.mark.parametrize(("tasks", "end"), [(4990, 7.0), (4999, 2502.5)])
+def test_pools_are_told_apart_up_to_a_number_of_tasks(tasks: int, end: float) -> None:
+    """Of two slots each pool has one, so that six tasks of a second are soon done."""
+    many, few = Tasks(np.full(tasks, 1.0)), Tasks(np.full(6, 1.0))
+    nodes = [ScheduledNode((), 0.0, 0, many), ScheduledNode((), 0.5, 1, few, pool=1)]
+    assert schedule(nodes, 2).end[1] == pytest.approx(end, abs=1.0)
 
 
 def test_peridot_figure_2() -> None:

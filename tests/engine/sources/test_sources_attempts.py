@@ -94,6 +94,59 @@ def test_of_a_retry_that_names_no_partition_as_many_tasks_count_as_are_missing(
     assert (stage.waste.killed_tasks, stage.waste.seconds) == (1, 3.0)
 
 
+def retried(*, barrier: bool) -> list[log.Event]:
+    """A stage of three tasks of which the last fails, and an attempt that runs all of them again;
+    task 1 of the first attempt ends only then."""
+    rdds = [log.rdd(0, barrier=barrier)]
+    first, again = log.info(0, 3, rdds=rdds), log.info(0, 3, attempt=1, rdds=rdds)
+    return [
+        log.submitted(first, 1.0),
+        log.task(0, 0, 2.0, 3.0, partition=0),
+        log.task(0, 2, 2.0, 5.0, partition=2, reason="ExceptionFailure"),
+        log.completed(first, 1.0, 5.0, failure="a task failed"),
+        log.submitted(again, 6.0),
+        log.task(0, 1, 2.0, 6.5, partition=1),
+        *(log.task(0, 3 + n, 7.0, 9.0 + n, partition=n, index=n, attempt=1) for n in range(3)),
+        log.completed(again, 6.0, 11.0),
+    ]
+
+
+@pytest.mark.usefixtures("summed_up")
+def test_a_barrier_stage_that_is_retried_keeps_nothing_of_what_it_did(tmp_path: Path) -> None:
+    stage = only(tmp_path, retried(barrier=True))
+    assert counted(stage) == (3, 3, 2.0 + 3.0 + 4.0)
+    waste = stage.waste
+    assert (waste.failed_tasks, waste.killed_tasks, waste.retried_stages) == (1, 2, 1)
+    assert waste.seconds == 1.0 + 3.0 + 4.5
+
+
+@pytest.mark.usefixtures("summed_up")
+def test_an_attempt_that_runs_all_tasks_again_replaces_what_was_done_before(tmp_path: Path) -> None:
+    """All output was lost with its executors. What the first attempt still does is used."""
+    stage = only(tmp_path, retried(barrier=False))
+    assert counted(stage) == (3, 3, 2.0 + 4.5 + 4.0)
+    assert (stage.waste.killed_tasks, stage.waste.seconds) == (2, 1.0 + 3.0 + 3.0)
+
+
+def test_a_sketched_stage_that_begins_again_is_sketched_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tasks, "EXACT_TASKS", 0)
+    stage = only(tmp_path, retried(barrier=True))
+    assert (counted(stage), stage.waste.seconds) == ((3, 3, 9.0), 8.5)
+
+
+def test_tasks_of_an_attempt_that_was_begun_again_do_not_run_on(tmp_path: Path) -> None:
+    """The log breaks off before partition 0 is launched a second time."""
+    events = retried(barrier=False)[:5]
+    started = [log.task_start(0, 0, 2.0, index=0), log.task_start(0, 4, 7.0, index=1)]
+    ended = log.task(0, 5, 7.0, 9.0, partition=2, index=2, attempt=1)
+    run = run_of(tmp_path, [*log.header(), started[0], *events, started[1], ended])
+    running = run.stages[0].running_seconds
+    assert running is not None
+    assert (running.count, running.total) == (1, 2.0)
+
+
 def test_a_retry_of_which_nothing_else_is_told_counts_as_it_is(tmp_path: Path) -> None:
     stage = only(tmp_path, [log.task(0, n, 2.0, 4.0, index=n, attempt=1) for n in range(3)])
     assert counted(stage) == (3, 3, 6.0)

@@ -2,7 +2,10 @@
 
 from pathlib import Path
 
-from engine.sources.access.folders import LogFiles, logs_among, logs_in, parts_text
+from sparklog import one_stage, write
+
+from engine.sources import read
+from engine.sources.access.folders import LogFiles, log_of, logs_among, logs_in, parts_text
 
 FOLDER = Path("eventlog_v2_app-1")
 
@@ -47,6 +50,47 @@ def test_parts_are_in_the_order_of_their_numbers() -> None:
     """By name the tenth would come before the second."""
     log = rolling(*(f"events_{n}_app-1.zstd" for n in range(1, 12)))
     assert names_of(log) == [f"events_{n}_app-1.zstd" for n in range(1, 12)]
+
+
+def test_rolling_logs_of_several_applications_in_one_folder_are_told_apart() -> None:
+    """Also attempts of one application, and logs that were never rolled."""
+    names = ("events_1_app-1", "events_1_app-1_1.zstd", "events_1_app-2", "events_2_app-1")
+    beside = ("app-3.zstd", "events_2_app-1_1.zstd", "events_3_app-2", "events_1_app-2.compact")
+    found = logs_among(FOLDER / name for name in (*names, *beside))
+    assert [(Path(log.name).name, names_of(log), log.lost) for log in found] == [
+        ("events_1_app-1", ["events_1_app-1", "events_2_app-1"], ()),
+        ("events_1_app-1_1.zstd", ["events_1_app-1_1.zstd", "events_2_app-1_1.zstd"], ()),
+        (
+            "events_1_app-2.compact",
+            ["events_1_app-2.compact", "events_3_app-2"],
+            ("part 2 of 3 missing",),
+        ),
+        ("app-3.zstd", ["app-3.zstd"], ()),
+    ]
+
+
+def test_a_folder_of_several_rolling_logs_is_not_one_log(tmp_path: Path) -> None:
+    for name in ("events_1_app-1", "events_2_app-1"):
+        (tmp_path / name).touch()
+    one = log_of(tmp_path)
+    assert one is not None
+    assert (one.name, names_of(one)) == (str(tmp_path), ["events_1_app-1", "events_2_app-1"])
+    (tmp_path / "events_1_app-2").touch()
+    assert log_of(tmp_path) is None
+
+
+def test_runs_of_applications_whose_parts_lie_together_are_read_apart(tmp_path: Path) -> None:
+    """Read as one log, the second application was lost, or its tasks were those of the first."""
+    for number, seconds in enumerate((2.0, 3.0)):
+        events = one_stage(seconds=seconds)
+        events[2]["App ID"] = f"app-{number}"
+        write(tmp_path / f"events_1_app-{number}", events[:6])
+        write(tmp_path / f"events_2_app-{number}", events[6:])
+    runs = read(tmp_path).runs
+    assert [(run.app_id, run.seconds, run.lost) for run in runs] == [
+        ("app-0", 11.0, ()),
+        ("app-1", 15.0, ()),
+    ]
 
 
 def test_what_stands_beside_logs_is_none() -> None:

@@ -107,6 +107,18 @@ def test_an_idle_trigger_is_no_report_of_the_batch_to_come(tmp_path: Path) -> No
     assert completed_runs(runs) == list(runs[:2])
 
 
+def test_a_batch_without_jobs_has_none_of_those_that_name_it_later(tmp_path: Path) -> None:
+    """A thread that was made in batch 1 runs a job between the triggers of two later ones."""
+    events = [
+        *(*log.header(), *query_jobs(0, 0, 3.2, 1.5), report(0, 3.0, 2.0), report(1, 10.0, 0.4)),
+        *(*query_jobs(2, 1, 20.2, 2.5), report(2, 20.0, 3.0), *query_jobs(1, 2, 25.0, 0.5)),
+        *(*query_jobs(3, 3, 30.2, 2.5), report(3, 30.0, 3.0), log.end(60.0)),
+    ]
+    profile = read(log.write(tmp_path / "app", events))
+    assert [(run.batch_id, run.seconds) for run in profile.runs] == [(0, 2.0), (2, 3.0), (3, 3.0)]
+    assert all(run.complete for run in profile.runs)
+
+
 def test_an_idle_trigger_does_not_outlive_the_report_of_its_batch(tmp_path: Path) -> None:
     events = [
         *(*log.header(), *query_jobs(0, 0, 3.2, 1.5), report(0, 3.0, 2.0), report(1, 10.0, 0.012)),
