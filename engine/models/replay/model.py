@@ -36,7 +36,6 @@ from engine.models.replay.broadcasts import (
     most_useful_join_slots,
     sort_merge_effect,
 )
-from engine.models.replay.cluster_notices import cluster_notices
 from engine.models.replay.iterations import log_iterations
 from engine.models.replay.log_forecasts import LogForecast, LogForecasts, log2_distances
 from engine.models.replay.mean_times_cache import MeanTimes, MeanTimesCache
@@ -56,6 +55,7 @@ from engine.models.replay.priors import (
     size_ratio,
     task_error_share,
 )
+from engine.models.replay.replay_notices import replay_notices
 from engine.models.replay.replayed_run import Replay
 from engine.models.replay.report import (
     UsefulSlots,
@@ -336,7 +336,7 @@ class ReplayModel(FittedModel):
         if nearest is not None:
             replay, outcome, slots = nearest
             index = self.replays.index(replay)
-            notices += cluster_notices(
+            notices += replay_notices(
                 replay,
                 outcome,
                 batch,

@@ -25,7 +25,7 @@ from engine.models.stages.partitioning.stage_growth import partitions_notice
 from engine.notices import Notice
 
 
-def cluster_notices(
+def replay_notices(
     replay: Replay,
     outcome: ReplayOutcome,
     batch: ClusterBatch,
