@@ -101,7 +101,7 @@ _HOMES = {
         "WorkflowReport",
         "WorkflowState",
     ),
-    "engine.models": ("DEFAULT_MODEL", "MODELS", "fit"),
+    "engine.models": ("DEFAULT_MODEL", "MODELS", "MODELS_BY_NAME", "fit"),
     "engine.models.optex.job_profiles": ("with_job_profiles",),
     "engine.models.base": ("FittedModel", "Model", "Prediction", "Predictions"),
     "engine.optimiser": ("recommend", "sensitivity"),

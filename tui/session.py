@@ -206,7 +206,7 @@ class EngineSession:
 
     @property
     def models(self) -> tuple[str, ...]:
-        return tuple(model.name for model in engine.MODELS)
+        return tuple(engine.MODELS_BY_NAME)
 
     def ask(
         self,
@@ -223,8 +223,7 @@ class EngineSession:
             self._outcomes.clear()
             self._outcomes_of = (profile.runs, profile.category)
         if model not in self._outcomes:
-            by_name = {entry.name: entry for entry in engine.MODELS}
-            self._outcomes[model] = engine.fit_outcome(by_name[model], profile)
+            self._outcomes[model] = engine.fit_outcome(engine.MODELS_BY_NAME[model], profile)
         return engine.ask(self._outcomes[model], cluster=cluster, workload=workload)
 
     def _explain(self, plan: engine.Plan, choice: engine.Choice) -> engine.Prediction:
