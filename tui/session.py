@@ -12,7 +12,7 @@ from functools import partial
 from typing import Generic, TypeVar
 
 import engine
-from tui.answers import Answer, BuiltPlan, ReportProgress, ShowEvidence, curve_of
+from tui.answers import Answer, BuiltPlan, Evidence, ReportProgress, ShowEvidence, curve_of
 from tui.input_text import job_text
 from tui.mixing import max_types
 from tui.plans_in_use import PlansInUse
@@ -94,8 +94,7 @@ class EngineSession:
         if state.category is not None and state.category != profile.category:
             named = partial(replace, profile, category=state.category)
             profile = self._categorised.get(profile, state.category, named)
-        if self._workflow is None and profile.runs:
-            show(profile)
+        show(Evidence(profile, None if self._workflow is None else len(self._workflow.jobs)))
         say("fitting the model")
         fitted = self._fit(profile, state.model)
         say("building the plan")
