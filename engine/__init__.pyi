@@ -87,6 +87,7 @@ from engine.mixing.composition import Composed as Composed
 from engine.mixing.composition import predict_composition as predict_composition
 from engine.models import DEFAULT_MODEL as DEFAULT_MODEL
 from engine.models import MODELS as MODELS
+from engine.models import MODELS_BY_NAME as MODELS_BY_NAME
 from engine.models import fit as fit
 from engine.models.base import FittedModel as FittedModel
 from engine.models.base import Model as Model

@@ -14,7 +14,7 @@ from engine.choosing.owned import recommend_owned
 from engine.choosing.recommendation import Recommendation
 from engine.cluster import Cluster, Workload
 from engine.errors import EngineError
-from engine.models import BY_NAME
+from engine.models import MODELS_BY_NAME
 from engine.models.base import FittedModel, LeaveOneOut, Model, Prediction
 from engine.models.optex.model import deadline_satisfaction
 from engine.profile import Profile, Run
@@ -112,7 +112,7 @@ class ModelAnswer:
 def fit_outcome(model: Model, profile: Profile) -> FitOutcome:
     """A model fitted to a profile; any failure becomes one line of the comparison."""
     try:
-        fitted = model.fit(profile, models=BY_NAME)
+        fitted = model.fit(profile, models=MODELS_BY_NAME)
     except Exception as error:
         return FitOutcome(model.name, None, in_one_line(error))
     return FitOutcome(model.name, fitted)
@@ -164,7 +164,7 @@ def compare_models(
     profile: Profile, *, cluster: Cluster, workload: Workload | None = None, confidence: float = 0.9
 ) -> Iterator[ModelAnswer]:
     """The answer of every model in `MODELS`, each yielded as it is ready."""
-    for model in BY_NAME.values():
+    for model in MODELS_BY_NAME.values():
         outcome = fit_outcome(model, profile)
         yield ask(outcome, cluster=cluster, workload=workload, confidence=confidence)
 

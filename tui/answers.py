@@ -7,14 +7,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import engine
 
 ReportProgress = Callable[[str], None]
 """Takes a few words on what is being done; raises to cancel it."""
 
-ShowEvidence = Callable[[engine.Profile], None]
-"""Takes the runs of a job as soon as they are read; raises to cancel what follows."""
+
+class Evidence(NamedTuple):
+    """The evidence once it is read.
+
+    Args:
+        jobs: number of jobs of a workflow; None for the evidence of one job.
+    """
+
+    profile: engine.Profile
+    jobs: int | None = None
+
+
+ShowEvidence = Callable[[Evidence], None]
+"""Takes the evidence as soon as it is read; raises to cancel what follows."""
 
 
 @dataclass(frozen=True, eq=False)

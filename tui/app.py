@@ -231,7 +231,7 @@ class PlannerApp(
 
     @property
     def ranges(self) -> Ranges:
-        return self._panels.ranges
+        return self._panels.slider_ranges.of(self.state)
 
     # State
 

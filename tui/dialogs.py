@@ -68,7 +68,7 @@ def command_line(app: PlannerApp, begun: str = "") -> None:
 def names(app: PlannerApp) -> CommandContext:
     """Valid arguments of typed commands."""
     return CommandContext(
-        models=tuple(model.name for model in engine.MODELS),
+        models=tuple(engine.MODELS_BY_NAME),
         catalogs=tuple(entry.name for entry in engine.list_catalogs()),
         categories=tuple(engine.CATEGORIES),
         instances=tuple(app.built.catalog.offers) if app.built else (),

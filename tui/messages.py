@@ -11,8 +11,8 @@ from textual.message import Message
 import engine
 
 if TYPE_CHECKING:
-    from engine import ModelAnswer, Profile
-    from tui.answers import Answer, BuiltPlan
+    from engine import ModelAnswer
+    from tui.answers import Answer, BuiltPlan, Evidence
     from tui.experiments_advisor import ExperimentsReport
 
 
@@ -38,10 +38,10 @@ class Progress(Message):
 
 @dataclass(eq=False, repr=False)
 class EvidenceReady(Message):
-    """The evidence with this key, which has runs, is read; its plan is still being built."""
+    """The evidence with this key is read; its plan is still being built."""
 
     key: Hashable
-    profile: Profile
+    evidence: Evidence
 
 
 @dataclass(eq=False, repr=False)

@@ -12,10 +12,11 @@ from textual.widget import Widget
 
 from tui.input_text import limit_text
 from tui.screens.dialog import Dialog
-from tui.state import View, evidence_key
+from tui.slider_ranges import SliderRanges
+from tui.state import View
 from tui.views import bars, blank, compositions, inputs, key_line, sentences
 from tui.views.bars import Bar
-from tui.views.goal import GoalPanel, Ranges
+from tui.views.goal import GoalPanel
 from tui.views.pages import NAMES, page
 from tui.views.prose import Line, Prose
 from tui.widgets.chart import Chart
@@ -24,8 +25,7 @@ from tui.widgets.table import Column, Row, Table
 from tui.widgets.text import fit, plain
 
 if TYPE_CHECKING:
-    from engine import Profile
-    from tui.answers import Answer, BuiltPlan
+    from tui.answers import Answer
     from tui.app import PlannerApp
 
 NARROW_BELOW, TIGHT_BELOW, SHORT_BELOW, LOW_BELOW, SCANT_BELOW = 100, 34, 30, 22, 18
@@ -34,9 +34,6 @@ the list of inputs, the second of two charts, timelines, the chart of the fronti
 
 HIGH_FROM = 36
 """Rows from which Why, below all inputs, has room for the sentence on the chosen composition."""
-
-NOTHING_KNOWN = Ranges(known=frozenset())
-"""The ranges before anything is read."""
 
 SIDE_CELLS, TITLE_EDGES, CAPTION_ROWS = 40, 6, 4
 """Cells of the side column, cells of a border beside its title, rows of the tour's caption."""
@@ -56,8 +53,7 @@ class Panels:
     def __init__(self, app: PlannerApp) -> None:
         self.app = app
         self._keys: dict[str, Hashable] = {}
-        self.ranges = NOTHING_KNOWN
-        self._ranges_of: Hashable = None
+        self.slider_ranges = SliderRanges()
         self._made: dict[str, Widget] = {}
         self.status_line: Line = ()
 
@@ -139,9 +135,7 @@ class Panels:
         screen.set_class(app.state.view != "curves", "beyond-curves", update=update)
         self.show_header()
         self.show_keys()
-        if app.answer is None and self._ranges_of != evidence_key(app.state):
-            self.ranges = NOTHING_KNOWN  # they were of evidence that is not open any more
-        self._goal.show(app.state, self.ranges)
+        self._goal.show(app.state, app.ranges)
         bound = limit_text.line_of(app.state.limits)
         self._bar("types").show(
             [
@@ -255,29 +249,6 @@ class Panels:
         rows = min(3, max(1, len(prose.rows(width))))
         prose.styles.height = rows
         self.app.screen_stack[0].set_class(rows > 1 and bool(prose.lines), "noticed")
-
-    def set_ranges_before_plan(self, profile: Profile) -> None:
-        """Set the ranges that the evidence alone gives: of the deadline and the data size. A budget
-        needs a cost."""
-        if run := profile.largest_run:
-            self._ranges_of = evidence_key(self.app.state)
-            self.ranges = Ranges(
-                seconds=run.seconds,
-                input_size=run.workload.input_bytes,
-                unit=profile.input_unit,
-                known=frozenset({"deadline"}),
-            )
-
-    def set_slider_ranges(self, built: BuiltPlan, answer: Answer | None) -> None:
-        """Set the ranges of the sliders from new evidence."""
-        run = built.profile.largest_run
-        best = answer.best if answer else None
-        self.ranges = Ranges(
-            seconds=run.seconds if run else (best.seconds if best else Ranges.seconds),
-            usd=best.cost_usd if best and best.cost_usd else Ranges.usd,
-            input_size=run.workload.input_bytes if run else None,
-            unit=built.profile.input_unit,
-        )
 
     def instance_at(self, table: str, index: int) -> str | None:
         """The instance type of a row of compositions; None for the recommended one."""

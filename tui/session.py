@@ -12,7 +12,7 @@ from functools import partial
 from typing import Generic, TypeVar
 
 import engine
-from tui.answers import Answer, BuiltPlan, ReportProgress, ShowEvidence, curve_of
+from tui.answers import Answer, BuiltPlan, Evidence, ReportProgress, ShowEvidence, curve_of
 from tui.input_text import job_text
 from tui.mixing import max_types
 from tui.plans_in_use import PlansInUse
@@ -94,8 +94,7 @@ class EngineSession:
         if state.category is not None and state.category != profile.category:
             named = partial(replace, profile, category=state.category)
             profile = self._categorised.get(profile, state.category, named)
-        if self._workflow is None and profile.runs:
-            show(profile)
+        show(Evidence(profile, None if self._workflow is None else len(self._workflow.jobs)))
         say("fitting the model")
         fitted = self._fit(profile, state.model)
         say("building the plan")
@@ -206,7 +205,7 @@ class EngineSession:
 
     @property
     def models(self) -> tuple[str, ...]:
-        return tuple(model.name for model in engine.MODELS)
+        return tuple(engine.MODELS_BY_NAME)
 
     def ask(
         self,
@@ -223,8 +222,7 @@ class EngineSession:
             self._outcomes.clear()
             self._outcomes_of = (profile.runs, profile.category)
         if model not in self._outcomes:
-            by_name = {entry.name: entry for entry in engine.MODELS}
-            self._outcomes[model] = engine.fit_outcome(by_name[model], profile)
+            self._outcomes[model] = engine.fit_outcome(engine.MODELS_BY_NAME[model], profile)
         return engine.ask(self._outcomes[model], cluster=cluster, workload=workload)
 
     def _explain(self, plan: engine.Plan, choice: engine.Choice) -> engine.Prediction:

@@ -52,13 +52,14 @@ class _ModelsByName(Mapping[str, Model]):
         return len(HOMES)
 
 
-BY_NAME: Mapping[str, Model] = _ModelsByName()
+MODELS_BY_NAME: Mapping[str, Model] = _ModelsByName()
+"""The same by name; a model is imported when it is looked up, for the names alone none is."""
 
 
 def __getattr__(name: str) -> Any:
     if name != "MODELS":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return tuple(BY_NAME.values())
+    return tuple(MODELS_BY_NAME.values())
 
 
 def fit(profile: Profile, *, model: str = DEFAULT_MODEL) -> FittedModel:
@@ -72,4 +73,4 @@ def fit(profile: Profile, *, model: str = DEFAULT_MODEL) -> FittedModel:
     require_kind(profile, Profile, "a profile", remedy='read it with engine.read("app.zstd")')
     if model not in HOMES:
         raise UnknownName("model", str(model), HOMES)
-    return BY_NAME[model].fit(profile, models=BY_NAME)
+    return MODELS_BY_NAME[model].fit(profile, models=MODELS_BY_NAME)

@@ -25,7 +25,7 @@ from engine.machines.transfer import Speed, measured_instance_type, speed_of, tr
 from engine.memory import no_executor_reason, no_executor_remedy
 from engine.models.assured_memory import AssuredMemory
 from engine.models.cluster_notices import (
-    cluster_notices,
+    capacity_notices,
     fuller_nodes_notice,
     service_notices,
     support_notices,
@@ -275,7 +275,7 @@ class FittedModel(ABC):
         return (
             *support_notices(batch),
             *self.notices(batch, workload),
-            *cluster_notices(batch, workload, self.profile, self.barrier_stages),
+            *capacity_notices(batch, workload, self.profile, self.barrier_stages),
             *filter(None, [self.answering(workload).fuller_notice(batch, workload)]),
         )
 

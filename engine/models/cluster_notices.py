@@ -39,7 +39,7 @@ def support_notices(batch: ClusterBatch) -> list[Notice]:
     return [notice for notice in found if notice is not None]
 
 
-def cluster_notices(
+def capacity_notices(
     batch: ClusterBatch,
     workload: Workload,
     profile: Profile,

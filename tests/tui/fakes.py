@@ -16,7 +16,7 @@ import engine
 from engine.batch import ClusterBatch
 from engine.forecast import Forecast
 from engine.models.base import Explanation, LeaveOneOut, StageForecast
-from tui.answers import BuiltPlan, ReportProgress, ShowEvidence
+from tui.answers import BuiltPlan, Evidence, ReportProgress, ShowEvidence
 from tui.session import EngineSession, limits_of
 from tui.state import PlanState, planned_nodes
 
@@ -204,7 +204,7 @@ class FakeSession(EngineSession):
             evidence = profile(name=evidence.name, ran_on=state.ran_on, runs=len(evidence.runs))
         if state.category is not None:
             evidence = replace(evidence, category=state.category)
-        show(evidence)
+        show(Evidence(evidence))
         request = engine.PlanRequest(
             profile=evidence,
             catalog=self.prices,

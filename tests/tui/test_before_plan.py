@@ -9,6 +9,7 @@ from fakes import FakeSession, Gated, profile
 from screen import settled, shows, text_of, waits, words_in
 
 import engine
+from tui.answers import Evidence
 from tui.changes import OpenSources
 from tui.session import EngineSession
 from tui.state import PlanState
@@ -74,7 +75,7 @@ def test_what_was_read_is_named_as_in_the_header():
         ),
     }
     for words, read in said.items():
-        line = blank.what_was_read(state, read)
+        line = blank.what_was_read(state, Evidence(read))
         assert "".join(part for part, _ in line) == f"Read: {words}"
 
 
@@ -269,10 +270,10 @@ async def test_ranges_are_never_those_of_a_source_that_was_left(planner):
         app.dispatch(OpenSources(("other",)))
         assert await shows(pilot, "2.1 TB", gone=True)
         await pilot.press("right")
-        assert await shows(pilot, "nothing is read yet: press enter and type 45m")
+        assert await shows(pilot, "no time is known yet: press enter and type 45m")
         assert (app.state.deadline_seconds, app.state.deadline_chosen) == (None, False)
         session.read_other.set()
-        assert await shows(pilot, "nothing is read yet", gone=True)
+        assert await shows(pilot, "is known yet", gone=True)
         await settled(pilot)
         assert app.state.deadline_seconds is not None, "the default one"
         assert not app.state.deadline_chosen
@@ -305,3 +306,40 @@ async def test_why_there_is_no_plan_is_said_in_every_view(planner, tmp_path):
             shown = " ".join(text_of(app).split())
             assert "more than zero" not in shown
             assert "No plan" not in shown, key
+
+
+class Held(EngineSession):
+    """Nothing is fitted before it may be."""
+
+    def __init__(self):
+        super().__init__()
+        self.go_on = Event()
+
+    def build(self, state, say, show):
+        def wait_after(evidence):
+            show(evidence)
+            assert self.go_on.wait(60.0)
+
+        return super().build(state, say, wait_after)
+
+
+@pytest.mark.parametrize(
+    ("source", "named"),
+    [
+        ("nightly-pipeline", "nightly pipeline, a workflow of 6 jobs."),
+        ("optex-als-standalone", "optex-als-standalone, a job profile."),
+    ],
+)
+async def test_evidence_without_runs_is_read_too(planner, source, named):
+    """Escape cancelled its reading, though that was over."""
+    session = Held()
+    app = planner(session, sources=(source,))
+    async with app.run_test(size=(120, 40)) as pilot:
+        assert await shows(pilot, "predicting ...")
+        assert parts_say(app, f"Read: {named}", "predicting ...")
+        assert "The sliders move already." not in text_of(app)
+        await pilot.press("right")
+        assert await shows(pilot, "no time is known yet: press enter and type 45m")
+        await pilot.press("escape")
+        assert await shows(pilot, "the plan was cancelled")
+        session.go_on.set()

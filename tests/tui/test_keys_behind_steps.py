@@ -160,14 +160,14 @@ async def test_a_step_before_the_evidence_is_read_does_not_choose_a_goal(planner
     """It chose 30 minutes, the middle of a track that meant nothing, for a job of any length."""
     async with before_the_evidence(planner(), monkeypatch) as (pilot, go_on):
         await pilot.press("right", "right")
-        assert await shows(pilot, "nothing is read yet: press enter and type 45m")
+        assert await shows(pilot, "no time is known yet: press enter and type 45m")
         await pilot.press("tab", "left")
-        assert await shows(pilot, "nothing is read yet: press enter and type $5")
+        assert await shows(pilot, "no cost is known yet: press enter and type $5")
         go_on.set()
         await settled(pilot)
         state = pilot.app.state
         assert (state.deadline_chosen, state.budget_usd) == (False, None)
-        assert "nothing is read yet" not in text_of(pilot.app)
+        assert "is known yet" not in text_of(pilot.app)
         default = state.deadline_seconds
         await pilot.press("shift+tab", "right")
         await settled(pilot)

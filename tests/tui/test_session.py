@@ -1,5 +1,7 @@
 """What a session keeps, and when it works it out anew."""
 
+import subprocess
+import sys
 from dataclasses import replace
 
 import pytest
@@ -143,3 +145,22 @@ def test_the_course_is_that_of_the_plan_at_hand() -> None:
             break
     found = session.workflow_report(STATE, answer_of(replace(larger, plan=others[-1])))
     assert found.seconds == expected.seconds
+
+
+ASKED_OF_ONE = """
+import sys, engine
+from tui.session import EngineSession
+session, profile = EngineSession(), engine.read("sort-large")
+run = profile.largest_run
+assert session.ask("ernest", profile, run.cluster, run.workload).why_not
+print(*sorted(name for name in sys.modules if name.startswith("engine.models.")))
+"""
+
+
+def test_a_model_is_asked_without_the_others_being_imported() -> None:
+    """Their modules take longer to load than most answers."""
+    done = subprocess.run([sys.executable, "-c", ASKED_OF_ONE], capture_output=True, text=True)
+    assert done.stderr == ""
+    imported = set(done.stdout.split())
+    assert "engine.models.ernest" in imported
+    assert not imported & {f"engine.models.{name}" for name in ("boe", "peridot", "sparkplan")}

@@ -1,7 +1,9 @@
 """Types that EMR does not support: hidden, compared, warned of and never exported for EMR."""
 
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 from command_line import answer, refused, run
 
@@ -100,5 +102,12 @@ def test_the_planner_says_that_there_is_no_price() -> None:
         assert "inf" not in words
     assert curves.unpriced_title(drawn) == f", m5.large: {said}"
     assert curves.unpriced_title(drawn[:1]) == ""
+    alone = curves.cost_chart(state, answer, drawn[-1:])
+    assert alone.message == f"no cost is known: m5.large: {said}"
+    assert said not in curves.band_title(state, drawn[-1:], "cost"), "said once"
+    nowhere = replace(drawn[-1][1], seconds=np.full_like(drawn[-1][1].seconds, np.nan))
+    assert curves.time_chart(state, answer, [(1, nowhere)]).message == (
+        "no time is predicted on m5.large"
+    )
     row = chart_csv.of_curves([drawn[-1][1]], confidence=0.9).splitlines()[4].split(",")
     assert (row[1], row[6]) == ("4", "")

@@ -27,4 +27,5 @@ class GrowingLogs(PlannerMixin):
             app.pins = tuple(
                 replace(pin, state=with_renamed_sources(pin.state, names)) for pin in app.pins
             )
+            app._panels.slider_ranges.rename_sources(names)
             app.dispatch(RereadSources(change.sources))

@@ -33,7 +33,7 @@ from tui.views import inputs
 from tui.workers import Cancelled
 
 if TYPE_CHECKING:
-    from tui.answers import Answer, BuiltPlan
+    from tui.answers import Answer, BuiltPlan, Evidence
 
 MIN_REST_SECONDS, MAX_REST_SECONDS = 0.05, 0.15
 """Delay without another question before mixes are searched, so that a slider step waits only for
@@ -87,11 +87,11 @@ class PlanUpdates(PlannerMixin):
                 raise Cancelled  # what was read, and a fit, are kept for the next plan
             app.post_message(Progress(key, text))
 
-        def show(profile: engine.Profile) -> None:
+        def show(evidence: Evidence) -> None:
             nonlocal read
             request.check()
             read = True
-            app.post_message(EvidenceReady(evidence_key(state), profile))
+            app.post_message(EvidenceReady(evidence_key(state), evidence))
 
         def job() -> None:
             try:
@@ -250,12 +250,12 @@ class PlanUpdates(PlannerMixin):
             app._panels.show_header()
 
     @property
-    def evidence_before_plan(self) -> engine.Profile | None:
+    def evidence_before_plan(self) -> Evidence | None:
         """The evidence while the first plan for it is being built, or where that was cancelled;
         None before it is read, where its plan was refused (it is read again then), and once there
         is an answer to be shown."""
         read = self._read_now
-        return read.profile if read is not None and self.planner.answer is None else None
+        return read.evidence if read is not None and self.planner.answer is None else None
 
     @property
     def _read_now(self) -> EvidenceReady | None:
@@ -265,14 +265,21 @@ class PlanUpdates(PlannerMixin):
         return read if is_current else None
 
     def on_evidence_ready(self, message: EvidenceReady) -> None:
-        """Show what was read, and let the sliders move, while the first plan is being built."""
+        """Let the sliders move within the ranges of what was read, while its plan is being built;
+        before the first plan show what was read."""
         app = self.planner
         self._evidence_read = message
-        if app.screen_stack and (profile := self.evidence_before_plan) is not None:
-            if not app.ranges.known:
-                app.drop_refusal()  # such as that nothing is read yet
-            app._panels.set_ranges_before_plan(profile)
+        if self._read_now is None or not app.screen_stack:
+            return
+        if app.answer is not None and message.key == app._evidence:
+            return  # its plan has set the ranges
+        if not app.ranges.known:
+            app.drop_refusal()  # such as that no time is known yet
+        app._panels.slider_ranges.set_read(app.state, message.evidence.profile)
+        if app.answer is None:
             app._panels.show()
+        else:
+            app._panels.show_inputs()
 
     def on_plan_ready(self, message: PlanReady) -> None:
         """Show a plan, unless the state has changed since, or the app is closing."""
@@ -333,7 +340,7 @@ class PlanUpdates(PlannerMixin):
         app._ask()
         self._relax()
         self._relax_borderline_deadline(built)
-        app._panels.set_slider_ranges(built, app.answer)
+        app._panels.slider_ranges.set_planned(app.state, built, app.answer)
         if questions := inputs.questions(app.state, built):
             app.show_notice(questions, "warn", stays=True)
 

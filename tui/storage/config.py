@@ -155,7 +155,7 @@ READERS: Mapping[str, Callable[[str], Any]] = {
     "theme": _theme,
     "glyphs": _one_of("glyphs", GLYPHS),
     "catalog": _catalog,
-    "model": lambda value: _one_of("model", tuple(m.name for m in engine.MODELS))(value),
+    "model": lambda value: _one_of("model", tuple(engine.MODELS_BY_NAME))(value),
     "confidence": engine.parse_confidence,
     "nodes": _nodes,
     "vi": _switch,

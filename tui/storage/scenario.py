@@ -206,7 +206,7 @@ def state_of(section: engine.Section, *, folder: Path, there: bool = True) -> Pl
 
 def _names() -> CommandContext:
     return CommandContext(
-        models=tuple(model.name for model in engine.MODELS),
+        models=tuple(engine.MODELS_BY_NAME),
         catalogs=tuple(entry.name for entry in engine.list_catalogs()),
         categories=tuple(engine.CATEGORIES),
     )

@@ -18,8 +18,7 @@ from tui.widgets.glyphs import Glyphs
 from tui.widgets.text import fit, plain
 
 if TYPE_CHECKING:
-    from engine import Profile
-    from tui.answers import BuiltPlan
+    from tui.answers import BuiltPlan, Evidence
 
 
 class Item(NamedTuple):
@@ -131,7 +130,7 @@ def header(
     busy: str,
     *,
     width: int,
-    read: Profile | None = None,
+    read: Evidence | None = None,
 ) -> tuple[list[Item], list[Item]]:
     """The job and its evidence; at the right the prices, or the work in progress, in the longest
     variant that fits. Where none fits, the kind of job is left out, then the job's name is cut.
@@ -139,10 +138,10 @@ def header(
     Args:
         read: the evidence, where it is read and its plan not built yet.
     """
-    profile = built.profile if built else read
+    evidence = built or read
+    profile = evidence.profile if evidence else None
     left, kinds = [Item(" sparkplan ", "accent")], list[Item]()
-    named = inputs.source(state, profile, jobs=built.jobs if built else None)
-    left.append(Item(" " + named, "strong", "open", whole=False))
+    left.append(Item(" " + inputs.source(state, evidence), "strong", "open", whole=False))
     if profile is not None:
         kind = state.category or profile.category
         kinds = [Item(f" · {kind}", "muted")] if kind else []

@@ -15,13 +15,13 @@ from tui.widgets.table import Table
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from engine import Profile
+    from tui.answers import Evidence
     from tui.panels import Panels
     from tui.views.prose import Line
 
 
 def show(
-    panels: Panels, view: View, *, busy: bool, refused: bool, read: Profile | None = None
+    panels: Panels, view: View, *, busy: bool, refused: bool, read: Evidence | None = None
 ) -> None:
     """Show it beside the view, and in the view's own widgets.
 
@@ -34,23 +34,26 @@ def show(
     elif was_read is None:
         lines, chart = sentences.WAITING, curves.READING
     else:
-        lines, chart = while_built(was_read), curves.BUILDING
+        sliders = bool(panels.app.ranges.known)
+        lines, chart = while_built(was_read, sliders=sliders), curves.BUILDING
     panels.prose("why").show(lines)
     for name in page(view).blank:
         show_message(panels, name, lines, chart)
 
 
-def what_was_read(state: PlanState, read: Profile) -> Line:
-    """The job that was read, named as in the header, and how long its runs took."""
-    took = [run.seconds for run in read.runs]
-    seconds = text.span(min(took), max(took)) if len(took) > 1 else text.seconds(took[0])
-    return [("Read: ", "muted"), (f"{inputs.source(state, read)} of {seconds}.", "base")]
+def what_was_read(state: PlanState, read: Evidence) -> Line:
+    """The job that was read, named as in the header, and how long its runs took, if it has any."""
+    took = sorted(run.seconds for run in read.profile.runs)
+    named = inputs.source(state, read)
+    if took:
+        named += f" of {text.seconds(took[0]) if len(took) == 1 else text.span(took[0], took[-1])}"
+    return [("Read: ", "muted"), (f"{named}.", "base")]
 
 
-def while_built(was_read: Line) -> Sequence[Line]:
-    """What was read, and what can be done while its times are being predicted."""
-    now = "Predicting the time on every instance type ... The sliders move already."
-    return [was_read, [(now, "muted")]]
+def while_built(was_read: Line, *, sliders: bool) -> Sequence[Line]:
+    """What was read, and whether the `sliders` move while its times are being predicted."""
+    now = "Predicting the time on every instance type ..."
+    return [was_read, [(f"{now} The sliders move already." if sliders else now, "muted")]]
 
 
 def why_none(was_read: Line | None, *, refused: bool) -> Sequence[Line]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import engine
 from tui import format as text
 from tui.pins import NOW, Pin, input_differences, pin_of
+from tui.views.compositions import closer
 from tui.views.marks import Marks
 from tui.views.prose import Line, Prose, Span
 from tui.widgets.table import CellStyle, Column, Row, Table
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 COLUMNS = (
     Column(title="", width=1),
     Column(title="name", shrink=True, least=4),
-    Column(title="composition", shrink=True, least=16),
+    Column(title="composition", shrink=True, least=16, closer=closer),
     Column(title="time", width=7, align="right"),
     Column(title="than 1st", width=8, align="right", priority=1),
     Column(title="interval", width=text.SPAN_CELLS, align="right", priority=4),

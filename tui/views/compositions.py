@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, ClassVar
 
@@ -43,8 +44,8 @@ MIX_CELLS = {2: 44, 3: 66}
 """Width of a composition by its number of types, in the list's own view."""
 
 MIN_MIX_CELLS = 24
-"""Least width there: the last type is cut before the column of the interval goes, and the text
-below the list has the selected composition in full."""
+"""Least width there: a mix loses blanks, then its last type, before the column of the interval
+goes; the text below the list has the selected composition in full."""
 
 WHOLE = 30
 """Width of a composition of one type: "40 × n2d-standard-2 (38 spot)"."""
@@ -58,9 +59,19 @@ NARROW_MIX = 18
 _LOST = 3
 """Where rows are few, one in this many is for types that lost."""
 
+
+def closer(shown: str, cells: int) -> str:
+    """A mix in fewer cells: "14×r5.2xlarge + 2×m5.xlarge", or if need be without any blanks."""
+    together = _TIMES.sub(r"\1", shown)
+    return together if cell_len(together) <= cells else together.replace(" + ", "+")
+
+
+_TIMES = re.compile(r" ([×x]) ")
+"""The sign of a count and its blanks; with ASCII glyphs it is an x."""
+
 COLUMNS = (
     Column(title="", width=1),
-    Column(title="composition", shrink=True, least=WHOLE),
+    Column(title="composition", shrink=True, least=WHOLE, closer=closer),
     Column(title="time", width=7, align="right"),
     Column(title="interval", width=text.SPAN_CELLS, align="right", priority=1),
     Column(title="cost", width=text.USD_CELLS, align="right"),

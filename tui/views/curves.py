@@ -156,11 +156,17 @@ def band_title(state: PlanState, curves: DrawnCurves, chart: str, *, band: str =
         title = f", {band}: {share}" if band else f", {share}: within the line"
     elif _any_known(values):
         title = ", no interval"
-    return title + (unpriced_title(curves) if chart == "cost" else "")
+    is_drawn = chart == "cost" and _is_any_drawn(curves, chart)
+    return title + (unpriced_title(curves) if is_drawn else "")
 
 
 def _any_known(values: Iterable[float]) -> bool:
     return any(map(math.isfinite, values))
+
+
+def _is_any_drawn(curves: DrawnCurves, chart: str) -> bool:
+    """Whether a value of any curve is known; else the chart says why none is."""
+    return any(_any_known(_values(curve, chart)[0]) for _, curve in curves)
 
 
 def unpriced_title(curves: DrawnCurves) -> str:
@@ -189,6 +195,8 @@ def _chart(
     """The curves by nodes; `marks` are fields of the chart."""
     if not curves:
         return ChartData(message="no type can be predicted and priced")
+    if not _is_any_drawn(curves, name):
+        return ChartData(message=_nothing_known(curves, name))
     first = curves[0][1]
     return ChartData(
         series=tuple(_series(slot, curve, name) for slot, curve in curves),
@@ -198,6 +206,14 @@ def _chart(
         crosshair=state.crosshair,
         **marks,
     )
+
+
+def _nothing_known(curves: DrawnCurves, name: str) -> str:
+    """Why no value of any curve is known."""
+    if name == "time":
+        return f"no time is predicted on {', '.join(curve.instance for _, curve in curves)}"
+    whys = dict.fromkeys(f"{curve.instance}: {curve.unpriced}" for _, curve in curves)
+    return f"no cost is known: {', '.join(whys)}"
 
 
 def _series(slot: int, curve: Curve, name: Literal["time", "cost"]) -> Series:

@@ -275,15 +275,18 @@ class GoalPanel(Container):
         return self._sliders[name]
 
     def show(self, state: PlanState, ranges: Ranges) -> None:
-        """Show a state; ranges change only with the evidence, so that knobs keep their places."""
+        """Show a state; ranges change only with the evidence, so that knobs keep their places. A
+        goal outside its range, such as one chosen while other evidence is read, widens it."""
         before, self._ranges = self._ranges, ranges
         for name, goal in GOALS.items():
             value, slider = goal.value(state), self.slider(name)
             # A goal that is as unknown as before keeps a track that a typed value has widened.
             unknown = goal.beyond is not None and name not in ranges.known
             if ranges != before and not (unknown and name not in before.known):
-                slider.set_range(*goal.track(ranges), value, start_unknown=unknown)
+                slider.set_range(*self._track(name, value), value, start_unknown=unknown)
             elif slider.value != value:
+                if value is not None and not slider.holds(value):
+                    slider.set_range(*self._track(name, value), value)
                 slider.set_value(value)
 
     def on_slider_changed(self, event: Slider.Changed) -> None:
@@ -295,9 +298,8 @@ class GoalPanel(Container):
     def on_slider_start_unknown(self, event: Slider.StartUnknown) -> None:
         """Say why the slider does not move: only evidence gives a sensible first value."""
         event.stop()
-        example = "45m" if event.slider.id == "deadline" else "$5"
-        why = "no cost is known" if self._ranges.known else "nothing is read"
-        self.post_message(self.Refused(f"{why} yet: press enter and type {example}"))
+        what, example = ("time", "45m") if event.slider.id == "deadline" else ("cost", "$5")
+        self.post_message(self.Refused(f"no {what} is known yet: press enter and type {example}"))
 
     def on_slider_typing(self, event: Slider.Typing) -> None:
         """Pass it on."""
@@ -325,8 +327,14 @@ class GoalPanel(Container):
 
     def _widen_range(self, name: str, value: float) -> None:
         """Widen a track to a typed value outside it: the user knows better than a default."""
-        slider, goal = self.slider(name), GOALS[name]
-        scale, _ = goal.track(self._ranges)
-        if goal.beyond is not None and not scale.low <= value <= scale.high:
-            low, high = min(scale.low, value), max(scale.high, value)
-            slider.set_range(*_log(low, high, goal.beyond), slider.value)
+        slider = self.slider(name)
+        if not slider.holds(value):
+            slider.set_range(*self._track(name, value), slider.value)
+
+    def _track(self, name: str, value: float | None) -> tuple[Scale, Stops]:
+        """The track of a slider, which holds the value of its goal."""
+        goal = GOALS[name]
+        scale, stops = goal.track(self._ranges)
+        if goal.beyond is None or value is None or scale.low <= value <= scale.high:
+            return scale, stops
+        return _log(min(scale.low, value), max(scale.high, value), goal.beyond)

@@ -14,7 +14,7 @@ from tui.widgets.table import Cell, Column, Row
 
 if TYPE_CHECKING:
     from engine import Catalog, Profile
-    from tui.answers import Answer, BuiltPlan
+    from tui.answers import Answer, BuiltPlan, Evidence
 
 
 ROWS = (
@@ -50,16 +50,17 @@ def rows(
     answer: Answer | None,
     marks: Marks,
     *,
-    read: Profile | None = None,
+    read: Evidence | None = None,
 ) -> list[Row]:
     """The rows of the panel, in the order of `ROWS`.
 
     Args:
         read: the evidence, where it is read and its plan not built yet.
     """
-    profile = built.profile if built else read
+    evidence = built or read
+    profile = evidence.profile if evidence else None
     catalog = built.catalog if built else None
-    source_text = source(state, profile, jobs=built.jobs if built else None)
+    source_text = source(state, evidence)
     if profile is not None and len(source_text) > VALUE_CELLS:
         source_text = _job_name(profile)  # how many runs is said in the header as well
     table_rows: list[Row] = [
@@ -89,12 +90,13 @@ def model(state: PlanState, built: BuiltPlan | None) -> str:
     return state.model if built is None or built.jobs is None else built.plan.fitted.model
 
 
-def source(state: PlanState, profile: Profile | None, *, jobs: int | None = None) -> str:
-    """The name of the job and its number of runs, or how many `jobs` a workflow has."""
-    if profile is None:
+def source(state: PlanState, evidence: BuiltPlan | Evidence | None) -> str:
+    """The name of the job and its number of runs, or how many jobs a workflow has."""
+    if evidence is None:
         return ", ".join(state.sources)
-    if jobs is not None:
-        return f"{profile.name}, a workflow of {text.counted(jobs, 'job')}"
+    profile = evidence.profile
+    if evidence.jobs is not None:
+        return f"{profile.name}, a workflow of {text.counted(evidence.jobs, 'job')}"
     runs = len(profile.runs)
     if not runs:
         return f"{profile.name}, a job profile"

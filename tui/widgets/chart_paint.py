@@ -22,6 +22,7 @@ from tui.widgets.chart_layout import (
     spread,
 )
 from tui.widgets.chart_message import paint_message
+from tui.widgets.chart_scales import chart_scales
 from tui.widgets.frame import Frame
 from tui.widgets.glyphs import Glyphs
 from tui.widgets.text import fit, plain
@@ -98,13 +99,19 @@ class Plot:
         return dots + 3 * sum(max(0, common) for common in others)
 
 
+def _why_not(data: ChartData) -> str:
+    """Why data without a layout are not drawn."""
+    if not data.series:
+        return "no data"
+    return "no value is known" if chart_scales(data) is None else "too small to draw"
+
+
 def paint(frame: Frame, data: ChartData, glyphs: Glyphs) -> Layout | None:
     """Paint `data` and return the layout used; None when only a message could be shown."""
     data = _printable(data, glyphs)
     layout = None if data.message is not None else lay_out(data, frame.width, frame.height)
     if layout is None:
-        reason = "no data" if not data.series else "too small to draw"
-        paint_message(frame, data.message if data.message is not None else reason, glyphs)
+        paint_message(frame, data.message or _why_not(data), glyphs)
         return None
     plot = Plot(frame, _rasterised(data, layout, glyphs), layout, glyphs)
     cells = list(plot.canvas.cells())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
@@ -30,6 +30,7 @@ class Column(NamedTuple):
         least: least width when it shrinks.
         grows: gets the cells of columns that were left out.
         names: contains names: texts that would be cut to the same lose their middle, not their end.
+        closer: another form of a text that does not fit into so many cells.
     """
 
     title: str
@@ -40,6 +41,11 @@ class Column(NamedTuple):
     least: int = 8
     grows: bool = False
     names: bool = False
+    closer: Callable[[str, int], str] | None = None
+
+    def text_in(self, text: str, width: int) -> str:
+        """The form of a text for `width` cells, which may still have to be cut."""
+        return self.closer(text, width) if self.closer and cell_len(text) > width else text
 
 
 FittedColumns = tuple[tuple[int, int], ...]

@@ -74,7 +74,7 @@ class Slider(FrameWidget, can_focus=True):
 
     @dataclass(eq=False, repr=False)
     class StartUnknown(Message):
-        """A step was made from off, and no sensible first value is known yet."""
+        """The slider was moved from off, and no sensible value is known yet."""
 
         slider: Slider
 
@@ -113,8 +113,8 @@ class Slider(FrameWidget, can_focus=True):
             format: a value as text of at most `value_width` cells.
             errors: what `parse` raises for wrong text.
             allow_off: whether None may be chosen.
-            start_unknown: whether the middle of the track is meaningless, so that a step from off
-                does not start there; until `set_range`.
+            start_unknown: whether the track is meaningless, so that from off only typing chooses
+                a value; until `set_range`.
             label_width: cells for the label.
             value_width: cells for the value, at the right end.
         """
@@ -152,6 +152,10 @@ class Slider(FrameWidget, can_focus=True):
         """Why the last typed text was refused; empty when it was not."""
         return self._error
 
+    def holds(self, value: float) -> bool:
+        """Whether a value lies on the track."""
+        return self._scale.low <= value <= self._scale.high
+
     def snapped(self, value: float) -> float:
         """The stop nearest to a value that comes from elsewhere, such as a dragged threshold."""
         low, high = self._stops.fine[0], self._stops.fine[-1]
@@ -186,10 +190,16 @@ class Slider(FrameWidget, can_focus=True):
 
     # Moving
 
+    def _stays_off(self) -> bool:
+        """Whether the slider is off, and nothing on its track is a sensible value; says so."""
+        stays = self._value is None and self._last_value is None
+        if stays:
+            self.post_message(self.StartUnknown(self))
+        return stays
+
     def _move(self, direction: int, *, coarse: bool) -> None:
         """One step; from off it returns to the last value."""
-        if self._value is None and self._last_value is None:
-            self.post_message(self.StartUnknown(self))
+        if self._stays_off():
             return
         if self._value is None:
             self._choose(self._last_value)
@@ -205,7 +215,8 @@ class Slider(FrameWidget, can_focus=True):
 
     def action_to_end(self, end: int) -> None:
         """Move to the first (0) or last (1) stop."""
-        self._choose(self._stops.fine[-1 if end else 0])
+        if not self._stays_off():
+            self._choose(self._stops.fine[-1 if end else 0])
 
     def action_switch_off(self) -> None:
         """Switch off, where that is allowed."""
@@ -238,7 +249,7 @@ class Slider(FrameWidget, can_focus=True):
         except self._errors as error:
             self._refuse(str(error))
             return
-        if self._scale.low <= value <= self._scale.high:
+        if self.holds(value):
             self._end_edit(value)
         else:
             low, high = self._format(self._scale.low), self._format(self._scale.high)
@@ -318,6 +329,8 @@ class Slider(FrameWidget, can_focus=True):
             self.action_edit()
         elif parts.track <= offset.x < parts.track + parts.track_width:
             self._stop_typing()
+            if self._stays_off():
+                return
             self._dragging = True
             self.capture_mouse()
             self._move_to(offset.x)

@@ -385,6 +385,7 @@ class Table(FrameWidget, can_focus=True):
             cells_left = width if end is None else max(0, min(width, end - x))
             if cells_left < min(width, cell_len(text), _MIN_TITLE):
                 text = ""
+            text = self._columns[index].text_in(text, cells_left)
             cut = fit(text, cells_left, align=align, ellipsis=self._glyphs.ellipsis)
             frame.put(x, y, cut, over or style)
             x += width + GAP

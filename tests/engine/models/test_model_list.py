@@ -11,7 +11,7 @@ from types import ModuleType
 import pytest
 
 import engine
-from engine.models import BY_NAME, HOMES
+from engine.models import HOMES, MODELS_BY_NAME
 from engine.models.base import Model
 
 TABLE = """instance_type,nodes,input_size,seconds
@@ -34,12 +34,12 @@ NOT_FOR_TABLES = (
 
 
 def test_each_model_is_listed_under_its_own_name() -> None:
-    assert [model.name for model in engine.MODELS] == list(HOMES) == list(BY_NAME)
-    assert all(BY_NAME[model.name] is model for model in engine.MODELS)
+    assert [model.name for model in engine.MODELS] == list(HOMES) == list(MODELS_BY_NAME)
+    assert all(MODELS_BY_NAME[model.name] is model for model in engine.MODELS)
 
 
 def test_threads_that_ask_at_once_get_the_same_models(monkeypatch: pytest.MonkeyPatch) -> None:
-    by_name, importing = type(BY_NAME)(), Barrier(8)
+    by_name, importing = type(MODELS_BY_NAME)(), Barrier(8)
 
     def import_together(name: str) -> ModuleType:
         importing.wait()  # none has a model yet

@@ -97,7 +97,7 @@ def test_labels_are_text_and_nothing_else():
     [
         (ChartData(), "no data"),
         (ChartData(message="reading the log"), "reading the log"),
-        (ChartData(series=(Series(xs=(1, 2), ys=(math.nan, math.nan)),)), "too small"),
+        (ChartData(series=(Series(xs=(1, 2), ys=(math.nan, math.nan)),)), "no value is known"),
     ],
 )
 def test_messages(data, words):
