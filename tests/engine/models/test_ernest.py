@@ -320,9 +320,7 @@ def test_runs_that_do_not_count_for_what_they_cost_are_said() -> None:
     """Of a table with a column of costs: it was "among 1 fitting run", of six."""
     rows = [(n, s, 5.0 + 20.0 * s / n) for n in (2, 4, 8) for s in (1.0, 2.0)]
     runs = [
-        run
-        for row in rows
-        for run in profile_of([row], parameters={"cost": row[2], "k": 3.0}).runs
+        run for row in rows for run in profile_of([row], parameters={"cost": row[2], "k": 3.0}).runs
     ]
     with pytest.raises(ModelDoesNotFit) as refused:
         Ernest().fit(Profile("p", tuple(runs)), models={})
