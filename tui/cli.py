@@ -62,6 +62,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     belongs to this command, and is ended here."""
     if argv is not None:
         return _status(list(argv))
+    streams.write_data_whole()
     status = _status(sys.argv[1:])
     workers.end_process(status)
     return status

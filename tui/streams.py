@@ -31,7 +31,6 @@ def make_ready() -> None:
     send it UTF-8."""
     codecs.register_error(FORMS, in_ascii_forms)
     replace_closed()
-    write_data_whole()
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is None:
@@ -57,7 +56,10 @@ def replace_closed() -> None:
 def write_data_whole() -> None:
     """Put a buffer before an unbuffered stdout (`PYTHONUNBUFFERED`, as in many containers): Python
     takes a write to one for done where a full disk has room for its beginning alone. Each line is
-    still sent at once."""
+    still sent at once.
+
+    For the command's own process: the stream below is closed with the new one.
+    """
     unbuffered = getattr(sys.stdout, "buffer", None)
     if isinstance(unbuffered, io.RawIOBase):
         buffered = io.BufferedWriter(unbuffered)
