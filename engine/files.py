@@ -74,7 +74,11 @@ def read_text(path: Path, *, most_bytes: int) -> str:
     except OSError as error:
         raise unreadable(error, path) from None
     except UnicodeDecodeError:
-        raise BadInput("not a text file in UTF-8", where=str(path)) from None
+        raise BadInput(
+            "not a text file in UTF-8",
+            where=str(path),
+            remedy="check the path, or save it as UTF-8",
+        ) from None
 
 
 def unreadable(error: OSError, where: str | Path) -> BadInput:

@@ -62,6 +62,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     belongs to this command, and is ended here."""
     if argv is not None:
         return _status(list(argv))
+    streams.write_data_whole()
     status = _status(sys.argv[1:])
     workers.end_process(status)
     return status
@@ -116,7 +117,7 @@ def run(arguments: list[str]) -> int:
     return open_planner(arguments)
 
 
-def parser_of(command: str) -> argparse.ArgumentParser:
+def parser_of(command: str) -> OneLineParser:
     """The parser of a command; that of the planner for ""."""
     if not command:
         return planner_parser()
@@ -125,9 +126,15 @@ def parser_of(command: str) -> argparse.ArgumentParser:
         description=COMMANDS[command],
         epilog=examples.help_examples(command),
         allow_abbrev=False,
+        commands_with=commands_with,
     )
     _module_of(command).configure(parser)
     return parser
+
+
+def commands_with(option: str) -> list[str]:
+    """The commands that have an option."""
+    return [command for command in COMMANDS if parser_of(command).has_option(option)]
 
 
 def _module_of(command: str) -> ModuleType:
@@ -171,13 +178,14 @@ def open_planner(arguments: list[str]) -> int:
     return app.run(app_options(args, config, kept))
 
 
-def planner_parser() -> argparse.ArgumentParser:
+def planner_parser() -> OneLineParser:
     parser = OneLineParser(
         prog="sparkplan",
         description="Capacity planner for Apache Spark. Without a command it opens the planner\non "
         "SOURCE..., or on a bundled sample.",
         epilog=f"{examples.help_examples('')}\n\n{_commands()}",
         allow_abbrev=False,
+        commands_with=commands_with,
     )
     options.add_sources(parser, least="*")
     options.add_origin(parser)

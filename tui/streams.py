@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import errno
+import io
 import os
 import re
 import sys
@@ -50,6 +51,19 @@ def replace_closed() -> None:
         sys.stdout = os.fdopen(os.open(os.devnull, os.O_RDONLY), "w", encoding="utf-8")
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+
+
+def write_data_whole() -> None:
+    """Put a buffer before an unbuffered stdout (`PYTHONUNBUFFERED`, as in many containers): Python
+    takes a write to one for done where a full disk has room for its beginning alone. Each line is
+    still sent at once.
+
+    For the command's own process: the stream below is closed with the new one.
+    """
+    unbuffered = getattr(sys.stdout, "buffer", None)
+    if isinstance(unbuffered, io.RawIOBase):
+        buffered = io.BufferedWriter(unbuffered)
+        sys.stdout = io.TextIOWrapper(buffered, encoding=sys.stdout.encoding, line_buffering=True)
 
 
 def say(message: str) -> None:

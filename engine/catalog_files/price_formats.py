@@ -74,7 +74,11 @@ def _read(path: Path, provider: str) -> tuple[PriceList, bool]:
     except OSError as error:
         raise unreadable(error, path) from None
     except UnicodeDecodeError:
-        raise BadInput("not a text file in UTF-8", where=str(path)) from None
+        raise BadInput(
+            "not a text file in UTF-8",
+            where=str(path),
+            remedy="check the path, or save it as UTF-8",
+        ) from None
     except csv.Error as error:
         raise BadInput(f"not a CSV file: {error}", where=str(path)) from None
 

@@ -10,6 +10,7 @@ from engine.errors import BadInput, ModelDoesNotFit, UnknownName
 from engine.notices import Notice
 from engine.profile import Profile, Run, runs_aside
 from engine.text.lists import abbreviated_list, listed
+from engine.units import format_count
 
 SAME = 1e-9
 """Sizes or parameters are equal if they differ by less, relatively or absolutely."""
@@ -156,6 +157,28 @@ def sharing_parameters(runs: Sequence[Run], wanted: Mapping[str, float]) -> list
             )
         sharing = kept
     return sharing
+
+
+def too_few_sharing(
+    error: ModelDoesNotFit, runs: Sequence[Run], wanted: Mapping[str, float]
+) -> ModelDoesNotFit:
+    """The error of a fit to those of `runs` with the wanted job parameters, which says too how many
+    others there are and what they differ in: often a column that is no input of the job."""
+    aside = [run.workload.parameters for run in runs]
+    aside = [own for own in aside if not same_parameters(own, wanted)]
+    names = [
+        name
+        for name, value in wanted.items()
+        if any(not same_parameters(own, {name: value}) for own in aside)
+    ]
+    if not names:
+        return error
+    return ModelDoesNotFit(
+        f"{error.what}: {len(aside)} of {format_count(len(runs), 'run')} "
+        f"{'differs' if len(aside) == 1 else 'differ'} in {abbreviated_list(names)}, and this "
+        "model knows nothing of job parameters",
+        remedy=f"leave out what is no input of the job, such as its cost, or {error.remedy}",
+    )
 
 
 def same_parameters(own: Mapping[str, float], wanted: Mapping[str, float]) -> bool:

@@ -359,9 +359,10 @@ def _part_of_rolling(path: Path) -> bool:
 def _skipped_notice(folder: Path, total: int, skipped: int, first: BadInput) -> Notice:
     name = folder.name or folder.resolve().name or str(folder)  # "." has no name of its own
     where = Path(first.where).name if first.where else name
+    were = "was" if skipped == 1 else "were"
     return Notice(
         "skipped-files",
-        f"{skipped} of {total} files in {name} were skipped (first: {where}: {first.what})",
+        f"{skipped} of {total} files in {name} {were} skipped (first: {where}: {first.what})",
         "give those files by themselves to see what is wrong with each",
     )
 

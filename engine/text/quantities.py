@@ -183,7 +183,7 @@ def parse_seconds(text: str, *, where: str | None = None) -> float:
             break
         total, position, last = total + _number(part[1]) * unit, part.end(), unit
     if total < 0 or not stripped:
-        remedy = "write it like 45m, 1h30m or 90s"
+        remedy = "write how long, like 45m, 1h30m or 90s"
         raise _unreadable(text, "a duration", where=where, remedy=remedy)
     return _positive(total, text, "a duration", where=where)
 

@@ -147,9 +147,11 @@ def test_an_error_of_another_kind_is_not_swallowed() -> None:
         streams.in_ascii_forms(UnicodeDecodeError("ascii", b"\xff", 0, 1, "no"))
 
 
-def left_by_shell(line: str, *, given: str = "") -> subprocess.CompletedProcess[str]:
-    """A command line of the shell, with what it does to the streams."""
-    command = f"{shlex.quote(sys.executable)} -m tui.cli {line}"
+def left_by_shell(
+    line: str, *, given: str = "", before: str = ""
+) -> subprocess.CompletedProcess[str]:
+    """A command line of the shell, with what it does to the streams; `before` stands before it."""
+    command = f"{before} {shlex.quote(sys.executable)} -m tui.cli {line}"
     return subprocess.run(
         ["sh", "-c", command], cwd=ROOT, input=given, capture_output=True, text=True, check=False
     )
@@ -189,6 +191,19 @@ def test_messages_do_not_go_among_the_data_where_stderr_is_closed() -> None:
 def test_a_full_disk_is_no_answer_of_the_planner(line: str, status: int, said: str) -> None:
     done = left_by_shell(line)
     assert (done.returncode, done.stderr) == (status, said)
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_data_that_find_room_for_their_beginning_alone_are_an_error(
+    unbuffered: str, tmp_path: Path
+) -> None:
+    """With PYTHONUNBUFFERED the exit code was 0, and half of the file was there."""
+    file = tmp_path / "sort.yaml"
+    done = left_by_shell(
+        f"profile sort-small 2>&1 >{file}", before=f"ulimit -f 1; PYTHONUNBUFFERED={unbuffered}"
+    )
+    assert (done.returncode, file.stat().st_size) == (2, 512)
+    assert done.stdout.splitlines()[-1] == "sparkplan: standard output: File too large"
 
 
 def test_messages_that_nobody_reads_change_no_exit_code() -> None:

@@ -52,7 +52,16 @@ MISTAKES = {
     "--deadline 45m recommend 'a b.zstd'": "the command 'recommend' must stand first; write "
     "sparkplan recommend --deadline 45m 'a b.zstd'",
     "nightly-features export --to emr": "write sparkplan export nightly-features --to emr",
-    "nightly-features --executors 3": "unrecognized arguments: --executors 3; see sparkplan --help",
+    "nightly-features --executors 3": "unrecognized arguments: --executors 3; --executors is an "
+    "option of sparkplan predict, curve and workflow; see sparkplan --help",
+    f"{RECOMMEND} --to emr": "unrecognized arguments: --to emr; --to is an option of sparkplan "
+    "export; see sparkplan recommend --help",
+    # Of so many commands that naming them would say nothing.
+    "samples --deadline 4h": "unrecognized arguments: --deadline 4h; see sparkplan samples --help",
+    "export nightly-features --deadline 4h": "required: --to; it is what the text is for: "
+    "spark-submit, spark-defaults, emr, ",
+    "predict nightly-features --deadline 6pm": "--deadline: '6pm' is not a duration; write how "
+    "long, like 45m, 1h30m or 90s",
     f"{RECOMMEND} --nodes 3": "unrecognized arguments: --nodes 3; did you mean --min-nodes or "
     "--max-nodes? see sparkplan recommend --help",
     f"{RECOMMEND} more.zstd": "unrecognized arguments: more.zstd; all sources stand before the "

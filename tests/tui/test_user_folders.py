@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from command_line import refused
+from command_line import refused, run
 from screen import at_rest, opened, settled, shows, words_in
 
 from tui import changes
@@ -86,3 +86,19 @@ async def test_a_folder_that_is_gone_holds_nothing(planner, gone):
         await pilot.press("escape")
         await app.run_command_line("chart a.svg")
         assert await shows(pilot, "No such file or directory")
+
+
+@pytest.mark.parametrize("given", [None, ""])
+def test_a_user_without_a_home_has_the_default_settings(given, monkeypatch, capsys):
+    """A number that no account has, as containers run as, with no HOME: a traceback."""
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    monkeypatch.delenv("HOME", raising=False)
+    if given is not None:
+        monkeypatch.setenv("HOME", given)
+
+    def without_account(uid):
+        raise KeyError(uid)
+
+    monkeypatch.setattr("pwd.getpwuid", without_account)
+    assert run(capsys, "config path") == ("/.config/sparkplan/config.yaml\n", "")
+    assert "sparkplan (default)" in run(capsys, "config show")[0]

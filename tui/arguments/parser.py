@@ -7,7 +7,7 @@ import fnmatch
 import os
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from difflib import get_close_matches
 from itertools import pairwise
 from typing import Any
@@ -19,7 +19,9 @@ _NEGATIVE = re.compile(r"-(?:\$[\d.,]+|[\d.,]+[a-zA-Z$%])")
 _VALUE_FORMS = (re.compile(r"[^=]+=[^=]+"), re.compile(r"[\d.,]+%?"), re.compile(r".*\*.*"))
 """Forms of values that are distinguished from sources: "k=10", "0.1", "m5.*"."""
 
-NO_SOURCE = "the following arguments are required: SOURCE"
+REQUIRED = "the following arguments are required: "
+
+NO_SOURCE = f"{REQUIRED}SOURCE"
 """What argparse says of a command without any source."""
 
 _UNIT = re.compile(
@@ -31,14 +33,24 @@ _UNIT = re.compile(
 MIN_SIMILARITY = 0.75
 """Similarity from which an unknown option is taken for a misspelt one."""
 
+MOST_HOMES = 4
+"""An option of more commands is so common that naming them says nothing."""
+
 
 class OneLineParser(argparse.ArgumentParser):
-    """Bad usage is one line and exit code 2, like every other bad input."""
+    """Bad usage is one line and exit code 2, like every other bad input.
+
+    Args:
+        commands_with: the commands that have an option, for one that this command lacks.
+    """
 
     _given: Sequence[str] = ()
 
-    def __init__(self, **settings: Any) -> None:
+    def __init__(
+        self, *, commands_with: Callable[[str], Sequence[str]] | None = None, **settings: Any
+    ) -> None:
         super().__init__(formatter_class=sections.Help, **settings)
+        self._commands_with = commands_with
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Refuse options with an empty value, such as an unset shell variable, which would have no
@@ -77,6 +89,9 @@ class OneLineParser(argparse.ArgumentParser):
             raise engine.BadInput(what, where=named, remedy=help_of)
         if message == NO_SOURCE:
             help_of = f"name an event log, or - for standard input; {help_of}"
+        missing = self._action_of(message.removeprefix(REQUIRED))
+        if missing is not None and missing.help and missing.option_strings:
+            help_of = f"it is {missing.help}; {help_of}"
         meant = self._hint(message)
         raise engine.BadInput(message, remedy=f"{meant}{help_of}")
 
@@ -109,12 +124,26 @@ class OneLineParser(argparse.ArgumentParser):
             return "all sources stand before the options; "  # argparse takes one group of them
         known = [name for each in self._actions for name in each.option_strings]
         unknown = re.search(r"(?<=^unrecognized arguments: )--[a-z-]+", message)
-        similar = get_close_matches(unknown[0], known, cutoff=MIN_SIMILARITY) if unknown else []
-        return f"did you mean {' or '.join(similar)}? " if similar else ""
+        if unknown is None:
+            return ""
+        similar = get_close_matches(unknown[0], known, cutoff=MIN_SIMILARITY)
+        if similar:
+            return f"did you mean {' or '.join(similar)}? "
+        homes = self._commands_with(unknown[0]) if self._commands_with else ()
+        if not 0 < len(homes) <= MOST_HOMES:
+            return ""
+        named = " and ".join(filter(None, (", ".join(homes[:-1]), homes[-1])))
+        return f"{unknown[0]} is an option of sparkplan {named}; "
+
+    def has_option(self, name: str) -> bool:
+        return self._action_of(name) is not None
+
+    def _action_of(self, option: str) -> argparse.Action | None:
+        return next((each for each in self._actions if option in each.option_strings), None)
 
     def _is_cut_quantity(self, name: str, value: str, word: str) -> bool:
         """Whether a blank cut the unit off an option's value, or its second part ("1h 30m")."""
-        option = next((each for each in self._actions if name in each.option_strings), None)
+        option = self._action_of(name)
         if option is None or not value[:1].isdecimal() or not _UNIT.match(word):
             return False
         if value[-1:].isdecimal() and not word[:1].isalpha():

@@ -33,5 +33,14 @@ def home(kind: str) -> Path:
     below = {"config": ".config", "data": ".local/share", "state": ".local/state"}[kind]
     chosen = os.environ.get(f"XDG_{kind.upper()}_HOME", "")
     # The XDG specification: relative paths are ignored.
-    base = Path(chosen) if chosen.startswith("/") else Path(os.environ.get("HOME", "~")) / below
-    return base.expanduser() / "sparkplan"
+    base = Path(chosen) if chosen.startswith("/") else _user_home() / below
+    return base / "sparkplan"
+
+
+def _user_home() -> Path:
+    """The user's home folder. For a user without one it is the root, as for login(1): a container
+    may run as a number that no account has, with no HOME."""
+    try:
+        return Path(os.environ.get("HOME") or "~").expanduser()
+    except RuntimeError:
+        return Path("/")

@@ -74,11 +74,11 @@ def fit_states(profile: Profile) -> FittedStates:
     """
     logs = logs_of(profile.runs)
     if not logs:
-        others = "ernest" if profile.runs else "optex"
+        other = "sparkplan" if profile.runs else "optex"
         raise ModelDoesNotFit(
             f"boe needs an event log, and no run of {profile.name} shows both its stages and how "
             "many tasks it ran at once",
-            remedy=f"add event logs; from what is here the model {others} answers",
+            remedy=f"add event logs; from what is here the model {other} answers",
         )
     of_parameters = partial(_fit_parameters, profile, logs)
     wanted = profile.reference_workload

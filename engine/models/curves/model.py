@@ -23,7 +23,7 @@ from engine.models.curves.fitted_curve import FittedCurve, TypeCurve
 from engine.models.curves.iteration_curves import curve_for_iterations
 from engine.models.curves.machines import MachineRuns, fittable_tables
 from engine.models.curves.measured_range import extrapolation_scale, range_notices
-from engine.models.workloads import SAME, sharing_parameters, with_defaults
+from engine.models.workloads import SAME, sharing_parameters, too_few_sharing, with_defaults
 from engine.notices import Notice, in_order
 from engine.profile import Run
 from engine.units import format_count
@@ -176,9 +176,10 @@ class CurvesModel(FittedModel):
         curves: list[TypeCurve] = []
         try:
             curves += self._curves_of_runs(runs, workload)
-        except ModelDoesNotFit:
+        except ModelDoesNotFit as error:
             if not self.given:
-                raise
+                parameters = workload.parameters
+                raise too_few_sharing(error, self.profile.runs, parameters) from None
         covered = {name for curve in curves for name in curve.runs.members}
         curves += [curve for curve in self.given if not covered & {*curve.runs.members}]
         return FittedCurves(tuple(curves), self._type_effects(runs, curves))

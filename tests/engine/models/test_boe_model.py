@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -301,14 +302,25 @@ def test_more_input_takes_longer_and_a_size_is_refused() -> None:
         fitted.course(cluster=cluster, workload=engine.Workload(1e9))
 
 
+COSTS = "nodes,input_size,seconds,cost\n2,10GB,40,1\n4,10GB,22,2\n8,10GB,13,3\n4,20GB,41,4\n"
+"""A run table whose runs differ in a parameter, so that Ernest has too few of them."""
+
+
 @pytest.mark.parametrize(
-    ("sample", "other"), [("ernest-rcv1", "ernest"), ("optex-als-standalone", "optex")]
+    ("source", "other"),
+    [("ernest-rcv1", "sparkplan"), ("costs.csv", "sparkplan"), ("optex-als-standalone", "optex")],
 )
-def test_evidence_without_stages_does_not_fit(sample: str, other: str) -> None:
-    """The message names the model that the evidence suffices for."""
+def test_evidence_without_stages_does_not_fit(
+    source: str, other: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The message names a model that the evidence suffices for."""
+    monkeypatch.chdir(tmp_path)
+    Path("costs.csv").write_text(COSTS, "utf-8")
+    profile = engine.read(source)
     with pytest.raises(engine.ModelDoesNotFit, match="boe needs an event log") as error:
-        engine.fit(engine.read(sample), model="boe")
+        engine.fit(profile, model="boe")
     assert f"the model {other} answers" in str(error.value)
+    assert engine.fit(profile, model=other).model == other
 
 
 def test_other_iterations_are_refused_rather_than_ignored() -> None:

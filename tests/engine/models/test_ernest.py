@@ -316,6 +316,22 @@ def test_only_runs_of_the_same_parameters_count() -> None:
         assert found.seconds == pytest.approx(k * 15.0)
 
 
+def test_runs_that_do_not_count_for_what_they_cost_are_said() -> None:
+    """Of a table with a column of costs: it was "among 1 fitting run", of six."""
+    rows = [(n, s, 5.0 + 20.0 * s / n) for n in (2, 4, 8) for s in (1.0, 2.0)]
+    runs = [
+        run for row in rows for run in profile_of([row], parameters={"cost": row[2], "k": 3.0}).runs
+    ]
+    with pytest.raises(ModelDoesNotFit) as refused:
+        Ernest().fit(Profile("p", tuple(runs)), models={})
+    assert refused.value.what.endswith(
+        "at least 3 are needed: 5 of 6 runs differ in cost, and this model knows nothing of job "
+        "parameters"
+    )
+    assert refused.value.remedy is not None
+    assert refused.value.remedy.startswith("leave out what is no input of the job")
+
+
 def test_parameters_left_open_are_those_of_the_largest_run() -> None:
     fitted = Ernest().fit(with_parameters(), models={})
     assert fitted.predict(cluster=on(4), workload=Workload(2.0)).seconds == pytest.approx(75.0)

@@ -30,7 +30,7 @@ def test_what_a_folder_skips_is_called_what_it_is(
     monkeypatch.chdir(tmp_path)
     (notice,) = read(".").notices
     assert notice.text == (
-        f"1 of 2 files in {tmp_path.name} were skipped (first: other: is a {kind}, and of folders "
+        f"1 of 2 files in {tmp_path.name} was skipped (first: other: is a {kind}, and of folders "
         "and zips event logs alone are read)"
     )
 

@@ -50,7 +50,7 @@ def test_several_logs_in_a_zip_and_a_zip_in_a_folder(tmp_path: Path) -> None:
     profile = read(path)
     assert len(profile.runs) == 2
     (skipped,) = [notice for notice in profile.notices if notice.code == "skipped-files"]
-    assert skipped.text.startswith("1 of 3 files in eventLogs-app.zip were skipped")
+    assert skipped.text.startswith("1 of 3 files in eventLogs-app.zip was skipped")
     assert read(tmp_path).runs == profile.runs
     assert peek(path) == NOTHING
 
