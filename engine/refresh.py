@@ -1,8 +1,8 @@
 """New prices for a catalog: a provider's price list becomes a new dated price file.
 
-Only prices, their date and their source change; shapes, billing and memory rules stay. Earlier
-prices go to the history. Nothing is downloaded: the list is a file (docs/catalogs.md says where
-each provider publishes it).
+Only prices, their date and their source change; shapes, billing and memory rules stay, and in the
+same region the managed service's fees by type. Earlier prices go to the history. Nothing is
+downloaded: the list is a file (docs/catalogs.md says where each provider publishes it).
 """
 
 from __future__ import annotations
@@ -155,6 +155,7 @@ def _offers(
             same.interruption if same else None,
             _history(same, price.date),
             dbus,
+            same.surcharge if same else None,
         )
     return offers, tuple(shapeless)
 

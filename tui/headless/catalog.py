@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from datetime import date, timedelta
 from fnmatch import fnmatchcase
+from itertools import compress
 from pathlib import Path
 
 import engine
@@ -111,8 +112,8 @@ def show(args: argparse.Namespace) -> int:
         output.print_json({**summary(catalog), "instances": offered, "billing": billing(catalog)})
     else:
         print("\n".join(map(text.escaped, head(catalog))))
-        rows = table(offers)
-        print(text.table(rows, right=(1, 2, 3, 5, *((6,) if len(rows[0]) == len(HEADER) else ()))))
+        rows = table(offers, catalog.billing)
+        print(text.table(rows, right=[i for i, name in enumerate(rows[0]) if name not in LEFT]))
     return 0
 
 
@@ -150,19 +151,27 @@ MEMORY = {
 }
 """Memory rule by its kind."""
 
-HEADER = ("type", "vCPUs", "GiB", "USD/h", "since", "spot USD/h", "DBU/h", "price source")
+HEADER = (
+    *("type", "vCPUs", "GiB", "USD/h", "since", "spot USD/h", "DBU/h", "fee USD/h"),
+    "price source",
+)
+LEFT = ("type", "since", "price source")
+"""Columns of text."""
 
 
-def table(offers: list[engine.Offer]) -> list[tuple[str, ...]]:
-    """The rows under their header; the column of DBUs only where there are any."""
-    rows = [HEADER, *map(row, offers)]
-    if any(offer.dbu_per_hour is not None for offer in offers):
-        return rows
-    return [(*cells[:6], *cells[7:]) for cells in rows]
+def table(offers: list[engine.Offer], rules: engine.Billing) -> list[tuple[str, ...]]:
+    """The rows under their header; columns of DBUs and of fees only where a type has some."""
+    shown = {
+        "DBU/h": any(offer.dbu_per_hour is not None for offer in offers),
+        "fee USD/h": any(offer.surcharge is not None for offer in offers),
+    }
+    kept = [shown.get(column, True) for column in HEADER]
+    rows = [HEADER, *(row(offer, rules) for offer in offers)]
+    return [tuple(compress(cells, kept)) for cells in rows]
 
 
-def row(offer: engine.Offer) -> tuple[str, ...]:
-    shape, price, spot = offer.instance, offer.on_demand, offer.spot
+def row(offer: engine.Offer, rules: engine.Billing) -> tuple[str, ...]:
+    shape, price, spot, fee = offer.instance, offer.on_demand, offer.spot, offer.surcharge
     return (
         shape.name,
         f"{shape.vcpus:g}",
@@ -171,6 +180,7 @@ def row(offer: engine.Offer) -> tuple[str, ...]:
         str(price.date),
         text.UNKNOWN if spot is None else amount(spot),
         text.UNKNOWN if offer.dbu_per_hour is None else f"{offer.dbu_per_hour:g}",
+        f"{100 * rules.surcharge_fraction:.3g} %" if fee is None else amount(fee),
         text.escaped(price.source),
     )
 
@@ -191,6 +201,7 @@ def as_dict(offer: engine.Offer) -> dict[str, object]:
         "spot": asdict(offer.spot) if offer.spot else None,
         "interruption": offer.interruption,
         "dbu_per_hour": offer.dbu_per_hour,
+        "surcharge": asdict(offer.surcharge) if offer.surcharge else None,
         "history": [asdict(price) for price in offer.history],
     }  # fmt: skip
 
