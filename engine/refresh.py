@@ -51,6 +51,7 @@ class Refreshed:
         shapeless: types of the list left out because their shape is unknown.
         ambiguous: types of the list left out because it has several prices for them.
         kept_spot: number of spot prices missing in the list and kept with their own date.
+        outdated_spot: types whose earlier spot price is above the new on-demand price: left out.
         newer: date of the catalog's prices of this region if later than `day`; these are not in the
             new file, whose history ends before it. Else None.
     """
@@ -67,6 +68,7 @@ class Refreshed:
     shapeless: tuple[str, ...]
     ambiguous: tuple[str, ...]
     kept_spot: int
+    outdated_spot: tuple[str, ...]
     newer: date | None
 
     @property
@@ -146,8 +148,8 @@ def _offers(
             continue
         same = old if old is not None and region == base.region else None
         spot = prices.spot.get(name)
-        kept = same.spot if same else None
         price = to_price(quote)
+        kept = same.spot if same and not _is_above(same.spot, price) else None
         offers[name] = Offer(
             instance,
             price,
@@ -158,6 +160,11 @@ def _offers(
             same.surcharge if same else None,
         )
     return offers, tuple(shapeless)
+
+
+def _is_above(spot: Price | None, on_demand: Price) -> bool:
+    """Whether a spot price is above the on-demand price, which nobody would pay."""
+    return spot is not None and spot.usd_per_hour > on_demand.usd_per_hour
 
 
 def _shape(quote: Quote) -> InstanceType | None:
@@ -212,6 +219,12 @@ def _report(
         shapeless=shapeless,
         ambiguous=prices.ambiguous,
         kept_spot=sum(name not in prices.spot for name in spots),
+        outdated_spot=tuple(
+            name
+            for name in both
+            if name not in prices.spot
+            and _is_above(base.offers[name].spot, fresh.offers[name].on_demand)
+        ),
         newer=base.date if same_region and fresh.date < base.date else None,
     )
 

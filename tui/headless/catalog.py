@@ -281,6 +281,7 @@ def refreshed_dict(done: engine.Refreshed) -> dict[str, object]:
         "left_out_without_shape": list(done.shapeless),
         "left_out_ambiguous": list(done.ambiguous),
         **output.fields_of(done, "kept_spot", "newer"),
+        "left_out_spot": list(done.outdated_spot),
     }
 
 
@@ -326,6 +327,11 @@ def warnings_of(done: engine.Refreshed, today: date) -> Iterator[str]:
         yield f"left out, vCPUs and memory (or DBUs) not known: {counted(done.shapeless)}"
     if done.ambiguous:
         yield f"left out, several different prices: {counted(done.ambiguous)}"
+    if done.outdated_spot:
+        yield (
+            "spot price left out, above the new on-demand price, and none in the list: "
+            f"{counted(done.outdated_spot)}"
+        )
 
 
 def counted(names: tuple[str, ...]) -> str:
