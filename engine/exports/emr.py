@@ -41,8 +41,8 @@ REFUSED_IN_NAMES = "<>$|`"
 SPOT_TIMEOUT_MINUTES = 20
 
 FALLBACK = (
-    f"# spot nodes that EMR does not get within {SPOT_TIMEOUT_MINUTES} minutes are rented on demand: "
-    "that price is not in the cost"
+    f"# spot nodes that EMR does not get within {SPOT_TIMEOUT_MINUTES} minutes are rented on "
+    "demand: that price is not in the cost"
 )
 """What instance fleets do without spot capacity; instance groups wait for it."""
 

@@ -50,8 +50,9 @@ def configure_refresh(parser: argparse.ArgumentParser) -> None:
         required=True,
         type=Path,
         metavar="FILE",
-        help="a downloaded price list (AWS offer file, JSON or CSV; Azure Retail Prices, all "
-        "pages as JSON), or a CSV with name and usd_per_hour; nothing is downloaded",
+        help="a downloaded price list (AWS offer file of EC2, JSON or CSV, and of EMR, JSON; Azure "
+        "Retail Prices, all pages as JSON), or a CSV with name and usd_per_hour; nothing is "
+        "downloaded",
     )
     parser.add_argument(
         "-o",
@@ -281,6 +282,7 @@ def refreshed_dict(done: engine.Refreshed) -> dict[str, object]:
         "left_out_without_shape": list(done.shapeless),
         "left_out_ambiguous": list(done.ambiguous),
         **output.fields_of(done, "kept_spot", "newer"),
+        "surcharges": done.surcharges,
         "left_out_spot": list(done.outdated_spot),
     }
 
@@ -305,6 +307,8 @@ def in_words(done: engine.Refreshed) -> list[str]:
         lines.append(f"new: {counted(done.added)}")
     if done.gone:
         lines.append(f"not in the list: {counted(done.gone)}")
+    if done.surcharges:
+        lines.append(f"EMR's fee from the list: {text.counted(done.surcharges, 'type')}")
     if done.kept_spot:
         lines.append(f"{text.counted(done.kept_spot, 'spot price')} kept, each with its own date")
     return lines
@@ -326,7 +330,7 @@ def warnings_of(done: engine.Refreshed, today: date) -> Iterator[str]:
     if done.shapeless:
         yield f"left out, vCPUs and memory (or DBUs) not known: {counted(done.shapeless)}"
     if done.ambiguous:
-        yield f"left out, several different prices: {counted(done.ambiguous)}"
+        yield f"prices left out, several different ones: {counted(done.ambiguous)}"
     if done.outdated_spot:
         yield (
             "spot price left out, above the new on-demand price, and none in the list: "
