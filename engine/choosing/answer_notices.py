@@ -52,12 +52,13 @@ def price_notices(
     return (*notices, dated) if dated else tuple(notices)
 
 
-def dbu_notices(billing: Billing, catalog: Catalog, today: date | None) -> tuple[Notice, ...]:
-    """The warning about the date of the price of a DBU."""
-    if billing.dbu_date is None:
-        return ()
-    dated = _date_notice("the price of a DBU", billing.dbu_date, catalog, today)
-    return (dated,) if dated else ()
+def rate_notices(billing: Billing, catalog: Catalog, today: date | None) -> tuple[Notice, ...]:
+    """Warnings about the dates of the price of a DBU and of the exchange rate."""
+    dates = {"the price of a DBU": billing.dbu_date}
+    if (exchange := catalog.exchange) is not None:
+        dates[f"the exchange rate of {exchange.currency}"] = exchange.date
+    dated = (_date_notice(name, day, catalog, today) for name, day in dates.items() if day)
+    return tuple(notice for notice in dated if notice is not None)
 
 
 def _date_notice(

@@ -9,7 +9,7 @@ from datetime import date
 import numpy as np
 
 from engine.catalog import Billing, Catalog
-from engine.choosing.answer_notices import dbu_notices, price_notices
+from engine.choosing.answer_notices import price_notices, rate_notices
 from engine.choosing.difference_texts import in_runs, missed_by, more_usd, takes_longer
 from engine.choosing.interruptions import SpotNodes, interruption_notice
 from engine.choosing.recommendation import Choice, Compromise, Goal, Rejected
@@ -195,7 +195,7 @@ class ChoiceBuilder:
             return ()
         name = f"the master {master.instance.name}"
         notices = price_notices(master.on_demand, name, self.catalog, self.today)
-        notices += dbu_notices(self.billing, self.catalog, self.today)
+        notices += rate_notices(self.billing, self.catalog, self.today)
         return tuple(notice for notice in notices if notice.code not in codes)
 
     def price_notices(self, row: int) -> tuple[Notice, ...]:
@@ -206,7 +206,7 @@ class ChoiceBuilder:
             return ()
         kind = "spot price" if self.billing.spot else "price"
         notices = price_notices(price, offer.instance.name, self.catalog, self.today, kind=kind)
-        return (*notices, *dbu_notices(self.billing, self.catalog, self.today))
+        return (*notices, *rate_notices(self.billing, self.catalog, self.today))
 
     def rejected(self, flat: int) -> Rejected:
         """The rejection of a type, at the point of its nearest miss."""

@@ -10,7 +10,7 @@ from synthetic import catalog_of, offer
 
 from engine.catalog import Billing, Price
 from engine.catalog_files.reader import load_catalog
-from engine.choosing.answer_notices import dbu_notices, price_notices
+from engine.choosing.answer_notices import price_notices, rate_notices
 from engine.cost import (
     EXACT_BILLING,
     assumptions,
@@ -255,11 +255,11 @@ def test_prices_of_every_catalog_grow_old(name: str) -> None:
 
 def test_the_price_of_a_dbu_grows_old_too() -> None:
     catalog = load_catalog("azure-databricks")
-    (notice,) = dbu_notices(catalog.billing, catalog, date(2026, 8, 1))
+    (notice,) = rate_notices(catalog.billing, catalog, date(2026, 8, 1))
     assert (notice.code, "2023-06-20" in notice.text) == ("old-price", True)
-    assert dbu_notices(catalog.billing, catalog, date(2023, 7, 1)) == ()
-    assert dbu_notices(catalog.with_terms(dbu=0.2).billing, catalog, date(2026, 8, 1)) == ()
-    assert dbu_notices(Billing(), catalog, date(2026, 8, 1)) == ()
+    assert rate_notices(catalog.billing, catalog, date(2023, 7, 1)) == ()
+    assert rate_notices(catalog.with_terms(dbu=0.2).billing, catalog, date(2026, 8, 1)) == ()
+    assert rate_notices(Billing(), catalog, date(2026, 8, 1)) == ()
 
 
 def test_exact_billing_neither_rounds_nor_adds() -> None:
