@@ -39,7 +39,7 @@ from engine.choosing.candidate_selection import select_candidates
 from engine.choosing.limits import Limits
 from engine.choosing.recommendation import Goal
 from engine.choosing.surface import Surface
-from engine.cost import node_rate
+from engine.cost import node_rate, service_rate
 from engine.forecast import FloatArray, student_quantile
 from engine.mixing.effort import MAX_BOUNDS, Effort
 from engine.mixing.market import Market, values_of
@@ -76,9 +76,9 @@ def instance() -> tuple[MixLaw, Market]:
         cores[rows], np.asarray([]), np.asarray([]),
     )  # fmt: skip
     listed = np.asarray([found.offers[row].on_demand.usd_per_hour for row in rows])
-    return law, Market(
-        node_rate(listed, listed, BY_SECOND), 0.0, BY_SECOND, np.full(len(rows), NODES)
-    )
+    fees = [service_rate(found.offers[row], BY_SECOND) for row in rows]
+    rates = node_rate(listed, BY_SECOND, service_usd_per_hour=fees)
+    return law, Market(rates, 0.0, BY_SECOND, np.full(len(rows), NODES))
 
 
 def best_single(law: MixLaw, market: Market, goal: Goal) -> float:

@@ -16,6 +16,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+import emr_fees
 import headers
 
 Row = Mapping[str, str]
@@ -105,6 +106,7 @@ def aws_prices(facts: Sequence[Row], history: Sequence[Row]) -> str:
         source=PRICE_SOURCE,
         spot_date=SPOT_DATE,
         spot_source=SPOT_SOURCE,
+        share=emr_fees.SHARE,
     )
     columns = ["name", "usd_per_hour", "spot_usd_per_hour", "interruption"]
     rows = [
@@ -116,7 +118,8 @@ def aws_prices(facts: Sequence[Row], history: Sequence[Row]) -> str:
         ]
         for row in facts
     ]
-    return head + rows_block("instances", columns, rows) + history_block(facts, history)
+    fees = rows_block("surcharges", emr_fees.COLUMNS, emr_fees.fee_rows(facts))
+    return head + rows_block("instances", columns, rows) + fees + history_block(facts, history)
 
 
 def papers_prices(facts: Sequence[Row], history: Sequence[Row]) -> str:

@@ -21,9 +21,9 @@ billing:
   startup_seconds: 210
   startup_note: "EMR on EC2, by a published adviser; taken to be billed in full"
   master: m5.xlarge
-  surcharge_fraction: 0.25
+  surcharge_fraction: {share}
   surcharge_assumed: true
-  surcharge_note: "EMR's fee above the machines' price, from two prices alone; it varies by type"
+  surcharge_note: "EMR's fee above the machines' price, which 7 of the newer types are known to have"
   discount_fraction: 0
 memory_rule: {{kind: emr-yarn}}
 managed_only: true

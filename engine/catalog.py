@@ -110,7 +110,9 @@ class Price:
 class Offer:
     """An instance type with its prices in one region; `history` is oldest first.
 
-    `dbu_per_hour` is what Databricks meters for one node; None if unknown.
+    `dbu_per_hour` is what Databricks meters for one node; None if unknown. `surcharge` is the
+    managed service's fee for one node, in place of `Billing.surcharge_fraction`; None for that
+    share.
     """
 
     instance: InstanceType
@@ -119,6 +121,7 @@ class Offer:
     interruption: str | None = None
     history: tuple[Price, ...] = ()
     dbu_per_hour: float | None = None
+    surcharge: Price | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +156,8 @@ class Billing:
         startup_note: what the start-up time is based on.
         master: instance type of the master node billed beside the workers; None for none.
         master_note: what that type is based on.
-        surcharge_fraction: the managed service's price as a share of the on-demand price.
+        surcharge_fraction: the managed service's price as a share of the on-demand price, of types
+            without a fee of their own (`Offer.surcharge`); 0 where no such service is paid for.
         surcharge_usd_per_vcpu_hour: its price per vCPU of every node, including the master.
         surcharge_assumed: whether the surcharge is an assumption, not from a price list.
         surcharge_note: date and source of the surcharge, or what it is based on.

@@ -9,17 +9,18 @@ and a cluster of n workers of a type costs
 
     C(n, T) = billed(T) / 3600 * (n * w + m)
     w = p * (1 - discount) + surcharge * p_on_demand + surcharge_per_vcpu * vCPUs + p_dbu * dbu,
-    m the same for the master node.
+    m the same for the master node. A type with a fee of its own has that in place of
+    surcharge * p_on_demand.
 
 With granularity 0, no minimum, start-up, master, surcharge or discount this is OptEx Eq. 9,
 C = sum_t c_t n_t T. Prices are USD per node-hour; `p` is the spot price where spot is rented (the
-master never is), while the surcharge stays a share of the on-demand price.
+master never is), while the surcharge is the same for spot nodes.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -48,7 +49,7 @@ class Cost:
         startup_usd: all nodes, from the request to the first task.
         rounding_usd: what the granularity and the minimum add.
         discount_usd: zero or negative.
-        surcharge_usd: the managed service, as a share of the price and per vCPU.
+        surcharge_usd: the managed service, by type, as a share of the price and per vCPU.
         dbu_usd: the managed service, by DBUs.
         assumptions: each assumption or estimate behind it, in one line.
         owned: type -> nodes that cost nothing.
@@ -99,25 +100,18 @@ def billed_seconds(seconds: ArrayLike, billing: Billing) -> FloatArray:
 
 
 def node_rate(
-    price_usd_per_hour: ArrayLike,
-    on_demand_usd_per_hour: ArrayLike,
-    billing: Billing,
-    *,
-    service_usd_per_hour: ArrayLike = 0.0,
+    price_usd_per_hour: ArrayLike, billing: Billing, *, service_usd_per_hour: ArrayLike
 ) -> FloatArray:
-    """USD per billed hour of one node, including discount, surcharge and `service_rate`; arguments
+    """USD per billed hour of one node, with the discount and its `service_rate`; arguments
     broadcast."""
     paid = np.asarray(price_usd_per_hour, dtype=float) * (1.0 - billing.discount_fraction)
-    listed = np.asarray(on_demand_usd_per_hour, dtype=float)
-    service = np.asarray(service_usd_per_hour, dtype=float)
-    return np.asarray(paid + listed * billing.surcharge_fraction + service)
+    return np.asarray(paid + np.asarray(service_usd_per_hour, dtype=float))
 
 
 def service_rate(offer: Offer, billing: Billing) -> float:
-    """USD that the managed service charges for an hour of one node, whatever its price: per vCPU
-    and by DBUs. Inf where DBUs are metered and the type's are unknown."""
-    per_vcpu = billing.surcharge_usd_per_vcpu_hour * offer.instance.vcpus
-    return per_vcpu + dbu_rate(offer, billing)
+    """USD that the managed service charges for an hour of one node, on demand or spot: surcharge
+    and DBUs. Inf where DBUs are metered and the type's are unknown."""
+    return surcharge_rate(offer, billing) + dbu_rate(offer, billing)
 
 
 def dbu_rate(offer: Offer, billing: Billing) -> float:
@@ -133,19 +127,16 @@ def cost_usd(
     seconds: ArrayLike,
     price_usd_per_hour: ArrayLike,
     billing: Billing,
-    on_demand_usd_per_hour: ArrayLike | None = None,
-    service_usd_per_hour: ArrayLike = 0.0,
+    service_usd_per_hour: ArrayLike,
     master: Offer | None = None,
 ) -> FloatArray:
     """The cost of runs (OptEx Eq. 9 where billing adds nothing); arguments broadcast.
 
     Args:
-        on_demand_usd_per_hour: the base of the surcharge; by default the price itself.
         service_usd_per_hour: the `service_rate` of a worker.
         master: the master node, billed on demand; None where none is billed.
     """
-    listed = price_usd_per_hour if on_demand_usd_per_hour is None else on_demand_usd_per_hour
-    rate = node_rate(price_usd_per_hour, listed, billing, service_usd_per_hour=service_usd_per_hour)
+    rate = node_rate(price_usd_per_hour, billing, service_usd_per_hour=service_usd_per_hour)
     with np.errstate(invalid="ignore"):
         workers = np.asarray(nodes) * rate
     # The rate of nodes that are not paid for may be unknown: inf * 0 is 0 here.
@@ -158,7 +149,7 @@ def master_rate(master: Offer | None, billing: Billing) -> float:
     if master is None:
         return 0.0
     price, service = master.on_demand.usd_per_hour, service_rate(master, billing)
-    return float(node_rate(price, price, billing, service_usd_per_hour=service))
+    return float(node_rate(price, billing, service_usd_per_hour=service))
 
 
 def price_of(offer: Offer, billing: Billing) -> Price | None:
@@ -194,8 +185,7 @@ def itemised(
     billed = float(billed_seconds(seconds, billing))
     workers_usd_per_second = nodes * price.usd_per_hour / SECONDS_PER_HOUR
     master = master_offer(catalog, billing)
-    master_price = master.on_demand if master else None
-    master_usd_per_second = (master_price.usd_per_hour if master_price else 0.0) / SECONDS_PER_HOUR
+    master_usd_per_second = (master.on_demand.usd_per_hour if master else 0.0) / SECONDS_PER_HOUR
     run_seconds, rounding_seconds = _run_and_rounding_seconds(seconds, billed, billing)
     billed_nodes = [*([(nodes, offer)] if nodes else []), *([(1, master)] if master else [])]
     return Cost(
@@ -210,7 +200,7 @@ def itemised(
         billed_seconds=billed,
         assumptions=(
             *owned_lines(owned, name),
-            *assumptions(price if nodes else None, billing, catalog.exchange, master=master_price),
+            *assumptions(offer if nodes else None, billing, catalog.exchange, master=master),
         ),
         owned={name: owned} if owned else {},
     )
@@ -279,43 +269,53 @@ def owned_lines(nodes: int, name: str) -> tuple[str, ...]:
 
 
 def surcharge_rate(offer: Offer, billing: Billing) -> float:
-    """USD that the managed service charges for an hour of one node, without DBUs."""
-    share = billing.surcharge_fraction * offer.on_demand.usd_per_hour
-    return share + billing.surcharge_usd_per_vcpu_hour * offer.instance.vcpus
+    """USD that the managed service charges for an hour of one node, without DBUs: the type's own
+    fee, or else the share of its on-demand price, and the fee per vCPU."""
+    per_vcpu = billing.surcharge_usd_per_vcpu_hour * offer.instance.vcpus
+    if billing.surcharge_fraction and offer.surcharge is not None:
+        return offer.surcharge.usd_per_hour + per_vcpu
+    return billing.surcharge_fraction * offer.on_demand.usd_per_hour + per_vcpu
 
 
 def assumptions(
-    price: Price | None,
+    worker: Offer | None,
     billing: Billing,
     exchange: Exchange | None = None,
     *,
-    master: Price | None = None,
+    master: Offer | None = None,
 ) -> tuple[str, ...]:
     """Every assumption, estimate and custom term behind a cost, one line each.
 
     Args:
-        price: of the workers; None where none is paid for.
-        master: of the master.
+        worker: None where no worker is paid for.
+        master: None where none is billed.
     """
-    lines = []
+    lines: list[str] = []
+    price = None if worker is None else price_of(worker, billing)
+    head = None if master is None else master.on_demand
     if price is not None and price.estimated:
         lines.append(f"price estimated ({price.date}): {price.source}")
-    if master is not None and master.estimated and master != price:
-        lines.append(f"master's price estimated ({master.date}): {master.source}")
+    if head is not None and head.estimated and head != price:
+        lines.append(f"master's price estimated ({head.date}): {head.source}")
     if exchange is not None:
         lines.append(
             f"prices converted from {exchange.currency} at {exchange.usd:g} USD "
             f"({exchange.date}): {exchange.source}"
         )
-    lines += billing_notes(billing)
+    lines += billing_notes(billing, [offer for offer in (worker, master) if offer is not None])
     if billing.discount_fraction:
         lines.append(f"discount of {100 * billing.discount_fraction:.3g} % off the instance prices")
     return tuple(lines)
 
 
-def billing_notes(billing: Billing) -> list[str]:
-    """The assumptions behind the billing rules, one line each."""
-    lines = _service_lines(billing)
+def billing_notes(billing: Billing, offers: Sequence[Offer] = ()) -> list[str]:
+    """The assumptions behind the billing rules, one line each.
+
+    Args:
+        offers: the nodes that are billed; without any, what holds for types without a fee of their
+            own.
+    """
+    lines = _service_lines(billing, offers)
     if billing.startup_note:
         startup = (
             f"{billing.startup_seconds:.0f} s assumed (not in the time)"
@@ -330,12 +330,20 @@ def billing_notes(billing: Billing) -> list[str]:
     return lines
 
 
-def _service_lines(billing: Billing) -> list[str]:
+def _service_lines(billing: Billing, offers: Sequence[Offer]) -> list[str]:
     """The assumptions behind the managed service's price, one line each."""
     lines, note = [], billing.surcharge_note or "no price list tells it"
     verb = " assumed" if billing.surcharge_assumed else ""
-    if billing.surcharge_fraction > 0 and billing.surcharge_assumed:
-        lines.append(f"surcharge {100 * billing.surcharge_fraction:.3g} % assumed: {note}")
+    if billing.surcharge_fraction > 0:
+        by_share = not offers or any(offer.surcharge is None for offer in offers)
+        if by_share and billing.surcharge_assumed:
+            lines.append(f"surcharge {100 * billing.surcharge_fraction:.3g} % assumed: {note}")
+        lines += dict.fromkeys(
+            f"surcharge ${own.usd_per_hour:g} per hour of {offer.instance.name} assumed "
+            f"({own.date}): {own.source}"
+            for offer in offers
+            if (own := offer.surcharge) is not None and own.estimated
+        )
     if billing.surcharge_usd_per_vcpu_hour > 0:
         fee = billing.surcharge_usd_per_vcpu_hour
         lines.append(f"surcharge ${fee:g} per vCPU and hour{verb}: {note}")
@@ -344,14 +352,20 @@ def _service_lines(billing: Billing) -> list[str]:
     return lines
 
 
-def rate_ratio_terms(billing: Billing) -> Billing:
+def rate_ratio_terms(billing: Billing, offers: Iterable[Offer]) -> Billing:
     """The part of a billing on which the ratios of the types' hourly rates depend.
 
     Cost rises with time and with the hourly rate, whatever the granularity, minimum, start-up and
-    master, and discount and surcharge scale all on-demand rates alike. Spot rates and fees per vCPU
-    or by DBUs affect some types more than others.
+    master, and discount and surcharge scale all on-demand rates alike. Spot rates and fees by type,
+    per vCPU or by DBUs affect some types more than others.
     """
-    if not (billing.spot or billing.surcharge_usd_per_vcpu_hour or billing.usd_per_dbu is not None):
+    by_share = billing.surcharge_fraction > 0.0
+    if not (
+        billing.spot
+        or billing.surcharge_usd_per_vcpu_hour
+        or billing.usd_per_dbu is not None
+        or (by_share and any(offer.surcharge is not None for offer in offers))
+    ):
         return Billing()
     return Billing(
         spot=billing.spot,

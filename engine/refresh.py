@@ -1,8 +1,9 @@
 """New prices for a catalog: a provider's price list becomes a new dated price file.
 
-Only prices, their date and their source change; shapes, billing and memory rules stay. Earlier
-prices go to the history. Nothing is downloaded: the list is a file (docs/catalogs.md says where
-each provider publishes it).
+Only prices, their date and their source change; shapes, billing and memory rules stay, and in the
+same region the managed service's fees by type that the list lacks. Earlier prices go to the
+history. Nothing is downloaded: the list is a file (docs/catalogs.md says where each provider
+publishes it).
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from datetime import date
 from pathlib import Path
 
 from engine.catalog import Catalog, InstanceType, Offer, Price
-from engine.catalog_files.price_formats import read_price_list
+from engine.catalog_files.price_formats import EMR_SOURCE, read_price_list
 from engine.catalog_files.price_list import Quote, RegionPrices, prices_in
 from engine.catalog_files.reader import validate_catalog
 from engine.catalog_files.writer import price_file_text
@@ -49,8 +50,11 @@ class Refreshed:
         changes: changed prices, by type.
         added: types only in the new list; gone: types only in the old catalog.
         shapeless: types of the list left out because their shape is unknown.
-        ambiguous: types of the list left out because it has several prices for them.
+        ambiguous: types of which the list has several prices, which are left out: on demand with
+            the type, spot prices and fees alone.
         kept_spot: number of spot prices missing in the list and kept with their own date.
+        surcharges: number of types whose fee of the managed service is from the list.
+        outdated_spot: types whose earlier spot price is above the new on-demand price: left out.
         newer: date of the catalog's prices of this region if later than `day`; these are not in the
             new file, whose history ends before it. Else None.
     """
@@ -67,6 +71,8 @@ class Refreshed:
     shapeless: tuple[str, ...]
     ambiguous: tuple[str, ...]
     kept_spot: int
+    surcharges: int
+    outdated_spot: tuple[str, ...]
     newer: date | None
 
     @property
@@ -105,8 +111,15 @@ def refresh_catalog(
     region_name = prices.region or base.region
 
     def to_price(quote: Quote) -> Price:
-        return Price(quote.usd_per_hour, day or quote.day or since, price_list.source)
+        source = EMR_SOURCE if quote.surcharge else price_list.source
+        return Price(quote.usd_per_hour, day or quote.day or since, source)
 
+    if prices.surcharges and not base.billing.surcharge_fraction:
+        raise BadInput(
+            f"fees of EMR, for which catalog {base.name} bills nothing",
+            where=str(files[-1]),
+            remedy="leave that list out",
+        )
     offers, shapeless = _offers(base, prices, to_price, region_name)
     if not offers:
         raise BadInput(
@@ -145,9 +158,9 @@ def _offers(
             shapeless.append(name)
             continue
         same = old if old is not None and region == base.region else None
-        spot = prices.spot.get(name)
-        kept = same.spot if same else None
+        spot, fee = prices.spot.get(name), prices.surcharges.get(name)
         price = to_price(quote)
+        kept = same.spot if same and not _is_above(same.spot, price) else None
         offers[name] = Offer(
             instance,
             price,
@@ -155,8 +168,14 @@ def _offers(
             same.interruption if same else None,
             _history(same, price.date),
             dbus,
+            to_price(fee) if fee else same.surcharge if same else None,
         )
     return offers, tuple(shapeless)
+
+
+def _is_above(spot: Price | None, on_demand: Price) -> bool:
+    """Whether a spot price is above the on-demand price, which nobody would pay."""
+    return spot is not None and spot.usd_per_hour > on_demand.usd_per_hour
 
 
 def _shape(quote: Quote) -> InstanceType | None:
@@ -211,6 +230,13 @@ def _report(
         shapeless=shapeless,
         ambiguous=prices.ambiguous,
         kept_spot=sum(name not in prices.spot for name in spots),
+        surcharges=sum(name in prices.surcharges for name in fresh.offers),
+        outdated_spot=tuple(
+            name
+            for name in both
+            if name not in prices.spot
+            and _is_above(base.offers[name].spot, fresh.offers[name].on_demand)
+        ),
         newer=base.date if same_region and fresh.date < base.date else None,
     )
 

@@ -1,7 +1,7 @@
 """Parsers of the price lists that providers publish.
 
 - AWS offer file, JSON or CSV ("Reading the service price list file", AWS Billing guide): on-demand
-  Linux on shared tenancy, without preinstalled software.
+  Linux on shared tenancy, without preinstalled software; that of EMR, JSON: its fee for each type.
 - Azure Retail Prices, JSON, all pages ("Azure Retail Prices overview", Microsoft Learn): prices by
   consumption of virtual machines without Windows, and spot.
 - Any provider: a CSV with a header, `name` (or `instance_type`) and `usd_per_hour` (or
@@ -117,6 +117,7 @@ class _AwsAttributes(msgspec.Struct):
     regionCode: str | None = None  # noqa: N815
     vcpu: str = ""
     memory: str = ""
+    softwareType: str = ""  # noqa: N815
 
 
 class _AwsProduct(msgspec.Struct):
@@ -143,6 +144,7 @@ class _AwsOffer(msgspec.Struct):
 
 
 _AWS_SOURCE = "AWS price list, EC2 on demand, Linux"
+EMR_SOURCE = "AWS price list, EMR"
 
 
 def _aws_json(data: bytes, _: Path) -> tuple[PriceList, bool]:
@@ -150,7 +152,7 @@ def _aws_json(data: bytes, _: Path) -> tuple[PriceList, bool]:
     quotes = [
         quote
         for sku, product in offer.products.items()
-        if _aws_plain(product.attributes)
+        if _aws_plain(product.attributes) or _is_emr(product.attributes)
         for quote in _aws_quotes(product.attributes, offer.terms.OnDemand.get(sku, {}))
     ]
     return PriceList(quotes, _day(offer.publicationDate), _AWS_SOURCE), False
@@ -168,12 +170,20 @@ def _aws_plain(it: _AwsAttributes) -> bool:
     )
 
 
+def _is_emr(it: _AwsAttributes) -> bool:
+    """Whether a product is EMR on a type of node, without other software."""
+    return bool(it.instanceType) and it.softwareType == "EMR"
+
+
 def _aws_quotes(it: _AwsAttributes, terms: Mapping[str, _AwsTerm]) -> Iterator[Quote]:
     for term in terms.values():
         for dimension in term.priceDimensions.values():
             usd = _usd(dimension.pricePerUnit.get("USD"))
             if dimension.unit == "Hrs" and usd is not None:
-                yield _aws_quote(it.instanceType, usd, it.regionCode, it.vcpu, it.memory)
+                if _is_emr(it):
+                    yield Quote(it.instanceType, usd, it.regionCode or None, surcharge=True)
+                else:
+                    yield _aws_quote(it.instanceType, usd, it.regionCode, it.vcpu, it.memory)
 
 
 def _aws_quote(name: str, usd: float, region: str | None, vcpu: str, memory: str) -> Quote:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 
 from engine.errors import BadInput, UnknownName
@@ -11,8 +11,10 @@ from engine.errors import BadInput, UnknownName
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """One price of one type in USD per hour, with its shape and start date where the list has
-    them."""
+    """One price of one type in USD per hour, with its shape and start date where the list has them.
+
+    `surcharge`: whether it is the managed service's fee for a node, and not the node's price.
+    """
 
     name: str
     usd_per_hour: float
@@ -21,6 +23,7 @@ class Quote:
     vcpus: float | None = None
     memory_gib: float | None = None
     day: date | None = None
+    surcharge: bool = False
 
 
 @dataclass(frozen=True)
@@ -41,13 +44,14 @@ class PriceList:
 @dataclass(frozen=True)
 class RegionPrices:
     """The prices of one region: name -> quote. Names with several different prices are in
-    `ambiguous` and in neither mapping. `day` is the newest date of the rows; None without any."""
+    `ambiguous` and not in the mapping. `day` is the newest date of the rows; None without any."""
 
     region: str | None
     on_demand: Mapping[str, Quote]
     spot: Mapping[str, Quote]
     ambiguous: tuple[str, ...] = ()
     day: date | None = None
+    surcharges: Mapping[str, Quote] = field(default_factory=dict)
 
 
 def prices_in(price_list: PriceList, region: str | None, *, where: str) -> RegionPrices:
@@ -65,10 +69,13 @@ def prices_in(price_list: PriceList, region: str | None, *, where: str) -> Regio
         raise BadInput(what, where=where, remedy="name one with --region", choices=regions[:24])
     chosen = region or (regions[0] if regions else None)
     quotes = [quote for quote in price_list.quotes if quote.region in (None, chosen)]
-    on_demand, first = _unique_prices(quote for quote in quotes if not quote.spot)
-    spot, second = _unique_prices(quote for quote in quotes if quote.spot)
+    of_nodes = [quote for quote in quotes if not quote.surcharge]
+    on_demand, first = _unique_prices(quote for quote in of_nodes if not quote.spot)
+    spot, second = _unique_prices(quote for quote in of_nodes if quote.spot)
+    surcharges, third = _unique_prices(quote for quote in quotes if quote.surcharge)
     day = max((quote.day for quote in quotes if quote.day is not None), default=None)
-    return RegionPrices(chosen, on_demand, spot, tuple(sorted(first | second)), day)
+    ambiguous = tuple(sorted(first | second | third))
+    return RegionPrices(chosen, on_demand, spot, ambiguous, day, surcharges)
 
 
 def _unique_prices(quotes: Iterable[Quote]) -> tuple[dict[str, Quote], set[str]]:

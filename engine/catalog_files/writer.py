@@ -43,6 +43,14 @@ def price_file_text(catalog: Catalog, source: str) -> str:
     lines += _dbu_lines(catalog)
     columns, rows = _rows(catalog, source, bundled, with_shapes=bool(with_own_shape))
     lines += block("instances", columns, rows)
+    surcharges = [
+        [name, f"{fee.usd_per_hour:.10g}", str(fee.date), fee.source, _cell(fee.estimated)]
+        for name, offer in catalog.offers.items()
+        if (fee := offer.surcharge) is not None
+    ]
+    if surcharges:
+        columns = ["name", "usd_per_hour", "date", "source", "estimated"]
+        lines += block("surcharges", columns, surcharges)
     history = [
         [name, f"{price.usd_per_hour:.10g}", str(price.date), price.source]
         for name, offer in catalog.offers.items()

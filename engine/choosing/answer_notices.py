@@ -50,11 +50,12 @@ def price_notices(
     return present((estimate, _date_notice(subject, price.date, catalog, today)))
 
 
-def dbu_notice(billing: Billing, catalog: Catalog, today: date | None) -> Notice | None:
-    """The warning about the date of the price of a DBU."""
-    if billing.dbu_date is None:
-        return None
-    return _date_notice("the price of a DBU", billing.dbu_date, catalog, today)
+def rate_notices(billing: Billing, catalog: Catalog, today: date | None) -> tuple[Notice, ...]:
+    """Warnings about the dates of the price of a DBU and of the exchange rate."""
+    dates = {"the price of a DBU": billing.dbu_date}
+    if (exchange := catalog.exchange) is not None:
+        dates[f"the exchange rate of {exchange.currency}"] = exchange.date
+    return present(_date_notice(name, day, catalog, today) for name, day in dates.items() if day)
 
 
 def _date_notice(

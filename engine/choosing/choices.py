@@ -9,7 +9,7 @@ from datetime import date
 import numpy as np
 
 from engine.catalog import Billing, Catalog, Price
-from engine.choosing.answer_notices import dbu_notice, price_notices
+from engine.choosing.answer_notices import price_notices, rate_notices
 from engine.choosing.difference_texts import in_runs, missed_by, more_usd, takes_longer
 from engine.choosing.interruptions import SpotNodes, interruption_notice
 from engine.choosing.recommendation import Choice, Compromise, Goal, Rejected
@@ -20,7 +20,7 @@ from engine.cost import Cost, itemised, master_offer, price_of, total_cost, usd_
 from engine.forecast import IntArray, none_if_nan
 from engine.machines.platforms import NOT_SUPPORTED, support_notice
 from engine.machines.services import least_workers, on_demand_line, service_of, service_refusals
-from engine.notices import Notice, in_order, present
+from engine.notices import Notice, in_order
 from engine.runs.barrier_stages import not_started
 from engine.units import format_count, format_seconds, format_usd
 
@@ -193,7 +193,7 @@ class ChoiceBuilder:
         if master is None:
             return ()
         codes = {notice.code for notice in worker_notices}
-        notices = self._with_dbu(master.on_demand, f"the master {master.instance.name}", "price")
+        notices = self._with_rates(master.on_demand, f"the master {master.instance.name}", "price")
         return tuple(notice for notice in notices if notice.code not in codes)
 
     def price_notices(self, row: int) -> tuple[Notice, ...]:
@@ -203,12 +203,12 @@ class ChoiceBuilder:
         if price is None:
             return ()
         kind = "spot price" if self.billing.spot else "price"
-        return self._with_dbu(price, offer.instance.name, kind)
+        return self._with_rates(price, offer.instance.name, kind)
 
-    def _with_dbu(self, price: Price, name: str, kind: str) -> tuple[Notice, ...]:
-        """Warnings about the price of a node, and about that of its DBUs."""
+    def _with_rates(self, price: Price, name: str, kind: str) -> tuple[Notice, ...]:
+        """Warnings about the price of a node, and about rates that go with it."""
         notices = price_notices(price, name, self.catalog, self.today, kind=kind)
-        return present((*notices, dbu_notice(self.billing, self.catalog, self.today)))
+        return (*notices, *rate_notices(self.billing, self.catalog, self.today))
 
     def rejected(self, flat: int) -> Rejected:
         """The rejection of a type, at the point of its nearest miss."""

@@ -14,7 +14,7 @@ import numpy as np
 from engine.catalog import Billing, Offer
 from engine.choosing.interruptions import LostWork, interruption_rate, with_interruption_delays
 from engine.cluster import Cluster, Workload
-from engine.cost import EXACT_BILLING, assumptions, cost_usd, master_offer, price_of, service_rate
+from engine.cost import EXACT_BILLING, assumptions, cost_usd, master_offer, service_rate
 from engine.errors import BadInput
 from engine.machines.services import least_on_demand, on_demand_line, spot_nodes
 from engine.models.base import FittedModel, Predictions
@@ -80,7 +80,6 @@ def cost_of(
         nodes=cluster.groups[0].nodes,
         seconds=seconds,
         price_usd_per_hour=tariff.price_usd_per_hour,
-        on_demand_usd_per_hour=tariff.on_demand_usd_per_hour,
         service_usd_per_hour=tariff.service_usd_per_hour,
         master=tariff.master,
         billing=tariff.billing,
@@ -100,10 +99,10 @@ def cost_assumptions(cluster: Cluster, *, spot: bool = False) -> tuple[str, ...]
     return (
         *on_demand_lines,
         *assumptions(
-            None if offer is None else price_of(offer, billing),
+            offer,
             billing,
             catalog.exchange,
-            master=master.on_demand if master else None,
+            master=master,
         ),
     )
 
@@ -137,7 +136,6 @@ class _Tariff:
     """What a node of a cluster costs per hour on average, and the rules that it is billed by."""
 
     price_usd_per_hour: float
-    on_demand_usd_per_hour: float
     service_usd_per_hour: float
     master: Offer | None
     billing: Billing
@@ -150,7 +148,7 @@ def _tariff(cluster: Cluster, profile: Profile, *, spot: bool) -> _Tariff | None
     catalog, name = cluster.catalog, cluster.instance_name
     listed = cluster.groups[0].price_usd_per_hour or observed_price(profile, name)
     if catalog is None or name is None:
-        return None if listed is None else _Tariff(listed, listed, 0.0, None, EXACT_BILLING)
+        return None if listed is None else _Tariff(listed, 0.0, None, EXACT_BILLING)
     billing, offer = replace(catalog.billing, spot=spot), catalog.offers.get(name)
     if listed is None and offer is not None:
         listed = offer.on_demand.usd_per_hour
@@ -160,5 +158,14 @@ def _tariff(cluster: Cluster, profile: Profile, *, spot: bool) -> _Tariff | None
         return None
     if spot:  # cost is linear in the price, so that the mean of all nodes tells it
         price = listed + _spot_share(cluster) * (price - listed)
-    service = service_rate(offer, billing) if offer else 0.0
-    return _Tariff(price, listed, service, master_offer(catalog, billing), billing)
+    service = _service_rate(offer, billing, listed)
+    return _Tariff(price, service, master_offer(catalog, billing), billing)
+
+
+def _service_rate(offer: Offer | None, billing: Billing, listed: float) -> float:
+    """The `service_rate` of a node whose on-demand price is `listed`; of a type that the catalog
+    does not have the share of that price alone."""
+    if offer is None:
+        return billing.surcharge_fraction * listed
+    at_price = replace(offer, on_demand=replace(offer.on_demand, usd_per_hour=listed))
+    return service_rate(at_price, billing)

@@ -19,7 +19,7 @@ def hourly_rates(candidates: Candidates, billing: Billing) -> tuple[FloatArray, 
     listed, spot = candidates.prices
     paid = spot if billing.spot else listed
     service = [service_rate(offer, billing) for offer in candidates.offers]
-    rates = node_rate(paid, listed, billing, service_usd_per_hour=service)
+    rates = node_rate(paid, billing, service_usd_per_hour=service)
     return rates, master_rate(master_offer(candidates.catalog, billing), billing)
 
 

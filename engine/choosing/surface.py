@@ -260,10 +260,10 @@ class Surface:
     def frontier(self, billing: Billing, candidates: Candidates, max_nodes: int) -> IntArray:
         """Flat indices of the Pareto front of time and cost, fastest first.
 
-        Only types of `candidates` and up to `max_nodes` take part. Of several points with the
-        same time and cost one is kept (fewest nodes, then name).
+        Only types of `candidates` and up to `max_nodes` take part. Of points with equal time and
+        cost one is kept (fewest nodes, then name).
         """
-        order = self._skyline(rate_ratio_terms(billing), candidates, max_nodes)
+        order = self._skyline(rate_ratio_terms(billing, candidates.offers), candidates, max_nodes)
         rows, columns = np.divmod(order, self.max_nodes)
         seconds = self.seconds.ravel()[order]
         hours = billed_seconds(seconds, billing) / SECONDS_PER_HOUR
@@ -271,9 +271,9 @@ class Surface:
         return np.asarray(order[pareto_front(seconds, costs)])
 
     def _skyline(self, billing: Billing, candidates: Candidates, max_nodes: int) -> IntArray:
-        """The Pareto front of time and hourly rate, a superset of every time/cost frontier. One
-        skyline serves all billings with the same `rate_ratio_terms`."""
-        key = (billing, candidates, max_nodes)
+        """The Pareto front of time and hourly rate, a superset of every time/cost frontier: one for
+        all billings with the same `rate_ratio_terms`."""
+        key = billing, candidates, max_nodes
         return self._cache.skylines.get(key, lambda: self._find_skyline(*key))
 
     def _find_skyline(self, billing: Billing, candidates: Candidates, max_nodes: int) -> IntArray:

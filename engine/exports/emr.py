@@ -40,6 +40,12 @@ REFUSED_IN_NAMES = "<>$|`"
 
 SPOT_TIMEOUT_MINUTES = 20
 
+FALLBACK = (
+    f"# spot nodes that EMR does not get within {SPOT_TIMEOUT_MINUTES} minutes are rented on "
+    "demand: that price is not in the cost"
+)
+"""What instance fleets do without spot capacity; instance groups wait for it."""
+
 
 class Emr(Export):
     name = "emr"
@@ -49,7 +55,8 @@ class Emr(Export):
 
     def render(self, handover: Handover) -> str:
         region = require_provider(handover, "aws", "EMR runs on AWS")
-        if len(handover.composition) == 2 or partly_spot(handover):
+        in_fleets = len(handover.composition) == 2 or partly_spot(handover)
+        if in_fleets:
             nodes = f"--instance-fleets {shlex.quote(json.dumps(fleets(handover)))}"
         else:
             nodes = f"--instance-groups {shlex.quote(json.dumps(groups(handover)))}"
@@ -64,8 +71,10 @@ class Emr(Export):
             f"--configurations {shlex.quote(json.dumps(configurations(handover)))}",
             f"--auto-termination-policy IdleTimeout={60 * IDLE_MINUTES}",
         ]
-        head = f"{rented_comments(handover)}\n# {WITH_STEPS}"
-        return f"{head}\n" + " \\\n  ".join(arguments) + "\n"
+        lines = [rented_comments(handover), f"# {WITH_STEPS}"]
+        if in_fleets and handover.spot_nodes:
+            lines.append(FALLBACK)
+        return "\n".join([*lines, " \\\n  ".join(arguments)]) + "\n"
 
 
 def by_count(handover: Handover) -> list[tuple[str, int]]:

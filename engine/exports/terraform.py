@@ -66,9 +66,16 @@ class Terraform(Export):
             "\n".join([f'resource "{kind}" "{name}" {{', *hcl_lines(arguments, 1), "}"])
             for kind, name, arguments in _RESOURCES[service](handover)
         ]
-        on_databricks = service == databricks.Databricks.name
-        head = (databricks.comments if on_databricks else rented_comments)(handover)
-        return f"{head}\n" + "\n\n".join(texts) + "\n"
+        return f"{_comments(handover, service)}\n" + "\n\n".join(texts) + "\n"
+
+
+def _comments(handover: Handover, service: str) -> str:
+    """The comments above the resources of a service."""
+    if service == databricks.Databricks.name:
+        return databricks.comments(handover)
+    head = rented_comments(handover)
+    in_spot_fleets = service == emr.Emr.name and handover.spot_nodes
+    return f"{head}\n{emr.FALLBACK}" if in_spot_fleets else head
 
 
 def _service(handover: Handover) -> str | None:

@@ -67,9 +67,12 @@ _MISSING_PRICE_NOTES = {
 }
 
 
+NO_DBUS_NOTE = "the price of DBUs is not in it: catalog azure-databricks has them"
+
+
 def on_platform(catalog: Catalog, platform: str | None) -> Catalog:
     """The catalog with another platform's memory rule, without the price of its own service. None,
-    and its own service, change nothing.
+    and its own service, change nothing but the note that DBUs are missing.
 
     Raises:
         UnknownName: for an unknown platform.
@@ -94,7 +97,10 @@ def on_platform(catalog: Catalog, platform: str | None) -> Catalog:
                 where="--platform",
                 remedy="load the catalog anew",
             )
-        return catalog if platform_of(catalog) == platform else replace(catalog, platform=platform)
+        planned = catalog
+        if platform_of(catalog) != platform:
+            planned = replace(catalog, platform=platform)
+        return _telling_missing_dbus(planned) if platform == "databricks" else planned
     return replace(
         catalog,
         platform=platform,
@@ -103,6 +109,13 @@ def on_platform(catalog: Catalog, platform: str | None) -> Catalog:
         managed_only=False,
         dbu_tiers={},
     )
+
+
+def _telling_missing_dbus(catalog: Catalog) -> Catalog:
+    """The catalog, with a note where it has no price of the DBUs that Databricks meters."""
+    if catalog.billing.usd_per_dbu is not None:
+        return catalog
+    return replace(catalog, billing=replace(catalog.billing, platform_note=NO_DBUS_NOTE))
 
 
 def runs_on(platform: str, catalog: Catalog) -> bool:

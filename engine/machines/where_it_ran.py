@@ -168,7 +168,14 @@ def _names_service(run: Run) -> bool:
     return "(" in version or "-amzn-" in version
 
 
-_PROVIDERS = {"Dataproc": "gcp", "Azure Synapse": "azure", "Microsoft Fabric": "azure"}
+SERVERLESS = "Dataproc Serverless"
+
+_PROVIDERS = {
+    SERVERLESS: "gcp",
+    "Dataproc": "gcp",
+    "Azure Synapse": "azure",
+    "Microsoft Fabric": "azure",
+}
 """Service in logs -> the provider whose nodes it uses. AWS services need no entry: its catalog is
 the default."""
 
@@ -202,6 +209,8 @@ def _prices_text(catalog: Catalog | None, names: Sequence[str], service: str | N
     if catalog is None:
         return ""
     text = f"no catalog is named: prices are of {catalog.name}, "
+    if service == SERVERLESS:
+        return f"{text}for a cluster of Dataproc, and not for the workers that {service} bills"
     if service is not None:
         return f"{text}whose nodes {service} rents"
     elsewhere = [name for name in dict.fromkeys(names) if name not in catalog.offers]

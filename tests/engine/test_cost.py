@@ -10,7 +10,7 @@ from synthetic import catalog_of, offer
 
 from engine.catalog import Billing, Price
 from engine.catalog_files.reader import load_catalog
-from engine.choosing.answer_notices import dbu_notice, price_notices
+from engine.choosing.answer_notices import price_notices, rate_notices
 from engine.cost import (
     EXACT_BILLING,
     assumptions,
@@ -44,7 +44,13 @@ EMR_LIKE = Billing(
 
 def plain(nodes: int, hours: float, price: float) -> float:
     return float(
-        cost_usd(nodes=nodes, seconds=hours * HOUR, price_usd_per_hour=price, billing=Billing())
+        cost_usd(
+            nodes=nodes,
+            seconds=hours * HOUR,
+            price_usd_per_hour=price,
+            service_usd_per_hour=0.0,
+            billing=Billing(),
+        )
     )
 
 
@@ -91,9 +97,14 @@ def test_billed_seconds(
 
 
 def test_unknown_time_has_an_unknown_cost() -> None:
-    assert math.isnan(
-        float(cost_usd(nodes=1, seconds=math.nan, price_usd_per_hour=1.0, billing=EMR_LIKE))
+    cost = cost_usd(
+        nodes=1,
+        seconds=math.nan,
+        price_usd_per_hour=1.0,
+        service_usd_per_hour=0.25,
+        billing=EMR_LIKE,
     )
+    assert math.isnan(float(cost))
 
 
 def test_every_part_by_hand() -> None:
@@ -191,7 +202,6 @@ def test_the_parts_add_up_to_the_vectorised_cost(
         nodes=nodes,
         seconds=np.asarray([seconds, 2 * seconds]),
         price_usd_per_hour=0.2 if spot else 0.5,
-        on_demand_usd_per_hour=0.5,
         service_usd_per_hour=service_rate(WORKER, billing),
         master=MASTER,
         billing=billing,
@@ -245,17 +255,22 @@ def test_prices_of_every_catalog_grow_old(name: str) -> None:
 
 def test_the_price_of_a_dbu_grows_old_too() -> None:
     catalog = load_catalog("azure-databricks")
-    notice = dbu_notice(catalog.billing, catalog, date(2026, 8, 1))
-    assert notice is not None
+    (notice,) = rate_notices(catalog.billing, catalog, date(2026, 8, 1))
     assert (notice.code, "2023-06-20" in notice.text) == ("old-price", True)
-    assert dbu_notice(catalog.billing, catalog, date(2023, 7, 1)) is None
-    assert dbu_notice(catalog.with_terms(dbu=0.2).billing, catalog, date(2026, 8, 1)) is None
-    assert dbu_notice(Billing(), catalog, date(2026, 8, 1)) is None
+    assert rate_notices(catalog.billing, catalog, date(2023, 7, 1)) == ()
+    assert rate_notices(catalog.with_terms(dbu=0.2).billing, catalog, date(2026, 8, 1)) == ()
+    assert rate_notices(Billing(), catalog, date(2026, 8, 1)) == ()
 
 
 def test_exact_billing_neither_rounds_nor_adds() -> None:
     """OptEx Eq. 9: 3 nodes at 0.5 for 100.25 s."""
-    cost = cost_usd(nodes=3, seconds=100.25, price_usd_per_hour=0.5, billing=EXACT_BILLING)
+    cost = cost_usd(
+        nodes=3,
+        seconds=100.25,
+        price_usd_per_hour=0.5,
+        service_usd_per_hour=0.0,
+        billing=EXACT_BILLING,
+    )
     assert float(cost) == pytest.approx(3 * 0.5 * 100.25 / HOUR, rel=1e-12)
 
 
@@ -296,19 +311,23 @@ def test_types_compare_as_their_weighing_says(billing: Billing) -> None:
         rates = []
         for one in (WORKER, small):
             price, service = price_of(one, terms), service_rate(one, terms)
-            listed = one.on_demand.usd_per_hour
-            rates.append(
-                float(node_rate(price.usd_per_hour, listed, terms, service_usd_per_hour=service))
-            )
+            rates.append(float(node_rate(price.usd_per_hour, terms, service_usd_per_hour=service)))
         return rates[0] / rates[1]
 
-    assert ratio(rate_ratio_terms(billing)) == pytest.approx(ratio(billing))
+    assert ratio(rate_ratio_terms(billing, [WORKER, small])) == pytest.approx(ratio(billing))
+    small = replace(small, surcharge=Price(0.06, date(2026, 7, 1), "price page"))
+    assert ratio(rate_ratio_terms(billing, [WORKER, small])) == pytest.approx(ratio(billing))
 
 
 def test_terms_that_scale_all_rates_alike_weigh_nothing() -> None:
     """So that what was narrowed down under the one serves under the other."""
-    assert rate_ratio_terms(replace(EMR_LIKE, discount_fraction=0.3)) == Billing()
-    assert rate_ratio_terms(replace(EMR_LIKE, startup_seconds=0.0)) == rate_ratio_terms(EMR_LIKE)
+    plain = rate_ratio_terms(EMR_LIKE, [WORKER])
+    assert plain == Billing()
+    for same in (replace(EMR_LIKE, discount_fraction=0.3), replace(EMR_LIKE, startup_seconds=0.0)):
+        assert rate_ratio_terms(same, [WORKER]) == plain
+    own_fee = replace(WORKER, surcharge=WORKER.on_demand)
+    assert rate_ratio_terms(EMR_LIKE, [own_fee, WORKER]) != Billing()
+    assert rate_ratio_terms(replace(EMR_LIKE, surcharge_fraction=0.0), [own_fee]) == Billing()
 
 
 @given(nodes=st.integers(1, 200), times=st.lists(st.floats(1.0, 1e5), min_size=3, max_size=3))
@@ -342,6 +361,8 @@ def test_nothing_is_rounded_where_only_digits_differ() -> None:
 
 def test_an_estimate_that_workers_and_master_share_is_said_once() -> None:
     price = Price(0.5, date(2026, 7, 1), "guess", estimated=True)
-    assert assumptions(price, Billing(), master=price) == ("price estimated (2026-07-01): guess",)
-    both = assumptions(price, Billing(), master=replace(price, usd_per_hour=0.2))
+    one = replace(offer("one", 0.5), on_demand=price)
+    assert assumptions(one, Billing(), master=one) == ("price estimated (2026-07-01): guess",)
+    other = replace(one, on_demand=replace(price, usd_per_hour=0.2))
+    both = assumptions(one, Billing(), master=other)
     assert both[1:] == ("master's price estimated (2026-07-01): guess",)

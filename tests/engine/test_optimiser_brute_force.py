@@ -61,7 +61,6 @@ class Brute:
                     nodes=paid,
                     seconds=seconds,
                     price_usd_per_hour=price.usd_per_hour if price else 0.0,
-                    on_demand_usd_per_hour=entry.on_demand.usd_per_hour,
                     service_usd_per_hour=service_rate(entry, billing),
                     master=catalog.offer(billing.master) if billing.master else None,
                     billing=billing,
@@ -135,7 +134,9 @@ def random_case(seed: int) -> tuple[Surface, Goal, Billing, Candidates]:
         usd = float(rng.choice([0.1, 0.2, 0.25, 0.4]) if seed % 3 else rng.uniform(0.05, 1.0))
         vcpus, spot = float(rng.choice([4, 8, 16])), some(0.7, 0.3 * usd)
         one = offer(name, usd, vcpus=vcpus, memory_gib=4.0 * vcpus, spot=spot)
-        offers.append(replace(one, dbu_per_hour=float(rng.uniform(0.5, 4.0))))
+        own_fee = replace(one.on_demand, usd_per_hour=0.02) if (seed + len(offers)) % 3 else None
+        dbus = float(rng.uniform(0.5, 4.0))
+        offers.append(replace(one, dbu_per_hour=dbus, surcharge=own_fee))
     catalog = catalog_of(*offers, replace(offer("master", 0.1), dbu_per_hour=0.75))
     speed = {name: float(rng.choice([1.0, 2.0, rng.uniform(0.5, 3)])) for name in names}
     overhead, drag = float(rng.choice([0.0, 0.0, 20.0, 60.0])), float(rng.choice([0.0, 0.0, 15.0]))

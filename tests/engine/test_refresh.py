@@ -338,8 +338,8 @@ def test_every_catalog_written_and_read_is_the_same(tmp_path: Path, name: str) -
         again = copy.offer(offer.instance.name)
         assert again.instance == offer.instance
         assert again.on_demand.usd_per_hour == offer.on_demand.usd_per_hour
-        assert again.spot == offer.spot
-        assert (again.history, again.dbu_per_hour) == (offer.history, offer.dbu_per_hour)
+        for field in ("spot", "history", "dbu_per_hour", "surcharge"):
+            assert getattr(again, field) == getattr(offer, field)
 
 
 def test_a_catalog_of_ones_own_keeps_its_shapes(tmp_path: Path) -> None:

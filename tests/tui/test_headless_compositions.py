@@ -39,7 +39,9 @@ def test_one_type_is_what_nodes_and_instance_say(
     assert named["cost_low_usd"] < named["cost_usd"] < named["cost_high_usd"]
     out, _ = run(capsys, f"{ON} --nodes 3 --instance m5.xlarge{more}")
     assert f"{engine.format_usd(named['cost_usd'])} (" in out
-    assert "surcharge 25 % assumed" in out
+    assert "start-up 210 s assumed" in out
+    assert "surcharge $" in out
+    assert "surcharge 25 %" not in out, "the fee of m5.xlarge is published"
 
 
 @pytest.mark.parametrize(
@@ -188,7 +190,7 @@ def test_the_run_as_it_was_measured_has_the_price_of_its_type(
     assert cheaper["cost_usd"] < largest["cost_usd"]
     out, _ = run(capsys, f"predict {LOG} --ran-on m5.xlarge")
     assert "by catalog aws us-east-1 of" in out
-    assert "surcharge 25 % assumed" in out
+    assert "start-up 210 s assumed" in out
     err = refused(capsys, f"predict {LOG} --catalog aws")
     assert "no type is looked up; add --nodes N --instance TYPE, or --ran-on TYPE" in err
 

@@ -68,7 +68,7 @@ def test_a_curve_says_what_its_columns_mean(capsys: pytest.CaptureFixture[str]) 
     assert all(row.split()[1] in ("kB", "MB", "GB") for row in rows[1:ends]), "sizes have a unit"
     by_catalog = "cost is that of the time, by catalog aws us-east-1 of 2026-07-20"
     assert rows[ends + 1] == (f"8 in 10 runs take from low to high, {by_catalog}; model sparkplan")
-    assert any("surcharge 25 % assumed" in row for row in rows[ends + 2 :])
+    assert any("start-up 210 s assumed" in row for row in rows[ends + 2 :])
     out, _ = run(capsys, f"{line} --model optex")
     assert f"no interval, {by_catalog}; model optex" in out
     assert "between" not in out, "without an interval the cost has none"

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from datetime import date, timedelta
 from fnmatch import fnmatchcase
+from itertools import compress
 from pathlib import Path
 
 import engine
@@ -49,8 +50,9 @@ def configure_refresh(parser: argparse.ArgumentParser) -> None:
         required=True,
         type=Path,
         metavar="FILE",
-        help="a downloaded price list (AWS offer file, JSON or CSV; Azure Retail Prices, all "
-        "pages as JSON), or a CSV with name and usd_per_hour; nothing is downloaded",
+        help="a downloaded price list (AWS offer file of EC2, JSON or CSV, and of EMR, JSON; Azure "
+        "Retail Prices, all pages as JSON), or a CSV with name and usd_per_hour; nothing is "
+        "downloaded",
     )
     parser.add_argument(
         "-o",
@@ -111,8 +113,8 @@ def show(args: argparse.Namespace) -> int:
         output.print_json({**summary(catalog), "instances": offered, "billing": billing(catalog)})
     else:
         print("\n".join(map(text.escaped, head(catalog))))
-        rows = table(offers)
-        print(text.table(rows, right=(1, 2, 3, 5, *((6,) if len(rows[0]) == len(HEADER) else ()))))
+        rows = table(offers, catalog.billing)
+        print(text.table(rows, right=[i for i, name in enumerate(rows[0]) if name not in LEFT]))
     return 0
 
 
@@ -150,19 +152,27 @@ MEMORY = {
 }
 """Memory rule by its kind."""
 
-HEADER = ("type", "vCPUs", "GiB", "USD/h", "since", "spot USD/h", "DBU/h", "price source")
+HEADER = (
+    *("type", "vCPUs", "GiB", "USD/h", "since", "spot USD/h", "DBU/h", "fee USD/h"),
+    "price source",
+)
+LEFT = ("type", "since", "price source")
+"""Columns of text."""
 
 
-def table(offers: list[engine.Offer]) -> list[tuple[str, ...]]:
-    """The rows under their header; the column of DBUs only where there are any."""
-    rows = [HEADER, *map(row, offers)]
-    if any(offer.dbu_per_hour is not None for offer in offers):
-        return rows
-    return [(*cells[:6], *cells[7:]) for cells in rows]
+def table(offers: list[engine.Offer], rules: engine.Billing) -> list[tuple[str, ...]]:
+    """The rows under their header; columns of DBUs and of fees only where a type has some."""
+    shown = {
+        "DBU/h": any(offer.dbu_per_hour is not None for offer in offers),
+        "fee USD/h": any(offer.surcharge is not None for offer in offers),
+    }
+    kept = [shown.get(column, True) for column in HEADER]
+    rows = [HEADER, *(row(offer, rules) for offer in offers)]
+    return [tuple(compress(cells, kept)) for cells in rows]
 
 
-def row(offer: engine.Offer) -> tuple[str, ...]:
-    shape, price, spot = offer.instance, offer.on_demand, offer.spot
+def row(offer: engine.Offer, rules: engine.Billing) -> tuple[str, ...]:
+    shape, price, spot, fee = offer.instance, offer.on_demand, offer.spot, offer.surcharge
     return (
         shape.name,
         f"{shape.vcpus:g}",
@@ -171,6 +181,7 @@ def row(offer: engine.Offer) -> tuple[str, ...]:
         str(price.date),
         text.UNKNOWN if spot is None else amount(spot),
         text.UNKNOWN if offer.dbu_per_hour is None else f"{offer.dbu_per_hour:g}",
+        f"{100 * rules.surcharge_fraction:.3g} %" if fee is None else amount(fee),
         text.escaped(price.source),
     )
 
@@ -191,6 +202,7 @@ def as_dict(offer: engine.Offer) -> dict[str, object]:
         "spot": asdict(offer.spot) if offer.spot else None,
         "interruption": offer.interruption,
         "dbu_per_hour": offer.dbu_per_hour,
+        "surcharge": asdict(offer.surcharge) if offer.surcharge else None,
         "history": [asdict(price) for price in offer.history],
     }  # fmt: skip
 
@@ -270,6 +282,8 @@ def refreshed_dict(done: engine.Refreshed) -> dict[str, object]:
         "left_out_without_shape": list(done.shapeless),
         "left_out_ambiguous": list(done.ambiguous),
         **output.fields_of(done, "kept_spot", "newer"),
+        "surcharges": done.surcharges,
+        "left_out_spot": list(done.outdated_spot),
     }
 
 
@@ -293,6 +307,8 @@ def in_words(done: engine.Refreshed) -> list[str]:
         lines.append(f"new: {counted(done.added)}")
     if done.gone:
         lines.append(f"not in the list: {counted(done.gone)}")
+    if done.surcharges:
+        lines.append(f"EMR's fee from the list: {text.counted(done.surcharges, 'type')}")
     if done.kept_spot:
         lines.append(f"{text.counted(done.kept_spot, 'spot price')} kept, each with its own date")
     return lines
@@ -314,7 +330,12 @@ def warnings_of(done: engine.Refreshed, today: date) -> Iterator[str]:
     if done.shapeless:
         yield f"left out, vCPUs and memory (or DBUs) not known: {counted(done.shapeless)}"
     if done.ambiguous:
-        yield f"left out, several different prices: {counted(done.ambiguous)}"
+        yield f"prices left out, several different ones: {counted(done.ambiguous)}"
+    if done.outdated_spot:
+        yield (
+            "spot price left out, above the new on-demand price, and none in the list: "
+            f"{counted(done.outdated_spot)}"
+        )
 
 
 def counted(names: tuple[str, ...]) -> str:

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from engine.catalog import Catalog
 from engine.catalog_files import index, reader
 from engine.catalog_files.index import CatalogEntry, bundled_folder, list_catalogs
 from engine.catalog_files.reader import load_catalog
+from engine.cost import surcharge_rate
 
 
 @pytest.fixture(scope="module")
@@ -49,10 +51,61 @@ def test_aws_is_whole(aws: Catalog) -> None:
     assert aws.memory_rule.kind == "emr-yarn"
 
 
+@pytest.mark.parametrize(
+    ("name", "usd"),
+    [
+        ("m5.xlarge", 0.048), ("m5.12xlarge", 0.27), ("r5d.4xlarge", 0.27), ("i3.4xlarge", 0.27),
+        ("m4.large", 0.03), ("c4.large", 0.026), ("m3.xlarge", 0.07),
+    ],
+)  # fmt: skip
+def test_published_fees_of_emr(aws: Catalog, name: str, usd: float) -> None:
+    offer = aws.offer(name)
+    assert offer.surcharge is not None
+    assert (offer.surcharge.usd_per_hour, offer.surcharge.estimated) == (usd, False)
+    assert surcharge_rate(offer, aws.billing) == usd
+    assert surcharge_rate(offer, replace(aws.billing, spot=True)) == usd
+
+
+def test_quoted_fees_of_emr_that_the_share_gives_need_no_row(aws: Catalog) -> None:
+    """As quoted, to the digit that the quote has."""
+    quoted = {
+        "m5d.xlarge": 0.057, "m5d.2xlarge": 0.113, "m5d.4xlarge": 0.226, "m6gd.4xlarge": 0.18,
+        "r6gd.4xlarge": 0.23,
+    }  # fmt: skip
+    for name, usd in quoted.items():
+        assert aws.offer(name).surcharge is None
+        half_digit = 0.0051 if round(usd, 2) == usd else 0.00051
+        assert surcharge_rate(aws.offer(name), aws.billing) == pytest.approx(usd, abs=half_digit)
+
+
+def test_the_ceiling_of_emrs_fee_is_assumed_of_older_series_only(aws: Catalog) -> None:
+    """AWS's own benchmark of i4i against i3 (EMR 6.8, run times in seconds) has savings of 22.56 to
+    33.1 % with EMR's fee: a ceiling for i3, none for i4i."""
+    for name in ("m5d.8xlarge", "m5d.24xlarge", "c4.8xlarge", "c5.18xlarge", "i3.16xlarge"):
+        assert surcharge_rate(aws.offer(name), aws.billing) == 0.27
+    assert aws.offer("m5d.8xlarge").surcharge.estimated
+    seconds = {
+        "xlarge": (21333.05743, 12981.20251), "2xlarge": (11853.40336, 7537.52779),
+        "4xlarge": (7110.03042, 4415.0023), "8xlarge": (4506.43694, 2812.05517),
+        "16xlarge": (4752.15457, 2642.77407),
+    }  # fmt: skip
+
+    def hourly(name: str) -> float:
+        offer = aws.offer(name)
+        return offer.on_demand.usd_per_hour + surcharge_rate(offer, aws.billing)
+
+    savings = [
+        1.0 - hourly(f"i4i.{size}") * new / (hourly(f"i3.{size}") * old)
+        for size, (old, new) in seconds.items()
+    ]
+    assert (min(savings), max(savings)) == pytest.approx((0.2256, 0.331), abs=0.00006)
+
+
 @pytest.mark.parametrize("entry", list_catalogs(), ids=lambda entry: f"{entry.name}-{entry.region}")
 def test_every_price_has_a_date_and_a_source(entry: CatalogEntry) -> None:
     for offer in load_catalog(entry.name, region=entry.region).offers.values():
-        prices = [offer.on_demand, *offer.history, *([offer.spot] if offer.spot else [])]
+        optional = [price for price in (offer.spot, offer.surcharge) if price is not None]
+        prices = [offer.on_demand, *offer.history, *optional]
         for price in prices:
             assert price.usd_per_hour > 0
             assert price.source

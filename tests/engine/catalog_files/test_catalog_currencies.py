@@ -1,11 +1,13 @@
 """A user's prices in another currency, and the DBUs of a contract."""
 
+from datetime import date
 from pathlib import Path
 
 import pytest
 from user_catalogs import problem, write
 
 from engine.catalog_files.reader import load_catalog
+from engine.choosing.answer_notices import rate_notices
 from engine.errors import BadInput
 from engine.refresh import refresh_catalog
 
@@ -31,6 +33,17 @@ def test_prices_in_another_currency_are_converted_by_the_files_rate(tmp_path: Pa
     assert small.history[0].usd_per_hour == pytest.approx(0.5)
     assert catalog.currency == "EUR"
     assert (catalog.exchange.usd, catalog.exchange.source) == (1.25, "the bank")
+
+
+def test_an_old_exchange_rate_is_said(tmp_path: Path) -> None:
+    """New prices by a rate of long ago were taken for prices of today."""
+    catalog = load_catalog(write(tmp_path, EURO_FILE))
+    (notice,) = rate_notices(catalog.billing, catalog, date(2026, 12, 1))
+    assert notice.code == "old-price"
+    assert notice.text == "the exchange rate of EUR is 215 days old (2026-04-30)"
+    assert rate_notices(catalog.billing, catalog, date(2026, 6, 1)) == ()
+    (ahead,) = rate_notices(catalog.billing, catalog, date(2026, 4, 1))
+    assert ahead.code == "future-price"
 
 
 @pytest.mark.parametrize(

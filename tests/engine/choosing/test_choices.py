@@ -140,8 +140,9 @@ def test_lines_of_a_cost_are_in_words() -> None:
     assert billing_notes(unknown) == ["start-up not billed (nor in the time): nobody measured it"]
     known = replace(unknown, startup_seconds=90.0)
     assert billing_notes(known) == ["start-up 90 s assumed (not in the time): nobody measured it"]
-    price = offer("x", 0.4, spot=0.1).spot
-    assert any("estimated" in line for line in assumptions(price, Billing()))
+    let = offer("x", 0.4, spot=0.1)
+    assert any("estimated" in line for line in assumptions(let, Billing(spot=True)))
+    assert assumptions(let, Billing()) == ()
     assert assumptions(None, Billing()) == ()
 
 

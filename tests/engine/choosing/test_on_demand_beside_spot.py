@@ -33,13 +33,14 @@ def by_hand(offer: engine.Offer, nodes: int, seconds: float) -> float:
     prices = (offer.on_demand.usd_per_hour, offer.spot.usd_per_hour)
     workers = [
         float(cost_usd(nodes=count, seconds=seconds, price_usd_per_hour=price,
-                       on_demand_usd_per_hour=prices[0], billing=replace(GCP.billing, master=None),
+                       billing=replace(GCP.billing, master=None),
                        service_usd_per_hour=GCP.billing.surcharge_usd_per_vcpu_hour
                        * offer.instance.vcpus))
         for count, price in zip((2, nodes - 2), prices, strict=True)
     ]  # fmt: skip
     billing = GCP.billing
     head = cost_usd(nodes=0, seconds=seconds, price_usd_per_hour=0.0, billing=billing,
+                    service_usd_per_hour=0.0,
                     master=GCP.offer(billing.master) if billing.master else None)  # fmt: skip
     return sum(workers) + float(head)
 

@@ -61,3 +61,22 @@ def test_terraform_for_databricks_on_every_cloud(provider: str, attributes: str)
     head = render(plan, to="databricks").partition("databricks clusters create")[0]
     assert text.startswith(head), "both say what the cost does not hold"
     assert "[other-platform]" not in text
+
+
+@pytest.mark.parametrize(
+    ("to", "given", "told"),
+    [
+        ("terraform", {"spot": True}, True),
+        ("terraform", {}, False),
+        ("terraform", {"composition": {"m5.large": 3, "r5.2xlarge": 14}}, False),
+        ("emr", {"composition": {"m5.large": 3, "r5.2xlarge": 14}, "spot": True}, True),
+        ("emr", {"part_spot": {"r5.2xlarge": 4}}, True),
+        ("emr", {"spot": True}, False),
+        ("databricks", {"spot": True}, False),
+    ],
+)
+def test_what_fleets_do_without_spot_capacity_is_told(to: str, given: dict, told: bool) -> None:
+    """Such nodes cost up to several times as much, which nothing said; groups wait instead."""
+    text = render(handover(**given), to=to)
+    assert ("SWITCH_TO_ON_DEMAND" in text) == told
+    assert ("rented on demand: that price is not in the cost" in text) == told

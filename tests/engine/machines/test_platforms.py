@@ -21,7 +21,8 @@ from engine.memory import layout_of
 
 
 def test_the_own_service_changes_nothing() -> None:
-    for name, own in (("aws", "emr"), ("gcp", "dataproc"), ("azure", "databricks")):
+    names = (("aws", "emr"), ("gcp", "dataproc"), ("azure-databricks", "databricks"))
+    for name, own in names:
         catalog = load_catalog(name)
         assert on_platform(catalog, own) is catalog
         assert on_platform(catalog, None) is catalog
@@ -37,6 +38,18 @@ def test_another_platform_lays_out_by_its_rule_and_has_no_surcharge(platform: st
     shape = aws.offers["m5.2xlarge"].instance
     before, after = layout_of(shape, aws.memory_rule), layout_of(shape, other.memory_rule)
     assert before.executor_memory_gib != after.executor_memory_gib
+
+
+def test_databricks_without_dbus_says_which_catalog_has_them() -> None:
+    """Costs of its nodes alone were shown as those of Databricks."""
+    azure = load_catalog("azure")
+    assert on_platform(azure, None) is azure
+    (line,) = (
+        line
+        for line in engine.billing_notes(on_platform(azure, "databricks").billing)
+        if "DBUs" in line
+    )
+    assert line == "the price of DBUs is not in it: catalog azure-databricks has them"
 
 
 def test_dbus_are_paid_to_databricks_alone() -> None:

@@ -146,6 +146,18 @@ def test_pods_of_a_paid_service_keep_its_fee(version: str, catalog: str) -> None
     assert engine.where_it_ran(plain, ran(None, version=version)).platform is None
 
 
+def test_a_cluster_is_priced_for_what_ran_without_one() -> None:
+    """It was said that Dataproc rents the nodes, on a service that rents no nodes."""
+    alone, cluster = (
+        ran(None, version=f"3.5.9 ({service})") for service in ("Dataproc Serverless", "Dataproc")
+    )
+    found = engine.where_it_ran(alone)
+    assert found.catalog == "gcp"
+    assert "for a cluster of Dataproc, and not for the workers that" in found.notice.text
+    for jobs in ([cluster], [alone, cluster]):
+        assert "whose nodes Dataproc rents" in engine.where_it_ran(*jobs).notice.text
+
+
 def test_one_job_on_kubernetes_does_not_say_that_others_were() -> None:
     pods, yarn = (with_master(ran("m5.xlarge"), master) for master in ("k8s", "yarn"))
     table = ran("m5.xlarge", version=None)
