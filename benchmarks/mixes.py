@@ -23,7 +23,6 @@ processor. Five tables:
 from __future__ import annotations
 
 import argparse
-import time
 from collections.abc import Callable
 from dataclasses import fields, replace
 from itertools import combinations, product
@@ -32,6 +31,7 @@ from typing import Any
 import numpy as np
 from relaxation import relaxed_usd
 from scipy.optimize import Bounds, LinearConstraint, milp
+from timing import timed
 
 from engine.catalog import Billing
 from engine.catalog_files.reader import load_catalog
@@ -42,7 +42,7 @@ from engine.choosing.surface import Surface
 from engine.cost import node_rate, service_rate
 from engine.forecast import FloatArray, student_quantile
 from engine.mixing.effort import MAX_BOUNDS, Effort
-from engine.mixing.market import Market, values_of
+from engine.mixing.market import Market, MixResult, values_of
 from engine.mixing.mix_law import MixLaw
 from engine.mixing.purchase_options import PurchaseOptions
 from engine.mixing.search import Search
@@ -88,6 +88,25 @@ def best_single(law: MixLaw, market: Market, goal: Goal) -> float:
     return float(values_of(law, market, goal, rows, counts).min())
 
 
+def search(
+    law: MixLaw, market: Market, goal: Goal, q: int, single: float, most: float
+) -> MixResult:
+    """The exact search for mixes of up to q types, beside `single` of one, of `most` bounds."""
+    return Search(law, market, goal, q, value=single, effort=Effort(most)).run()
+
+
+def brute_force(law: MixLaw, market: Market, goal: Goal, q: int, single: float) -> float:
+    """The best value of one type, and of all mixes of up to q types with the same executors."""
+    every = product(range(goal.max_nodes + 1), repeat=q)
+    counts = np.asarray([n for n in every if 0 < sum(n) <= goal.max_nodes])
+    best = single
+    for chosen in combinations(range(len(law.slots)), q):
+        if len(np.unique(law.executor_cores[list(chosen)])) == 1:
+            rows = np.tile(chosen, (len(counts), 1))
+            best = min(best, float(values_of(law, market, goal, rows, counts).min()))
+    return best
+
+
 def by_program(law: MixLaw, rates: FloatArray, capacity: float, q: int) -> float:
     """The least hourly price of at least `capacity`, of at most q types, by HiGHS in 2 s."""
     k = len(rates)
@@ -115,17 +134,14 @@ def against_program(law: MixLaw, market: Market, limit: float) -> None:
     for deadline, q in product(FLAT_DEADLINES, (1, 2, 3)):
         goal = Goal(deadline, None, 0.5, NODES)
         flat = replace(market, billing=Billing(0.0, minimum_seconds=deadline))
-        start = time.process_time()
-        value = best_single(law, flat, goal)
+        value, mine = timed(best_single, law, flat, goal)
         optimal = True
         if q > 1:
-            found = Search(law, flat, goal, q, value=value, effort=Effort(limit)).run()
-            value, optimal = found.value, found.optimal
-        mine = time.process_time() - start
+            found, searching = timed(search, law, flat, goal, q, value, limit)
+            value, optimal, mine = found.value, found.optimal, mine + searching
         capacity = WORK_SECONDS / (deadline - SERIAL_SECONDS) * (1.0 - 1e-9)
-        start = time.process_time()
-        other = by_program(law, market.rates, capacity, q) * deadline / 3600.0
-        theirs = time.process_time() - start
+        usd_per_hour, theirs = timed(by_program, law, market.rates, capacity, q)
+        other = usd_per_hour * deadline / 3600.0
         equal = "equal" if abs(value / other - 1.0) < 1e-6 else f"{value:.6f} against {other:.6f}"
         if np.isnan(other):
             equal = "milp: time limit"
@@ -148,16 +164,10 @@ def against_brute_force(law: MixLaw, market: Market, types: int, instances: int)
         deadline = float(np.quantile(part.seconds, rng.uniform(0.1, 0.8)))
         goal = Goal(deadline, None, 0.5, m)
         single = best_single(part, prices, goal)
-        start = time.process_time()
-        found = Search(part, prices, goal, 3, value=single, effort=Effort(1e8)).run()
-        searched += time.process_time() - start
-        start = time.process_time()
-        best = single
-        for chosen in combinations(range(types), 3):
-            counts = np.asarray([n for n in product(range(m + 1), repeat=3) if 0 < sum(n) <= m])
-            every = values_of(part, prices, goal, np.tile(chosen, (len(counts), 1)), counts)
-            best = min(best, float(every.min()))
-        enumerated += time.process_time() - start
+        found, searching = timed(search, part, prices, goal, 3, single, 1e8)
+        searched += searching
+        best, enumerating = timed(brute_force, part, prices, goal, 3, single)
+        enumerated += enumerating
         if not np.isfinite(best):
             continue
         asked += 1
@@ -179,11 +189,9 @@ def savings(law: MixLaw, market: Market, limit: float) -> None:
         single = best_single(law, market, goal)
         cells = []
         for q in (2, 3):
-            start = time.process_time()
-            found = Search(law, market, goal, q, value=single, effort=Effort(limit)).run()
-            taken = (time.process_time() - start) * 1e3
+            found, taken = timed(search, law, market, goal, q, single, limit)
             saved = 100.0 * (1.0 - found.value / single)
-            cells.append(f"{saved:7.2f} %{'' if found.optimal else '+'}{taken:8.0f}")
+            cells.append(f"{saved:7.2f} %{'' if found.optimal else '+'}{taken * 1e3:8.0f}")
         print(f"  {deadline:9.0f}{single:10.4f}{''.join(cells)}")
     print("  +: not proven within the limit")
 
@@ -227,7 +235,6 @@ def shortest(law: MixLaw, confidence: float) -> float:
 def agreed(law: MixLaw, market: Market, goal: Goal, instances: int) -> int:
     """How often brute force over mixes of two among a few types says the same."""
     rng, m, types = np.random.default_rng(2), 40, 6
-    every = np.asarray([n for n in product(range(m + 1), repeat=2) if 0 < sum(n) <= m])
     equal = 0
     usable = np.flatnonzero(law.seconds[:, :m].min(axis=1) < np.inf)
     for _ in range(instances):
@@ -236,12 +243,9 @@ def agreed(law: MixLaw, market: Market, goal: Goal, instances: int) -> int:
         part, prices = part.at(np.arange(1, m + 1)), replace(prices, most=np.full(types, m))
         near = shortest(part, goal.confidence) * (goal.deadline_seconds or 1.0)
         asking = replace(goal, deadline_seconds=near, max_nodes=m)
-        best = single = best_single(part, prices, asking)
-        found = Search(part, prices, asking, 2, value=single, effort=Effort(1e8)).run()
-        for pair in combinations(range(types), 2):
-            if part.executor_cores[pair[0]] == part.executor_cores[pair[1]]:
-                tiled = np.tile(pair, (len(every), 1))
-                best = min(best, float(values_of(part, prices, asking, tiled, every).min()))
+        single = best_single(part, prices, asking)
+        found = search(part, prices, asking, 2, single, 1e8)
+        best = brute_force(part, prices, asking, 2, single)
         equal += found.value == best or abs(found.value / best - 1.0) < 1e-9
     return equal
 
@@ -260,9 +264,8 @@ def kinds(limit: float, instances: int) -> None:
             for q in (2, 3):
                 taken = []
                 for _ in range(3):
-                    start = time.process_time()
-                    found = Search(law, market, goal, q, value=single, effort=Effort(limit)).run()
-                    taken.append((time.process_time() - start) * 1e3)
+                    found, seconds = timed(search, law, market, goal, q, single, limit)
+                    taken.append(seconds * 1e3)
                 saved = 100.0 * (1.0 - found.value / single)
                 unproven = "" if found.optimal else "+"
                 cells.append(f"{min(taken):9.1f}{unproven:1}{saved:7.2f} %")
@@ -337,9 +340,8 @@ def constrained(limit: float, instances: int, seed: int) -> None:
         goal = goal_at_random(rng, near, typical if np.isfinite(typical) else 1.0)
         single = best_single(law, market, goal)
         q = int(rng.integers(2, 4))
-        start = time.process_time()
-        found = Search(law, market, goal, q, value=single, effort=Effort(limit)).run()
-        taken.append((time.process_time() - start) * 1e3)
+        found, seconds = timed(search, law, market, goal, q, single, limit)
+        taken.append(seconds * 1e3)
         unproven += not found.optimal
         gap = 1.0 - found.bound / found.value if np.isfinite(found.value) else 1.0
         proven = "proven" if found.optimal else f"{100.0 * gap:.1f} %"
@@ -368,16 +370,13 @@ def words(given: dict[str, Any]) -> str:
     return ", ".join(f"{key} {value}" for key, value in rounded)
 
 
-TABLES = ("program", "brute", "savings", "kinds", "constraints")
-
-
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--types", type=int, default=5)
     parser.add_argument("--instances", type=int, default=20)
     parser.add_argument("--limit", type=float, default=MAX_BOUNDS)
-    parser.add_argument("--only", choices=TABLES)
+    parser.add_argument("--only", choices=("program", "brute", "savings", "kinds", "constraints"))
     parser.add_argument("--seed", type=int, default=4)
     parser.add_argument("--cases", type=int, default=42, help="of the fifth table")
     options = parser.parse_args()

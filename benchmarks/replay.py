@@ -26,6 +26,7 @@ from pathlib import Path
 
 import numpy as np
 from tables import print_table
+from timing import timed
 
 import engine
 from engine.cluster import Cluster, Workload
@@ -100,9 +101,7 @@ def surface_row(name: str, run: Run) -> tuple[str, ...]:
 def what_if_row(stages: int) -> tuple[str, ...]:
     """Each question asked once: what is kept from one does not help the next."""
     run = made_run(stages, MILLION)
-    started = time.process_time()
-    replay = Replay.of(run)
-    fit = time.process_time() - started
+    replay, fit = timed(Replay.of, run)
     fitted = engine.fit(Profile("made", (run,)))
     questions: tuple[Callable[[int], object], ...] = (
         lambda i: replay.replayed(100 + 37 * i),
@@ -121,24 +120,15 @@ def _of_executors(executors: int) -> Cluster:
 
 
 def _median_ms(asked: Callable[[int], object]) -> float:
-    spent = []
-    for i in range(REPEATED):
-        started = time.process_time()
-        asked(i)
-        spent.append(1e3 * (time.process_time() - started))
-    return statistics.median(spent)
+    return statistics.median(1e3 * timed(asked, i)[1] for i in range(REPEATED))
 
 
 def counting_row(name: str, run: Run) -> tuple[str, ...]:
     """All numbers of slots up to 5,000, most of which cut the stages otherwise."""
     slots = np.arange(1.0, 5001.0)
-    started = time.process_time()
-    times = ReplayTimes(Replay.of(run).with_empty_cache(), 1.3, None)
-    fitted = time.process_time()
-    times.at(slots, np.ones(len(slots)))
-    ended = time.process_time()
-    points = len(times._known)
-    return name, f"{1e3 * (fitted - started):.0f}", f"{1e3 * (ended - fitted):.0f}", str(points)
+    times, fit = timed(lambda: ReplayTimes(Replay.of(run).with_empty_cache(), 1.3, None))
+    _, counting = timed(times.at, slots, np.ones(len(slots)))
+    return name, f"{1e3 * fit:.0f}", f"{1e3 * counting:.0f}", str(len(times._known))
 
 
 def cut_for_slots(name: str, operations: tuple[str, ...]) -> Run:
@@ -184,9 +174,9 @@ def step_rows(profiles: Sequence[Profile]) -> list[tuple[str, ...]]:
         fitted, spent, clusters = engine.fit(profile), [], 0
         for scale in STEPS:
             request = engine.PlanRequest(profile, catalog, workload=profile.workload_at(scale))
-            started = time.process_time()
-            clusters = engine.prepare_fitted(fitted, request).surface.forecast.seconds.size
-            spent.append(1e3 * (time.process_time() - started))
+            prepared, seconds = timed(engine.prepare_fitted, fitted, request)
+            clusters = prepared.surface.forecast.seconds.size
+            spent.append(1e3 * seconds)
         first, following = spent[1], statistics.median(spent[2:])
         rows.append((profile.name[:44], str(clusters), f"{first:.0f}", f"{following:.0f}"))
     return rows

@@ -13,11 +13,12 @@ from __future__ import annotations
 import argparse
 import random
 import statistics
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+
+from timing import timed
 
 import engine
 from engine.choosing.candidate_selection import select_candidates
@@ -29,11 +30,7 @@ from engine.profile import Profile
 
 def taken(work: Callable[[], object], repeat: int) -> str:
     """Least and median processor time."""
-    found = []
-    for _ in range(repeat):
-        started = time.process_time()
-        work()
-        found.append(time.process_time() - started)
+    found = [timed(work)[1] for _ in range(repeat)]
     return f"{min(found):8.3f}{statistics.median(found):8.3f}"
 
 

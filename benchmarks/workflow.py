@@ -14,12 +14,11 @@ from __future__ import annotations
 
 import argparse
 import statistics
-import time
-from collections.abc import Callable, Sequence
-from typing import ParamSpec, TypeVar
+from collections.abc import Sequence
 
 import numpy as np
 from tables import print_table
+from timing import timed
 
 from engine.models.boe.printed_states import estimate_printed
 from engine.models.boe.sharing import shared_task_times
@@ -31,9 +30,6 @@ from engine.scheduling.drf import Claim, Pool, drf
 
 MACHINES = Machines(16.0, Rates(4.0, 250e6, 125e6), Pool(64.0, 256.0))
 MB = 1e6
-
-P = ParamSpec("P")
-T = TypeVar("T")
 
 
 def workflow(jobs: int, spread: float, random: np.random.Generator) -> list[Activity]:
@@ -101,14 +97,6 @@ def simulated(stages: Sequence[Activity], *, skew: bool) -> float:
             if not left[p] and not waiting[p]:
                 ended.add(p)
     return now
-
-
-def timed(run: Callable[P, T], *arguments: P.args, **options: P.kwargs) -> tuple[T, float]:
-    """What a function answers, and the processor seconds that takes: other programs on the machine
-    do not count."""
-    start = time.process_time()
-    found = run(*arguments, **options)
-    return found, time.process_time() - start
 
 
 def row(jobs: int, spread: float, repeats: int, seed: int) -> tuple[str, ...]:
