@@ -7,7 +7,6 @@ import json
 import os
 import subprocess
 import sys
-import tarfile
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -99,27 +98,6 @@ def test_what_is_not_read_is_named_in_one_line(tmp_path: Path, data: bytes, name
         read_bytes(tmp_path, data)
     assert str(tmp_path / "app") in str(caught.value)
     assert "\n" not in str(caught.value)
-
-
-@pytest.mark.parametrize("packed", [True, False])
-@pytest.mark.parametrize("log_format", [tarfile.PAX_FORMAT, tarfile.GNU_FORMAT])
-def test_the_logs_in_a_tar_archive_are_not_one_log(
-    tmp_path: Path, log_format: int, packed: bool
-) -> None:
-    """Read as a log, the events of the second were those of the first."""
-    archive = io.BytesIO()
-    with tarfile.open(fileobj=archive, mode="w", format=log_format) as tar:
-        for name in ("app-1", "app-2"):
-            member = tarfile.TarInfo(name)
-            member.size = len(TEXT)
-            tar.addfile(member, io.BytesIO(TEXT))
-    data = archive.getvalue()
-    with pytest.raises(BadInput, match="is a tar archive; unpack it"):
-        read_bytes(tmp_path, gzip.compress(data) if packed else data)
-    (tmp_path / "log").write_bytes(TEXT)
-    profile = read(tmp_path)
-    assert len(profile.runs) == 1
-    assert "1 of 2 files" in profile.notices[0].text
 
 
 def test_torn_last_line_is_said_and_the_rest_kept(tmp_path: Path) -> None:
