@@ -28,7 +28,7 @@ from engine.sources.source_contents import (
     with_notices,
 )
 from engine.sources.training_manifest import code_notices
-from engine.sources.unrecognised import UnrecognisedFile, unrecognised_error
+from engine.sources.unrecognised import UnrecognisedFile, is_tar, unrecognised_error
 
 if TYPE_CHECKING:
     from engine.sources.access.archives import Archive
@@ -260,7 +260,7 @@ class Reader:
 
             table = run_table.parse(_text(everything, stream), stream.name)
             return with_instance_type(table, self.ran_on)
-        if _LATER_EVENT.search(start):  # the beginning of the log is missing or damaged
+        if _lacks_beginning(start):
             return self._events([(stream, everything, 0)], stream.name)
         raise _as_bad_input(UnrecognisedFile(start, stream.name))
 
@@ -279,7 +279,7 @@ class Reader:
                 chunks = stream.chunks()
                 head = _first(chunks)
                 start = head[: 1 << 16]
-                known = _EVENT.match(start) or _LATER_EVENT.search(start)
+                known = _EVENT.match(start) or _lacks_beginning(start)
                 if len(files.parts) == 1 and not known:
                     self.done = max(self.done, before + (stream.size or 0))
                     raise UnrecognisedFile(head, stream.name)
@@ -329,6 +329,12 @@ def kind_of(start: bytes) -> Kind | None:
     from engine.sources.formats import run_table
 
     return "run table" if run_table.looks_like(start) else None
+
+
+def _lacks_beginning(start: bytes) -> bool:
+    """Whether it is a log of which the beginning is missing or damaged; the events in a tar archive
+    may be of several."""
+    return bool(_LATER_EVENT.search(start)) and not is_tar(start)
 
 
 def _text(chunks: Iterable[bytes], stream: codecs.Stream) -> str:

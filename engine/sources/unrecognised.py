@@ -38,6 +38,11 @@ class UnrecognisedFile(Exception):
         self.name = name
 
 
+def is_tar(start: bytes) -> bool:
+    """Whether a file with these first bytes is a tar archive (of POSIX or GNU)."""
+    return start[257:262] == b"ustar"
+
+
 def unrecognised_error(start: bytes, where: str, *, kind: str | None) -> BadInput:
     """The error for an unrecognised file, given its first bytes.
 
@@ -48,6 +53,9 @@ def unrecognised_error(start: bytes, where: str, *, kind: str | None) -> BadInpu
         return BadInput("is empty", where=where, remedy="give a Spark event log")
     if start.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
         return BadInput("is text in UTF-16", where=where, remedy="save it as UTF-8")
+    if is_tar(start):
+        remedy = "unpack it (tar -xf), and give the folder"
+        return BadInput("is a tar archive", where=where, remedy=remedy)
     what = "is not an event log, a profile or a run table"
     if _WEB_PAGE.match(start):
         what = "is a web page, not an event log"

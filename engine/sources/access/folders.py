@@ -147,20 +147,20 @@ def _rolling(folder: Path, files: list[Path]) -> list[LogFiles]:
 
 def _rolling_log(name: str, numbered: Sequence[tuple[int, bool, Path]]) -> LogFiles:
     """A rolling log: parts by number, from 1 as in Spark or from 0 as in EMR on EKS and EMR
-    Serverless. A compacted part replaces all parts up to its number.
+    Serverless. A compacted part replaces all parts up to its number. Of two parts of one number one
+    is an unpacked copy, and the first by name is read.
 
     Args:
         numbered: number, whether it is compacted, and path of each part.
     """
     compacted = max((number for number, compact, _ in numbered if compact), default=None)
-    part_numbers = sorted(
-        (number, path)
-        for number, compact, path in numbered
-        if compacted is None or number > compacted or (compact and number == compacted)
-    )
-    numbers = [number for number, _ in part_numbers]
+    part_of = dict[int, Path]()
+    for number, compact, path in sorted(numbered):
+        if compacted is None or number > compacted or (compact and number == compacted):
+            part_of.setdefault(number, path)
+    numbers, parts = list(part_of), tuple(part_of.values())
     if numbers[-1] >= MOST_FILES:
-        return LogFiles(name, tuple(path for _, path in part_numbers))
+        return LogFiles(name, parts)
     present = set(numbers)
     first = min(1, numbers[0]) if compacted is None else compacted
     missing = [n for n in range(first, numbers[-1] + 1) if n not in present]
@@ -168,7 +168,7 @@ def _rolling_log(name: str, numbered: Sequence[tuple[int, bool, Path]]) -> LogFi
     total = numbers[-1] + (first == 0)
     return LogFiles(
         name,
-        tuple(path for _, path in part_numbers),
+        parts,
         (f"{parts_text(missing, total)} missing",) if missing else (),
         tuple(max(0, b - a - 1) for a, b in zip(before, numbers, strict=True)),
     )

@@ -46,6 +46,12 @@ def test_parts_may_be_counted_from_zero() -> None:
     assert rolling("events_2_app-1").lost == ("part 1 of 2 missing",)
 
 
+def test_a_part_beside_its_unpacked_copy_is_read_once() -> None:
+    """Its tasks would count a second time, as attempts that were of no use."""
+    log = rolling("events_1_app-1", "events_1_app-1.zstd", "events_2_app-1.zstd")
+    assert (names_of(log), log.lost) == (["events_1_app-1", "events_2_app-1.zstd"], ())
+
+
 def test_parts_are_in_the_order_of_their_numbers() -> None:
     """By name the tenth would come before the second."""
     log = rolling(*(f"events_{n}_app-1.zstd" for n in range(1, 12)))

@@ -1,6 +1,9 @@
-"""Zips as the page of a history server gives them to download: the logs in them are read."""
+"""Zips as the page of a history server gives them to download: the logs in them are read. Those in
+tar archives are not."""
 
+import gzip
 import io
+import tarfile
 import zipfile
 from itertools import pairwise
 from pathlib import Path
@@ -133,3 +136,27 @@ def test_a_zip_in_a_stream_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr("sys.stdin", Standard())
     with pytest.raises(BadInput, match=r"zip archive in a stream .*unpack it"):
         read("-")
+
+
+@pytest.mark.parametrize("packed", [True, False])
+@pytest.mark.parametrize("log_format", [tarfile.PAX_FORMAT, tarfile.GNU_FORMAT])
+def test_the_logs_in_a_tar_archive_are_not_one_log(
+    tmp_path: Path, log_format: int, packed: bool
+) -> None:
+    """Read as a log, the events of the second were those of the first."""
+    archive = io.BytesIO()
+    with tarfile.open(fileobj=archive, mode="w", format=log_format) as tar:
+        for name in ("app-1", "app-2"):
+            member = tarfile.TarInfo(name)
+            member.size = len(PLAIN)
+            tar.addfile(member, io.BytesIO(PLAIN))
+    data = archive.getvalue()
+    path = tmp_path / "logs"
+    path.write_bytes(gzip.compress(data) if packed else data)
+    with pytest.raises(BadInput, match="is a tar archive; unpack it"):
+        read(path)
+    assert peek(path) == NOTHING
+    (tmp_path / "log").write_bytes(PLAIN)
+    profile = read(tmp_path)
+    assert len(profile.runs) == 1
+    assert "1 of 2 files" in profile.notices[0].text
