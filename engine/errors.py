@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
+from types import UnionType
 
 
 class EngineError(Exception):
@@ -126,7 +127,9 @@ LISTED_CHARACTERS = 240
 """Nor is one of more than three terminal lines."""
 
 
-def require_kind(value: object, kind: type, what: str, *, remedy: str | None = None) -> None:
+def require_kind(
+    value: object, kind: type | UnionType, what: str, *, remedy: str | None = None
+) -> None:
     """Refuses a value of the wrong kind here, instead of failing later.
 
     Args:

@@ -22,7 +22,7 @@ from engine.choosing.selection import select, select_exact
 from engine.choosing.surface import Surface
 from engine.cluster import Cluster, Workload
 from engine.cost import billed_seconds, usd_along
-from engine.errors import BadInput
+from engine.errors import BadInput, require_kind
 from engine.forecast import BoolArray, FloatArray, IntArray
 from engine.handovers import handover_of
 from engine.machines.platforms import NOT_SUPPORTED
@@ -311,6 +311,10 @@ def export(
         BadInput: when nothing is recommended, or the target cannot express the choice.
         UnknownName: for an unknown target.
     """
+    require_kind(
+        recommendation, Recommendation, "a recommendation",
+        remedy="give what engine.recommend returned, whole; one of its choices is `choice`",
+    )  # fmt: skip
     chosen = choice or recommendation.recommended
     if chosen is None:
         raise BadInput("there is no recommendation to export", remedy="loosen the goal")

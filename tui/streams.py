@@ -67,10 +67,10 @@ def write_data_whole() -> None:
 
 
 def say(message: str) -> None:
-    """Print a line for the user on stderr; if stderr cannot be written, the exit code alone has to
-    do."""
+    """Print a line for the user on stderr (see `wrapped`); if stderr cannot be written, the exit
+    code alone has to do."""
     with suppress(OSError):
-        print(message, file=sys.stderr, flush=True)
+        print(wrapped(message, sys.stderr), file=sys.stderr, flush=True)
 
 
 LEAST_COLUMNS = 30

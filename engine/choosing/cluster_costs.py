@@ -72,7 +72,12 @@ def cost_of(
 
     Nodes without a catalog cost what the profile's run table says, with nothing added (OptEx
     Eq. 9). None where the price or the time is unknown, for clusters of executors, and for mixes.
+
+    Raises:
+        BadInput: for a time below zero.
     """
+    if seconds is not None and seconds < 0.0:
+        raise BadInput(f"a time must be at least zero, not {seconds:g} s")
     tariff = _tariff(cluster, profile, spot=spot)
     if tariff is None or seconds is None or not np.isfinite(seconds):
         return None

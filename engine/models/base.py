@@ -112,7 +112,16 @@ class Prediction:
     job_profile: Mapping[str, float] | None = None
 
     def p_within(self, deadline_seconds: float) -> float | None:
-        """P(T <= deadline); None without an interval."""
+        """P(T <= deadline); None without an interval.
+
+        Raises:
+            BadInput: for a deadline that is no number more than zero.
+        """
+        if not (is_number(deadline_seconds) and deadline_seconds > 0.0):
+            raise BadInput(
+                f"a deadline must be a number of seconds more than zero, not {deadline_seconds!r}",
+                remedy="engine.parse_seconds makes one of a text",
+            )
         return none_if_nan(self.forecast.p_within(deadline_seconds)[0])
 
 

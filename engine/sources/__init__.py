@@ -118,6 +118,11 @@ def _read_contents(
     pause_seconds: float | None = None,
 ) -> list[SourceContents]:
     """Reads the contents of all sources."""
+    for source in sources:
+        require_kind(
+            source, str | os.PathLike, "the path or name of a source",
+            remedy="give several apart: engine.read(*sources)",
+        )  # fmt: skip
     names = [str(source) for source in sources]
     if not names:
         raise BadInput("no source is given", remedy="give an event log, a profile or a run table")

@@ -280,6 +280,21 @@ def test_a_sentence_is_broken_between_words_in_a_terminal(
     assert streams.wrapped(line, Stream("utf-8")) == line
 
 
+def test_an_error_is_broken_between_words_in_a_terminal_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As warnings were; the terminal broke it in the midst of words."""
+    monkeypatch.setattr(os, "get_terminal_size", lambda _: os.terminal_size((40, 24)))
+    monkeypatch.setattr(Stream, "fileno", lambda self: 2)
+    _, shown = said(monkeypatch, "predict missing.zstd --nodes 2", terminal=True)
+    assert shown.decode().splitlines() == [
+        "sparkplan: missing.zstd: no such file;",
+        "  check the path",
+    ]
+    _, piped = said(monkeypatch, "predict missing.zstd --nodes 2")
+    assert piped.decode().splitlines() == ["sparkplan: missing.zstd: no such file; check the path"]
+
+
 @pytest.mark.parametrize(
     ("line", "lines"),
     [

@@ -71,7 +71,7 @@ def print_notices(unordered: Iterable[engine.Notice]) -> None:
     for group in joint_groups(engine.in_order(unordered)):
         codes = ", ".join(dict.fromkeys(notice.code for notice in group))
         line = f"warning: {joint_text(group)} [{codes}]; {joint_remedy(group)}"
-        streams.say(streams.wrapped(text.escaped(line), sys.stderr))
+        streams.say(text.escaped(line))
 
 
 def _jsonable(value: Any) -> Any:

@@ -10,6 +10,7 @@ from tui import format as text
 from tui import streams
 from tui.arguments import options
 from tui.headless import output
+from tui.headless.replaced_files import require_profile_or_new
 from tui.input_text.job_text import parse_iterations
 
 
@@ -50,6 +51,7 @@ def pause(text: str) -> float:
 def run(args: argparse.Namespace) -> int:
     if not args.optex and (args.iterations is not None or args.category is not None):
         raise engine.BadInput("--iterations and --category need --optex", remedy="add --optex")
+    require_profile_or_new(args.output)
     profile = options.read_profile(args)
     if args.optex:
         iterations = None if args.iterations is None else parse_iterations(args.iterations)
