@@ -47,14 +47,18 @@ class Grid:
     ) -> Grid:
         """The clusters at some rows of a batch, `kinds` by type: nodes of a type are alike, so that
         the first cluster of each tells all."""
-        firsts = [plan.target(batch, int(rows[0])) for rows in kinds]
-        known = cls.of_targets(plan, [first for first in firsts if first is not None])
-        first = known.take(np.repeat(np.arange(len(kinds)), [len(rows) for rows in kinds]))
-        rows = np.concatenate(kinds)
-        many = slots[rows] / first.slots
+        targets: list[Target] = []
+        for rows in kinds:
+            target = plan.target(batch, int(rows[0]))
+            assert target is not None
+            targets.append(target)
+        which = np.repeat(np.arange(len(kinds)), [len(rows) for rows in kinds])
+        first = cls.of_targets(plan, targets).take(which)
+        every = np.concatenate(kinds)
+        many = slots[every] / first.slots
         return replace(
-            first, slots=slots[rows], nodes=first.nodes * many, cores=first.cores * many,
-            memory_gib=first.memory_gib * many, kinds=batch.type_index[rows],
+            first, slots=slots[every], nodes=first.nodes * many, cores=first.cores * many,
+            memory_gib=first.memory_gib * many, kinds=batch.type_index[every],
         )  # fmt: skip
 
     @classmethod

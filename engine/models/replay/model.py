@@ -121,7 +121,8 @@ class ReplayModel(FittedModel):
         """The forecast of every cluster of the batch, without sharing between equivalent ones."""
         by_log = self._log_forecasts(batch, wanted)
         seconds = np.exp(self._monotone(batch, wanted, by_log))
-        error_share, each = by_log.mean(by_log.each.error_share), by_log.each
+        each = by_log.each
+        error_share = by_log.mean(each.error_share)
         distance = [
             by_log.mean(each.doublings[:, :, k]) * error_share for k in range(len(self.covariance))
         ]

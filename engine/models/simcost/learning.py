@@ -107,20 +107,20 @@ class RunCosts:
         def made() -> tuple[Stages, float]:
             stages = self._scaled(ratio, shuffle_partitions)
             times, share = self._times(iterations)
-            of_task = mean_task_seconds(stages, self._own_cluster)[0]
+            of_task = mean_task_seconds(stages, self.cluster_with(self.rates))[0]
             return replace(stages, times=times).merged(of_task), self.overhead_seconds * share
 
         return self._inputs.get((ratio, shuffle_partitions, iterations), made)
 
-    @property
-    def _own_cluster(self) -> Clusters:
-        """The cluster that the run was observed on."""
+    def cluster_with(self, rates: Rates, *, speed: float = 1.0) -> Clusters:
+        """The cluster that the run was observed on, with cores of a relative speed and some
+        rates."""
         return Clusters(
             np.asarray([float(self.slots)]),
             np.asarray([self.slots_per_node]),
-            np.ones(1),
-            seconds_per_byte(self.rates)[None],
-            self.rates.shared,
+            np.asarray([speed]),
+            seconds_per_byte(rates)[None],
+            rates.shared,
         )
 
     def _scaled(self, ratio: float, shuffle_partitions: int | None) -> Stages:

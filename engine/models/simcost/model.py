@@ -360,13 +360,8 @@ def _pairs(learnt: Sequence[RunCosts]) -> RunPairs:
             )
             speed = speed_of(target.run.cluster.instance, source.run.cluster.instance, None)
             from_shapes = source.rates_from_shape and target.rates_from_shape
-            at = Clusters(
-                np.asarray([float(target.slots)]),
-                np.asarray([target.slots_per_node]),
-                np.asarray([speed.relative]),
-                seconds_per_byte(target.rates if from_shapes else source.rates)[None],
-                source.rates.shared,
-            )
+            rates = target.rates if from_shapes else source.rates
+            at = target.cluster_with(rates, speed=speed.relative)
             seconds = predicted_seconds(stages, at, overhead_seconds=overhead)
             predicted[i, j] = math.log(float(seconds[0]))
             away[i, j] = math.log2(target.slots / source.slots), math.log2(ratio)
