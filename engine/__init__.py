@@ -42,6 +42,7 @@ _HOMES = {
         "parse_times",
         "parse_usd",
     ),
+    "engine.text.amounts": ("format_usd_to", "usd_decimals"),
     "engine.text.lists": ("printable",),
     "engine.text.time_differences": ("format_time_difference",),
     "engine.text.reachable": ("reachable_seconds", "reachable_usd"),
