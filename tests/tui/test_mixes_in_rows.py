@@ -26,3 +26,13 @@ async def test_a_mix_is_read_in_full_in_its_row(planner, size):
         await pilot.pause()
         assert "14×r5.2xlarge + 12×m5.2xlarge " in text_of(app)
         assert "14×r5.2xlarge+3×m5.large+2×c" in text_of(app)
+
+
+async def test_below_the_charts_a_mix_has_the_room_that_there_is(planner):
+    """It was cut to 22 cells, with the right half of the list empty."""
+    async with at_rest(planner(mix=2), (200, 50), "1") as (app, pilot):
+        table = app.query_one("#short", Table)
+        mark, _, *others = table.rows[0]
+        table.show([(mark, (TWO, "plain"), *others), *table.rows[1:]])
+        await pilot.pause()
+        assert f"{TWO} " in text_of(app)

@@ -38,10 +38,10 @@ FULL_LIST = 500
 """Rows in the list's own view."""
 
 SHORT_MIX = 22
-"""Width of a composition below the charts."""
+"""Least width of a composition below the charts."""
 
 MIX_CELLS = {2: 44, 3: 66}
-"""Width of a composition by its number of types, in the list's own view."""
+"""Width of a composition by its number of types, where there is room."""
 
 MIN_MIX_CELLS = 24
 """Least width there: a mix loses blanks, then its last type, before the column of the interval
@@ -194,9 +194,9 @@ def short_columns(mix: int, *, narrow: bool = False) -> tuple[Column, ...]:
             column._replace(least=cells) if column.title == "composition" else column
             for column in COLUMNS
         )
-    title = f"up to {mix} types"
+    title, width = f"up to {mix} types", MIX_CELLS[mix]
     return tuple(
-        column._replace(title=title, width=cells, least=cells, grows=True)
+        column._replace(title=title, width=width, least=cells, grows=True)
         if column.title == "composition"
         else column
         for column in COLUMNS
