@@ -144,6 +144,8 @@ from engine.sources.workflow_file import is_workflow as is_workflow
 from engine.sources.workflow_file import read_workflow as read_workflow
 from engine.stage_run import Measure as Measure
 from engine.stage_run import StageRun as StageRun
+from engine.text.amounts import format_usd_to as format_usd_to
+from engine.text.amounts import usd_decimals as usd_decimals
 from engine.text.lists import printable as printable
 from engine.text.located_yaml import Section as Section
 from engine.text.located_yaml import read_yaml as read_yaml

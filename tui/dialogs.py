@@ -27,7 +27,6 @@ from tui.storage import scenario_store
 from tui.storage.user_folders import current_folder
 from tui.typed_commands import CommandContext
 from tui.views import compositions
-from tui.widgets.numbers import money_text
 from tui.widgets.table import text_of
 
 if TYPE_CHECKING:
@@ -351,8 +350,12 @@ def type_option(offer: Offer) -> Option:
     """A type as an option with its shape and price in columns."""
     shape = offer.instance
     memory = f"{shape.memory_gib:,.1f}".removesuffix(".0")
-    price = f"{money_text(offer.on_demand.usd_per_hour)}/h"
-    return Option(shape.name, shape.name, f"{shape.vcpus:>3g} vCPU {memory:>8} GiB {price:>10}")
+    price = f"{engine.format_usd_to(offer.on_demand.usd_per_hour, HOURLY_DECIMALS)}/h"
+    return Option(shape.name, shape.name, f"{shape.vcpus:>3g} vCPU {memory:>8} GiB {price:>11}")
+
+
+HOURLY_DECIMALS = 4
+"""Decimals of prices per hour, as providers quote them."""
 
 
 def _pick(

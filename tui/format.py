@@ -37,27 +37,38 @@ def reachable_deadline(seconds_needed: float) -> str:
     return seconds(engine.reachable_seconds(seconds_needed))
 
 
-def usd(value: float | None, *, figures: int = 3) -> str:
-    """An amount of money, or a dash where it is unknown."""
+def usd(value: float | None, *, figures: int = 3, decimals: int | None = None) -> str:
+    """An amount of money, or a dash where it is unknown; with `decimals` those of its column
+    (`engine.usd_decimals`)."""
     if value is None or math.isnan(value):
         return UNKNOWN
+    if decimals is not None:
+        return engine.format_usd_to(value, decimals)
     return engine.format_usd(value, figures=figures)
+
+
+def usd_column(amounts: Sequence[float | None]) -> list[str]:
+    """The amounts of a column, with equally many decimals."""
+    decimals = engine.usd_decimals(amounts)
+    return [usd(amount, decimals=decimals) for amount in amounts]
 
 
 USD_CELLS = 7
 """Width of an amount in a table: from a cent to $999.99 all its figures fit."""
 
 
-def usd_cell(value: float | None) -> str:
+def usd_cell(value: float | None, decimals: int | None = None) -> str:
     """An amount of money in `USD_CELLS` cells: "$0.0094", "$1,235", "$123.5k", "$1.235M". Where it
     does not fit, it has as many figures as do, since a cut amount reads as another one."""
-    formatted = usd(value)
+    formatted = usd(value, decimals=decimals)
     if value is None or len(formatted) <= USD_CELLS:
         return formatted
     if value < 0.001:
         return "<$0.001"
     if value < 1.0:
         return usd(value, figures=2)
+    if decimals is not None and decimals > 2:
+        return usd_cell(value, decimals - 1)
     return f"${value:,.0f}" if value < 99_999.5 else money_text(value)
 
 
@@ -74,15 +85,17 @@ def usd_interval(low: float | None, high: float | None) -> str:
     return "" if UNKNOWN in ends or ends[0] == ends[1] else f" ({ends[0]} to {ends[1]})"
 
 
-def usd_range(low: float | None, high: float | None) -> str:
+def usd_range(low: float | None, high: float | None, decimals: int | None = None) -> str:
     """The same for a table of any width: "$2.10 to $3.40", one amount, or a dash."""
-    return _joined(usd(low), usd(high), " to ")
+    return _joined(usd(low, decimals=decimals), usd(high, decimals=decimals), " to ")
 
 
-def usd_span(low: float | None, high: float | None) -> str:
+def usd_span(low: float | None, high: float | None, decimals: int | None = None) -> str:
     """The same for a cell of `USD_SPAN_CELLS`: "$2.10–$3.40". Where the lower end has room for two
     figures, so has the upper one."""
-    ends = (usd_cell(low), usd_cell(high))
+    ends = (usd_cell(low, decimals), usd_cell(high, decimals))
+    if decimals is not None:
+        return _joined(*ends, "–")
     shortened = [end != usd(value) for end, value in zip(ends, (low, high), strict=True)]
     if shortened == [True, False] and high is not None and high < 1.0:
         ends = (ends[0], usd(high, figures=2))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from engine.choosing.recommendation import Choice, Goal, Recommendation
 from engine.exports.base import Export, Handover
+from engine.text.amounts import format_usd_to, usd_decimals
 from engine.text.lists import printable
 from engine.units import (
     format_count,
@@ -55,12 +56,13 @@ def sections(handover: Handover) -> Iterator[Section]:
     if choice is not None:
         yield from _choice_lines(choice)
     head = ("composition", "time", "interval", "cost", "deadline met")
-    others = report.alternatives[:LISTED]
-    if others:
-        yield Section("Runners-up", _more(report.alternatives), (head, *map(_row, others)))
+    if others := report.alternatives[:LISTED]:
+        decimals = usd_decimals(other.cost_usd for other in others)
+        rows = [_row(other, decimals) for other in others]
+        yield Section("Runners-up", _more(report.alternatives), (head, *rows))
     if report.rejected:
-        rows = [(printable(r.instance), printable(r.reason)) for r in report.rejected[:LISTED]]
-        yield Section("Rejected", _more(report.rejected), (("type", "reason"), *rows))
+        lost = [(printable(r.instance), printable(r.reason)) for r in report.rejected[:LISTED]]
+        yield Section("Rejected", _more(report.rejected), (("type", "reason"), *lost))
     hidden = [f"{reason}: {count}" for reason, count in report.hidden.items()]
     proof = "every composition was compared" if report.optimal else "not all were looked at"
     evidence = [f"model {report.model}; {report.evaluated:,} compositions evaluated, {proof}"]
@@ -105,7 +107,7 @@ def _more(items: Sequence[object]) -> tuple[str, ...]:
     return (f"the first {LISTED} of {len(items):,}",) if len(items) > LISTED else ()
 
 
-def _row(choice: Choice) -> tuple[str, ...]:
+def _row(choice: Choice, decimals: int) -> tuple[str, ...]:
     interval = "none"
     if choice.low is not None and choice.high is not None:
         interval = format_interval(choice.low, choice.high)
@@ -113,7 +115,7 @@ def _row(choice: Choice) -> tuple[str, ...]:
         named(choice),
         format_seconds(choice.seconds),
         interval,
-        "not known" if choice.cost_usd is None else format_usd(choice.cost_usd),
+        "not known" if choice.cost_usd is None else format_usd_to(choice.cost_usd, decimals),
         format_probability(choice.p_deadline),
     )
 

@@ -325,28 +325,6 @@ async def test_a_mix_that_comes_or_goes_moves_no_column_of_the_list(planner, siz
         assert len(heads) == 1
 
 
-TWO, THREE = "14 × r5.2xlarge + 12 × m5.2xlarge", "14 × r5.2xlarge + 3 × m5.large + 2 × c5.xlarge"
-
-
-def test_a_mix_loses_blanks_before_it_is_cut():
-    assert compositions.closer(TWO, 30) == "14×r5.2xlarge + 12×m5.2xlarge"
-    assert compositions.closer(TWO, 28) == "14×r5.2xlarge+12×m5.2xlarge"
-    assert compositions.closer("2 x a.xlarge + 3 x b", 18) == "2xa.xlarge + 3xb"
-
-
-@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
-async def test_a_mix_is_read_in_full_in_its_row(planner, size):
-    """Its second type ended in the middle, and which size it is was not to be read."""
-    async with at_rest(planner(mix=3), size, "2") as (app, pilot):
-        table = app.query_one("#full", Table)
-        mixes = [(row[0], (name, "plain"), *row[2:]) for row, name in zip(
-            table.rows, (TWO, THREE), strict=False)]  # fmt: skip
-        table.show([*mixes, *table.rows[2:]])
-        await pilot.pause()
-        assert "14×r5.2xlarge + 12×m5.2xlarge " in text_of(app)
-        assert "14×r5.2xlarge+3×m5.large+2×c" in text_of(app)
-
-
 @pytest.mark.parametrize(
     ("title", "order"), [(" time", "time"), ("cost", "cost"), ("in time", "odds")]
 )

@@ -27,14 +27,15 @@ def as_table(
     """A row for each point that is listed; sizes in the profile's unit."""
     header: tuple[str, ...] = (over, "time", "low", "high", "cost", "between")
     listed = listed_rows(rows)
+    decimals = engine.usd_decimals(rows[i]["cost_usd"] for i in listed)
     body: list[tuple[str, ...]] = [
         (
             size_of(points[i], unit) if over == "input-size" else f"{points[i].at:g}",
             text.seconds(rows[i]["seconds"]),
             text.seconds(rows[i]["low"]),
             text.seconds(rows[i]["high"]),
-            text.usd(rows[i]["cost_usd"]),
-            text.usd_range(rows[i]["cost_low_usd"], rows[i]["cost_high_usd"]),
+            text.usd(rows[i]["cost_usd"], decimals=decimals),
+            text.usd_range(rows[i]["cost_low_usd"], rows[i]["cost_high_usd"], decimals),
         )
         for i in listed
     ]

@@ -83,7 +83,8 @@ def known_as_text(known: tuple[engine.KnownType, ...], profile: engine.Profile) 
 
 def plan_as_text(plan: engine.ExperimentPlan) -> str:
     """The runs, their total, and the quality of the design."""
-    cells = [HEADER, *(cells_of(run) for run in plan.runs)]
+    decimals = engine.usd_decimals(run.usd for run in plan.runs)
+    cells = [HEADER, *(cells_of(run, decimals) for run in plan.runs)]
     empty = ("", text.UNKNOWN)
     columns = [
         index for index in range(len(HEADER)) if any(row[index] not in empty for row in cells[1:])
@@ -98,7 +99,7 @@ def plan_as_text(plan: engine.ExperimentPlan) -> str:
 HEADER = ("type", "nodes", "cores", "input", "parts", "iterations", "time", "cost", "teaches")
 
 
-def cells_of(run: engine.Experiment) -> tuple[str, ...]:
+def cells_of(run: engine.Experiment, usd_decimals: int) -> tuple[str, ...]:
     """One run as cells under `HEADER`; what is unknown or not asked is empty or a dash."""
     return (
         text.escaped(run.instance or ""),
@@ -108,7 +109,7 @@ def cells_of(run: engine.Experiment) -> tuple[str, ...]:
         "" if run.partitions is None else str(run.partitions),
         "" if run.iterations is None else f"{run.iterations:g}",
         text.seconds(run.seconds),
-        text.usd(run.usd),
+        text.usd(run.usd, decimals=usd_decimals),
         run.teaches,
     )
 
@@ -122,18 +123,19 @@ def advice_as_text(advice: engine.Advice, deadline: float | None) -> str:
         *(() if by_time else ("pays after",)),
         *("changes", "choice then"),
     )
+    prices = text.usd_column([run.usd for run in advice.next_runs])
     rows = [
         (
             f"{run.nodes} × {text.escaped(run.instance or 'nodes')}",
             f"{run.fraction * 100:.3g} %",
             text.seconds(run.seconds),
-            text.usd(run.usd),
+            price,
             training_text.saving_text(run),
             *(() if by_time else (training_text.payback(run.pays_after),)),
             text.percent(run.changes),
             text.span(run.then_low, run.then_high),
         )
-        for run in advice.next_runs
+        for run, price in zip(advice.next_runs, prices, strict=True)
     ]
     lines.append(text.table([header, *rows], right=range(1, len(header))))
     at_spot = " at spot prices, interruptions included" if advice.spot else ""

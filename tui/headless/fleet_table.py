@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import engine
 from tui import format as text
 from tui.headless import recommend
 
@@ -32,8 +33,10 @@ LATER = "    "
 def as_text(jobs: Sequence[JobPlan], total_usd: float | None, catalog: Catalog) -> str:
     """Two rows per job, the total cost of one run of each, and the catalog of the prices."""
     rows: list[Row | str] = [*HEAD]
+    shown = [job.chosen or job.nearest for job in jobs]
+    decimals = engine.usd_decimals(choice.cost_usd for choice in shown if choice)
     for job in jobs:
-        rows += [_evidence(job), _answer(job), *_why_none(job)]
+        rows += [_evidence(job), _answer(job, decimals), *_why_none(job)]
     prices = f"costs are {text.priced_by(catalog)}"
     return "\n".join([*_format_rows(rows), "", *_total_lines(jobs, total_usd), prices])
 
@@ -52,7 +55,7 @@ def _evidence(job: JobPlan) -> Row:
     )
 
 
-def _answer(job: JobPlan) -> Row | str:
+def _answer(job: JobPlan, decimals: int) -> Row | str:
     """The recommended cluster; else the nearest miss, marked, or the error."""
     choice = job.chosen or job.nearest
     if job.problem is not None:
@@ -65,7 +68,7 @@ def _answer(job: JobPlan) -> Row | str:
         f"  {cluster}" if job.chosen else f"  none (nearest {cluster})",
         text.seconds(choice.seconds),
         text.span(choice.low, choice.high, to="–"),
-        text.usd(choice.cost_usd),
+        text.usd(choice.cost_usd, decimals=decimals),
         text.percent(choice.p_deadline),
     )
 

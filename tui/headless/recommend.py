@@ -377,14 +377,15 @@ _NUMBERS = ("time", "resource time", "cost", "in time")
 
 
 def rows(choices: Sequence[engine.Choice], goal: engine.Goal) -> list[tuple[str, ...]]:
+    decimals = engine.usd_decimals(choice.cost_usd for choice in choices)
     return [
         (
             composition(choice),
             text.seconds(choice.seconds),
             text.span(choice.low, choice.high),
             resource_time(choice, goal),
-            text.usd(choice.cost_usd),
-            text.usd_range(choice.cost_low_usd, choice.cost_high_usd),
+            text.usd(choice.cost_usd, decimals=decimals),
+            text.usd_range(choice.cost_low_usd, choice.cost_high_usd, decimals),
             text.percent(choice.p_deadline),
             choice.note or "",
         )

@@ -64,10 +64,11 @@ def show(panels: Panels, answer: Answer) -> None:
 
 def rows(shown: Sequence[Pin], marks: Marks) -> list[Row]:
     """A row per plan; differences are to the first."""
-    return [_row(pin, shown[0], marks) for pin in shown]
+    decimals = engine.usd_decimals(pin.cost_usd for pin in shown)
+    return [_row(pin, shown[0], marks, decimals) for pin in shown]
 
 
-def _row(pin: Pin, first: Pin, marks: Marks) -> Row:
+def _row(pin: Pin, first: Pin, marks: Marks, decimals: int) -> Row:
     tone: CellStyle = "strong" if pin.name == NOW else "plain"
     differing = input_differences(pin, first)
     return (
@@ -77,8 +78,8 @@ def _row(pin: Pin, first: Pin, marks: Marks) -> Row:
         (text.seconds(pin.seconds), tone),
         ("" if pin is first else more_seconds(pin, first), "muted"),
         (text.span_cell(pin.low, pin.high), tone),
-        (text.usd_cell(pin.cost_usd), tone),
-        (text.usd_span(pin.cost_low_usd, pin.cost_high_usd), tone),
+        (text.usd_cell(pin.cost_usd, decimals), tone),
+        (text.usd_span(pin.cost_low_usd, pin.cost_high_usd, decimals), tone),
         ("" if pin is first else more_usd(pin, first), "muted"),
         (text.in_time(pin.p_deadline, pin.state.confidence), tone),
         (", ".join(difference.split(" ", 1)[0] for difference in differing), "muted"),

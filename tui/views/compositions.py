@@ -38,10 +38,10 @@ FULL_LIST = 500
 """Rows in the list's own view."""
 
 SHORT_MIX = 22
-"""Width of a composition below the charts."""
+"""Least width of a composition below the charts."""
 
 MIX_CELLS = {2: 44, 3: 66}
-"""Width of a composition by its number of types, in the list's own view."""
+"""Width of a composition by its number of types, where there is room."""
 
 MIN_MIX_CELLS = 24
 """Least width there: a mix loses blanks, then its last type, before the column of the interval
@@ -194,9 +194,9 @@ def short_columns(mix: int, *, narrow: bool = False) -> tuple[Column, ...]:
             column._replace(least=cells) if column.title == "composition" else column
             for column in COLUMNS
         )
-    title = f"up to {mix} types"
+    title, width = f"up to {mix} types", MIX_CELLS[mix]
     return tuple(
-        column._replace(title=title, width=cells, least=cells, grows=True)
+        column._replace(title=title, width=width, least=cells, grows=True)
         if column.title == "composition"
         else column
         for column in COLUMNS
@@ -242,17 +242,17 @@ def chosen_rows(
         choices.sort(key=lambda choice: _value(choice, state.order))
     if state.order in ("time", "cost"):
         misses.sort(key=lambda miss: _value(miss, state.order))
+    decimals = cost_decimals(recommendation)
     table_rows: list[Row] = []
     for choice in choices:
         is_best = choice is recommendation.recommended
-        table_rows.append(
-            _row(choice, marks.best if is_best else "", "strong" if is_best else "plain", "muted")
-        )
+        tone: CellStyle = "strong" if is_best else "plain"
+        table_rows.append(_row(choice, marks.best if is_best else "", tone, "muted", decimals))
     types = [
         None if choice is recommendation.recommended else choice.instance for choice in choices
     ]
     deadline = answer.report.goal.deadline_seconds
-    table_rows += [_rejected_row(miss, marks, deadline) for miss in misses]
+    table_rows += [_rejected_row(miss, marks, deadline, decimals) for miss in misses]
     return table_rows[:most], [*types, *(miss.instance for miss in misses)][:most]
 
 
@@ -279,10 +279,11 @@ def _value(row: Choice | Rejected, order: Order) -> float:
 def rows(answer: Answer, marks: Marks, *, most: int) -> tuple[list[Row], list[str | None]]:
     """At most `most` rows, best first, and the type of each (None for the recommended one)."""
     recommendation = answer.report.recommendation
+    decimals = cost_decimals(recommendation)
     table_rows: list[Row] = []
     types: list[str | None] = []
     if recommendation.recommended is not None:
-        table_rows.append(_row(recommendation.recommended, marks.best, "strong", "plain"))
+        table_rows.append(_row(recommendation.recommended, marks.best, "strong", "plain", decimals))
         types.append(None)
     rows_left = most - len(table_rows)
     rejected_rows = min(
@@ -290,22 +291,32 @@ def rows(answer: Answer, marks: Marks, *, most: int) -> tuple[list[Row], list[st
         max(most // _LOST, rows_left - len(recommendation.alternatives)),
     )
     for choice in recommendation.alternatives[: max(0, rows_left - rejected_rows)]:
-        table_rows.append(_row(choice, "", "plain", "muted"))
+        table_rows.append(_row(choice, "", "plain", "muted", decimals))
         types.append(choice.instance)
     for rejected in recommendation.rejected[:rejected_rows]:
-        table_rows.append(_rejected_row(rejected, marks, answer.report.goal.deadline_seconds))
+        deadline = answer.report.goal.deadline_seconds
+        table_rows.append(_rejected_row(rejected, marks, deadline, decimals))
         types.append(rejected.instance)
     return table_rows, types
 
 
-def _row(choice: Choice, mark: str, tone: CellStyle, note: CellStyle) -> Row:
+def cost_decimals(recommendation: Recommendation) -> int:
+    """The decimals of all costs in the lists: those of the first rows, so that they are the same in
+    a short list and a long one."""
+    best = [recommendation.recommended] if recommendation.recommended else []
+    first: list[Choice | Rejected] = [*best, *recommendation.alternatives[:SHORT_LIST]]
+    shown = first or recommendation.rejected[:SHORT_LIST]
+    return engine.usd_decimals(row.cost_usd for row in shown)
+
+
+def _row(choice: Choice, mark: str, tone: CellStyle, note: CellStyle, decimals: int) -> Row:
     return (
         (mark, "good"),
         (sentences.composition(choice), tone),
         (text.seconds(choice.seconds), tone),
         (text.span_cell(choice.low, choice.high), tone),
-        (text.usd_cell(choice.cost_usd), tone),
-        (text.usd_span(choice.cost_low_usd, choice.cost_high_usd), tone),
+        (text.usd_cell(choice.cost_usd, decimals), tone),
+        (text.usd_span(choice.cost_low_usd, choice.cost_high_usd, decimals), tone),
         (text.percent(choice.p_deadline), tone),
         (SHORT_NOTES.get(choice.note, choice.note), note),
     )
@@ -323,14 +334,14 @@ def in_few_cells(row: Row, ellipsis: str) -> Row:
     return mark, (shown, tone), *others
 
 
-def _rejected_row(rejected: Rejected, marks: Marks, deadline: float | None) -> Row:
+def _rejected_row(rejected: Rejected, marks: Marks, deadline: float | None, decimals: int) -> Row:
     shown = text.composition(dict(rejected.composition)) if rejected.composition else None
     cells: list[Cell] = [
         (marks.missed, "bad"),
         (shown or rejected.instance, "muted"),
         (text.seconds(rejected.seconds), "muted"),
         (miss_text(rejected, deadline), "muted"),
-        (text.usd_cell(rejected.cost_usd), "muted"),
+        (text.usd_cell(rejected.cost_usd, decimals), "muted"),
         ("", "muted"),
         ("", "muted"),
         (rejected.reason, "muted"),

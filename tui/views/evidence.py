@@ -3,6 +3,7 @@ runs with their predictions, the assumptions of the cost, every warning."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -34,15 +35,24 @@ MODEL_COLUMNS = (
     Column(title="note", shrink=True, least=18, priority=2),
 )
 
+
+def closer(cluster: str, cells: int) -> str:
+    """Measured executors in fewer cells: without their nodes, then abbreviated."""
+    shown = cluster.partition(" on ")[0]
+    return shown if len(shown) <= cells else _EXECUTORS.sub("exec.", shown)
+
+
+_EXECUTORS = re.compile(r"executors?\b")
+
 RUN_COLUMNS = (
     Column(title="measured run", shrink=True, least=14, names=True),
-    Column(title="cluster", shrink=True, least=12, priority=2),
-    Column(title="input", width=12, align="right", priority=3),
-    Column(title="job", shrink=True, least=12, priority=4),
+    Column(title="cluster", shrink=True, least=12, priority=2, closer=closer),
+    Column(title="input", align="right", priority=3),
+    Column(title="job", shrink=True, least=12, priority=4, filled=True),
     Column(title="measured", width=9, align="right"),
     Column(title="predicted", width=9, align="right"),
     Column(title="RE", width=6, align="right"),
-    Column(title="", width=10, priority=5),
+    Column(title="", priority=5, filled=True),
 )
 
 ComparisonRow = tuple[str, "ModelAnswer | None"]

@@ -226,19 +226,21 @@ def _known_type(entry: KnownType, unit: str) -> str:
 
 def next_rows(advice: Advice | None) -> list[Row]:
     """A row for the best next run of each type."""
+    next_runs = advice.next_runs if advice else ()
+    decimals = engine.usd_decimals(run.usd for run in next_runs)
     return [
         (
             f"{run.nodes} × {run.instance or 'nodes'}",
             f"{run.fraction * 100:.3g} %",
             text.seconds(run.seconds),
             text.span(run.low, run.high, to="–"),
-            text.usd_cell(run.usd),
+            text.usd_cell(run.usd, decimals),
             training_text.saving_text(run),
             text.UNKNOWN if run.gain_seconds is not None else _payback_cell(run.pays_after),
             text.percent(run.changes),
             text.span(run.then_low, run.then_high, to="–"),
         )
-        for run in (advice.next_runs if advice else ())
+        for run in next_runs
     ]
 
 
@@ -254,6 +256,7 @@ def training_rows(report: ExperimentsReport | None) -> list[Row]:
     if report is None or report.plan is None:
         return []
     runs = report.plan.runs
+    decimals = engine.usd_decimals(run.usd for run in runs)
     without = report.narrowing.without if report.narrowing else (math.nan,) * len(runs)
     return [
         (
@@ -261,7 +264,7 @@ def training_rows(report: ExperimentsReport | None) -> list[Row]:
             f"{run.fraction * 100:.3g} %",
             text.seconds(run.seconds),
             text.span_cell(run.low, run.high),
-            text.usd_cell(run.usd),
+            text.usd_cell(run.usd, decimals),
             _wider(wider),
             (run.teaches, "muted"),
         )

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+import engine
 from tui import format as text
 from tui.changes import SelectPoint, SetGoalFromPoint
 from tui.state import PlanState
@@ -172,6 +173,7 @@ def rows(answer: Answer, points: Sequence[Choice], marks: Marks) -> list[Row]:
     """The points from the fastest to the cheapest, each with what it saves over the next faster
     one."""
     best = answer.report.recommendation.recommended
+    decimals = engine.usd_decimals(choice.cost_usd for choice in points)
     steps = ["", *(step(faster, slower) for faster, slower in pairwise(points))]
     return [
         (
@@ -183,8 +185,8 @@ def rows(answer: Answer, points: Sequence[Choice], marks: Marks) -> list[Row]:
             sentences.composition(choice),
             text.seconds(choice.seconds),
             text.span_cell(choice.low, choice.high),
-            text.usd_cell(choice.cost_usd),
-            text.usd_span(choice.cost_low_usd, choice.cost_high_usd),
+            text.usd_cell(choice.cost_usd, decimals),
+            text.usd_span(choice.cost_low_usd, choice.cost_high_usd, decimals),
             text.in_time(choice.p_deadline, answer.report.goal.confidence),
             (saved, "muted"),
         )

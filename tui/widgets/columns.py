@@ -31,6 +31,7 @@ class Column(NamedTuple):
         grows: gets the cells of columns that were left out.
         names: contains names: texts that would be cut to the same lose their middle, not their end.
         closer: another form of a text that does not fit into so many cells.
+        filled: left out where no row has a text in it.
     """
 
     title: str
@@ -42,6 +43,7 @@ class Column(NamedTuple):
     grows: bool = False
     names: bool = False
     closer: Callable[[str, int], str] | None = None
+    filled: bool = False
 
     def text_in(self, text: str, width: int) -> str:
         """The form of a text for `width` cells, which may still have to be cut."""
@@ -101,7 +103,7 @@ def _least(columns: Sequence[Column], natural: Sequence[int]) -> list[int]:
 
 def _fit(columns: Sequence[Column], natural: Sequence[int], width: int) -> FittedColumns:
     """`fit_columns` without the free cells in the header."""
-    kept = list(range(len(columns)))
+    kept = [i for i, column in enumerate(columns) if natural[i] or not column.filled]
     least = _least(columns, natural)
 
     def needed(widths: Sequence[int]) -> int:
@@ -131,7 +133,8 @@ def natural_widths(
     for index, column in enumerate(columns):
         texts = () if column.width else _texts(rows, index, ascii_only=ascii_only)
         longest = max(map(cell_len, texts), default=0)
-        widths.append(column.width or max(cell_len(column.title), longest))
+        title = 0 if column.filled and not longest else cell_len(column.title)
+        widths.append(column.width or max(title, longest))
     return tuple(widths)
 
 

@@ -63,6 +63,17 @@ def test_columns_shrink_then_go_by_priority(width, expected):
     assert fit_columns(COLUMNS, (20, 5, 6, 10), width) == expected
 
 
+def test_a_column_without_texts_may_be_left_out():
+    columns = (Column(title="name"), Column(title="job", filled=True), Column(title="note"))
+
+    def shown(*jobs):
+        rows = tuple(("run", job, "") for job in jobs)
+        return fit_columns(columns, natural_widths(columns, rows, ascii_only=False), 40)
+
+    assert shown("", "") == ((0, 4), (2, 4))
+    assert shown("", "iterations 5") == ((0, 4), (1, 12), (2, 4))
+
+
 def test_a_column_may_take_what_those_left_out_leave():
     columns = (COLUMNS[0]._replace(width=12, grows=True), *COLUMNS[1:3], Column(title="note"))
     left_out = (*columns[:3], columns[3]._replace(priority=2))
