@@ -43,7 +43,7 @@ PASSES, WEIGHT_TOLERANCE = 4, 0.1
 
 ROUNDS = 4
 """The most rounds of hypotheses about the draws of one pass. A round adds two outliers at most, and
-costs a twentieth of a refit."""
+costs about a tenth of a refit."""
 
 OUTLIER_LOG_FACTOR = math.log(OUTLIER_PROBABILITY / (1.0 - OUTLIER_PROBABILITY)) - math.log(
     math.log(MOST_FACTOR / LEAST_FACTOR)
