@@ -114,6 +114,10 @@ class ModelDoesNotFit(BadInput):
     """A model that cannot be fitted to this evidence; other models may still answer."""
 
 
+class TooFewRuns(ModelDoesNotFit):
+    """Too few runs of a kind for the model; its remedy is never None."""
+
+
 class ServiceUnavailable(EngineError):
     """A required service did not answer: a history server, a store."""
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from engine.cluster import Workload
-from engine.errors import BadInput, ModelDoesNotFit, UnknownName
+from engine.errors import BadInput, ModelDoesNotFit, TooFewRuns, UnknownName
 from engine.notices import Notice
 from engine.profile import Profile, Run, runs_aside
 from engine.text.lists import abbreviated_list, listed
@@ -160,8 +160,8 @@ def sharing_parameters(runs: Sequence[Run], wanted: Mapping[str, float]) -> list
 
 
 def too_few_sharing(
-    error: ModelDoesNotFit, runs: Sequence[Run], wanted: Mapping[str, float]
-) -> ModelDoesNotFit:
+    error: TooFewRuns, runs: Sequence[Run], wanted: Mapping[str, float]
+) -> TooFewRuns:
     """The error of a fit to those of `runs` with the wanted job parameters, which says too how many
     others there are and what they differ in: often a column that is no input of the job."""
     aside = [run.workload.parameters for run in runs]
@@ -173,7 +173,7 @@ def too_few_sharing(
     ]
     if not names:
         return error
-    return ModelDoesNotFit(
+    return TooFewRuns(
         f"{error.what}: {len(aside)} of {format_count(len(runs), 'run')} "
         f"{'differs' if len(aside) == 1 else 'differ'} in {abbreviated_list(names)}, and this "
         "model knows nothing of job parameters",

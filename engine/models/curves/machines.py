@@ -19,7 +19,7 @@ import numpy as np
 
 from engine.catalog import Catalog, InstanceType
 from engine.cluster import Cluster
-from engine.errors import ModelDoesNotFit
+from engine.errors import ModelDoesNotFit, TooFewRuns
 from engine.forecast import BoolArray, FloatArray, IntArray, take_rows
 from engine.machines.transfer import speed_of
 from engine.profile import Run
@@ -180,7 +180,8 @@ def fittable_tables(runs: Sequence[Run]) -> list[MachineRuns]:
     """The tables to fit: one for every type that has enough configurations, or one pool of all.
 
     Raises:
-        ModelDoesNotFit: when even the pool has too few configurations; and as `runs_by_type`.
+        TooFewRuns: when even the pool has too few configurations.
+        ModelDoesNotFit: as `runs_by_type`.
     """
     tables = runs_by_type(runs)
     enough = [table for table in tables if distinct_configurations(table) >= MINIMUM_CONFIGURATIONS]
@@ -190,7 +191,7 @@ def fittable_tables(runs: Sequence[Run]) -> list[MachineRuns]:
     pool = _pool(tables, catalogs[0] if catalogs else None)
     configurations = distinct_configurations(pool)
     if configurations < MINIMUM_CONFIGURATIONS:
-        raise ModelDoesNotFit(
+        raise TooFewRuns(
             f"{format_count(configurations, 'configuration')} of machines and size among "
             f"{format_count(len(runs), 'fitting run')}, where at least "
             f"{MINIMUM_CONFIGURATIONS} are needed",

@@ -14,7 +14,7 @@ import numpy as np
 
 from engine.batch import ClusterBatch
 from engine.cluster import Workload
-from engine.errors import BadInput, ModelDoesNotFit
+from engine.errors import BadInput, ModelDoesNotFit, TooFewRuns
 from engine.fitting import MINIMUM_RESIDUALS, UNKNOWN_SPREAD, Spread
 from engine.forecast import FloatArray, Forecast
 from engine.models.base import Explanation, FittedModel, LeaveOneOut
@@ -177,9 +177,10 @@ class CurvesModel(FittedModel):
         try:
             curves += self._curves_of_runs(runs, workload)
         except ModelDoesNotFit as error:
+            if isinstance(error, TooFewRuns) and not self.given:
+                raise too_few_sharing(error, self.profile.runs, workload.parameters) from None
             if not self.given:
-                parameters = workload.parameters
-                raise too_few_sharing(error, self.profile.runs, parameters) from None
+                raise
         covered = {name for curve in curves for name in curve.runs.members}
         curves += [curve for curve in self.given if not covered & {*curve.runs.members}]
         return FittedCurves(tuple(curves), self._type_effects(runs, curves))

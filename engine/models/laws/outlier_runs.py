@@ -135,8 +135,8 @@ class _OutlierHypotheses:
         )
 
     def searched(self, may_be_outlier: BoolArray, judged: IntArray) -> FloatArray:
-        """(r,) probability that each run is an outlier, of the last round of hypotheses that adds
-        one: each round goes on from the outliers of the round before. The arguments are those of
+        """(r,) probability that each run is an outlier, after rounds of hypotheses that each go on
+        from the outliers of the round before, until a round adds none. The arguments are those of
         `outlier_probabilities`."""
         for _ in range(ROUNDS):
             probabilities = self.outlier_probabilities(may_be_outlier, judged)

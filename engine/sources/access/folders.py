@@ -12,7 +12,10 @@ from pathlib import Path
 from engine.errors import BadInput
 from engine.files import unreadable
 
-ROLLING_PART = re.compile(r"events_(\d{1,9})_(?P<application>[^.]+).*?(\.compact)?$")
+ROLLING_PART = re.compile(r"events_(\d{1,9})_(?P<application>[\w-]+).*?(\.compact)?$")
+_APPLICATION = re.compile(r"(application_|app-|local-|spark-)[\da-f]")
+"""How the log of an application is named by Spark's cluster managers."""
+
 _DATABRICKS = re.compile(r"eventlog(-\d{4}-\d{2}-\d{2}--\d{2}-\d{2}.*)?$")
 _NOT_LOGS = ("appstatus_", ".", "_SUCCESS")
 _BEING_COMPACTED = ".compact.inprogress"
@@ -40,10 +43,10 @@ def logs_in(folder: Path) -> list[LogFiles]:
     """The logs in a folder and its subfolders, ordered by name.
 
     The `events_<n>_<application>` files of a folder are one rolling log for each application, its
-    `eventlog` and `eventlog-...` files are one Databricks log; every other file beside rolling
-    logs, or in a folder without either, counts as a log of its own. So does an unreadable
-    subfolder: in a shared folder, rolling logs of other users often are. Each folder is entered
-    once, so links cannot loop.
+    `eventlog` and `eventlog-...` files are one Databricks log. In a folder without either every
+    file counts as a log of its own, and beside rolling logs those that are named after an
+    application. So does an unreadable subfolder: in a shared folder, rolling logs of other users
+    often are. Each folder is entered once, so links cannot loop.
 
     Raises:
         BadInput: for a folder that cannot be read or holds more than `MOST_FILES` files.
@@ -58,15 +61,15 @@ def logs_in(folder: Path) -> list[LogFiles]:
 
 def log_of(folder: Path) -> LogFiles | None:
     """The one log that a folder is: a rolling or a Databricks one; None for any other folder, as of
-    the rolling logs of several applications.
+    several logs.
 
     Raises:
         OSError: when it cannot be read.
     """
     with os.scandir(folder) as entries:
-        files = [folder / entry.name for entry in entries if entry.is_file()]
-    rolling = _rolling(folder, files)
-    return _databricks(folder, files) if not rolling else rolling[0] if len(rolling) == 1 else None
+        files = sorted(folder / entry.name for entry in entries if entry.is_file())
+    logs = _arranged(folder, [path for path in files if not path.name.startswith(_NOT_LOGS)])
+    return logs[0] if len(logs) == 1 and logs[0].name == str(folder) else None
 
 
 def logs_among(files: Iterable[Path], root: Path = Path()) -> list[LogFiles]:
@@ -85,10 +88,17 @@ def logs_among(files: Iterable[Path], root: Path = Path()) -> list[LogFiles]:
 def _arranged(folder: Path, files: list[Path]) -> list[LogFiles]:
     """The logs formed by the files of one folder."""
     rolling = _rolling(folder, files)
-    if not rolling and (databricks := _databricks(folder, files)):
-        return [databricks]
-    others = [path for path in files if not rolling or not ROLLING_PART.match(path.name)]
-    return [*rolling, *(LogFiles(str(path), (path,)) for path in others)]
+    others = [path for path in files if not ROLLING_PART.match(path.name)]
+    if databricks := _databricks(folder, others):
+        return _named_apart([*rolling, databricks])
+    if rolling:
+        others = [path for path in others if _APPLICATION.match(path.name)]
+    return [*_named_apart(rolling), *(LogFiles(str(path), (path,)) for path in others)]
+
+
+def _named_apart(logs: list[LogFiles]) -> list[LogFiles]:
+    """Logs of one folder: one alone is named after the folder, several after their first parts."""
+    return logs if len(logs) < 2 else [replace(log, name=str(log.parts[0])) for log in logs]
 
 
 def _names(folder: Path) -> dict[str, str]:
@@ -134,15 +144,13 @@ def _walk(
 
 
 def _rolling(folder: Path, files: list[Path]) -> list[LogFiles]:
-    """The rolling logs in a folder, by application. One alone is named after the folder, several
-    after their first parts."""
+    """The rolling logs in a folder, by application."""
     of_application: defaultdict[str, list[tuple[int, bool, Path]]] = defaultdict(list)
     for path in files:
         part = ROLLING_PART.match(path.name)
         if part and not path.name.endswith(_BEING_COMPACTED):
             of_application[part["application"]].append((int(part[1]), bool(part[3]), path))
-    logs = [_rolling_log(str(folder), of_application[name]) for name in sorted(of_application)]
-    return logs if len(logs) < 2 else [replace(log, name=str(log.parts[0])) for log in logs]
+    return [_rolling_log(str(folder), of_application[name]) for name in sorted(of_application)]
 
 
 def _rolling_log(name: str, numbered: Sequence[tuple[int, bool, Path]]) -> LogFiles:

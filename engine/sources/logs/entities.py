@@ -170,8 +170,8 @@ class Stage:
 
     def ran_python(self, *, starts_reported: bool) -> None:
         """Marks the stage as one that used Python workers, and keeps their summed start time over
-        all attempts, where logged. Not every operation name shows Python: a data source written in
-        Python looks like any other scan."""
+        the attempts that count, where logged. Not every operation name shows Python: a data source
+        written in Python looks like any other scan."""
         if starts_reported and self.tasks.workers is not None:
             self.python_start_seconds = self.tasks.workers.seconds
         if not self._names_python:

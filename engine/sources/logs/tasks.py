@@ -107,11 +107,16 @@ class StageTasks:
         self.killed += self.finished
         self.wasted_ms += self._useful_ms()
         self.finished = 0
+        if not alone:
+            done = np.flatnonzero(self._partition_done).tolist()
+            self._unsuccessful.update(dict.fromkeys(done, self.last_finish_ms))
         self._partition_done[:] = False
         self._rows, self._sketches = [], None
         self._sums[:], self._reported[:] = 0.0, False
-        self._oldest_attempt = attempt if alone else self._oldest_attempt
-        self._begun_again_ms = self.last_finish_ms
+        if self.workers is not None:
+            self.workers = WorkerStarts()
+        if alone:
+            self._oldest_attempt, self._begun_again_ms = attempt, self.last_finish_ms
 
     def _useful_ms(self) -> int:
         """Milliseconds of the tasks that count as work so far."""

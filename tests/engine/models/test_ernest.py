@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import nnls
 
-from engine.cluster import Cluster, Workload
+from engine.cluster import Cluster, NodeGroup, Workload
 from engine.errors import BadInput, ModelDoesNotFit, UnknownName
 from engine.models.base import FittedModel
 from engine.models.curves.machines import fittable_tables
@@ -330,6 +330,14 @@ def test_runs_that_do_not_count_for_what_they_cost_are_said() -> None:
     )
     assert refused.value.remedy is not None
     assert refused.value.remedy.startswith("leave out what is no input of the job")
+
+
+def test_what_other_runs_would_not_mend_is_not_laid_to_parameters() -> None:
+    clusters = Cluster((NodeGroup(1), NodeGroup(2)))
+    runs = (Run(9.0, clusters, Workload(1.0, parameters={"cost": cost})) for cost in (1.0, 2.0))
+    with pytest.raises(ModelDoesNotFit) as refused:
+        Ernest().fit(Profile("p", tuple(runs)), models={})
+    assert str(refused.value) == "runs on clusters of mixed instance types cannot be fitted"
 
 
 def test_parameters_left_open_are_those_of_the_largest_run() -> None:

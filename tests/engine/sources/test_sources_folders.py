@@ -47,9 +47,25 @@ def test_parts_may_be_counted_from_zero() -> None:
 
 
 def test_a_part_beside_its_unpacked_copy_is_read_once() -> None:
-    """Its tasks would count a second time, as attempts that were of no use."""
+    """Its tasks would count a second time, as attempts that were of no use. So would those of a
+    part that was downloaded twice."""
     log = rolling("events_1_app-1", "events_1_app-1.zstd", "events_2_app-1.zstd")
     assert (names_of(log), log.lost) == (["events_1_app-1", "events_2_app-1.zstd"], ())
+    log = rolling("events_1_app-1", "events_2_app-1", "events_2_app-1 (1)", "events_2_app-1 copy")
+    assert names_of(log) == ["events_1_app-1", "events_2_app-1"]
+
+
+def test_notes_beside_a_rolling_log_are_none() -> None:
+    """They would be told as a file that was skipped."""
+    assert names_of(rolling("events_1_app-1", "notes.txt", "applications.csv")) == [
+        "events_1_app-1"
+    ]
+
+
+def test_a_databricks_log_beside_a_rolling_one_stays_whole() -> None:
+    names = ("eventlog", "eventlog-2026-01-01--00-00", "events_1_app-1")
+    rolled, databricks = logs_among(FOLDER / name for name in names)
+    assert (names_of(rolled), names_of(databricks)) == (["events_1_app-1"], [*names[1::-1]])
 
 
 def test_parts_are_in_the_order_of_their_numbers() -> None:
@@ -81,8 +97,10 @@ def test_a_folder_of_several_rolling_logs_is_not_one_log(tmp_path: Path) -> None
     one = log_of(tmp_path)
     assert one is not None
     assert (one.name, names_of(one)) == (str(tmp_path), ["events_1_app-1", "events_2_app-1"])
-    (tmp_path / "events_1_app-2").touch()
-    assert log_of(tmp_path) is None
+    for other in ("events_1_app-2", "app-3.zstd"):
+        (tmp_path / other).touch()
+        assert log_of(tmp_path) is None
+        (tmp_path / other).unlink()
 
 
 def test_runs_of_applications_whose_parts_lie_together_are_read_apart(tmp_path: Path) -> None:

@@ -90,3 +90,12 @@ def test_stages_that_started_no_worker_say_so_where_metrics_tell():
     assert stage.python_start_seconds is None
     stage.ran_python(starts_reported=True)
     assert stage.python_start_seconds == 0.0
+
+
+def test_starts_of_workers_in_an_attempt_that_does_not_count_count_no_more():
+    stage = Stage(1, operations=("ArrowEvalPython",))
+    stage.watch_workers()
+    stage.tasks.workers.seconds = 3.0
+    stage.tasks.begin_again(1, alone=False)
+    stage.ran_python(starts_reported=True)
+    assert stage.python_start_seconds == 0.0

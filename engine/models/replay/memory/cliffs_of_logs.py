@@ -78,7 +78,9 @@ def saturated_memory(
             memory = TaskMemory.of(run, enough)
             for wanted in workloads:
                 ratio = size_ratio(wanted, run)
-                saturated[rows] &= saturated_spills(stages, memory, ratio, partitions)
+                saturated[rows] &= saturated_spills(
+                    stages, memory, ratio, wanted.shuffle_partitions
+                )
     return saturated
 
 
