@@ -3,106 +3,190 @@
 A slot that falls free takes a task of the pool that has the fewest running ones for its weight
 (`FairSchedulingAlgorithm` of Spark, without minimum shares); within a pool stages go first in,
 first out. Weights and minimum shares stand in an allocation file, which no log has: every pool has
-Spark's defaults, 1 and 0.
+Spark's defaults, 1 and 0. Of pools that have equally many the one of the lowest number goes first.
+
+One event after the other, whose cost does not depend on the number of slots.
 """
 
 from __future__ import annotations
 
 import heapq
+import math
 from collections import Counter, defaultdict
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
 from engine.forecast import FloatArray
 
-Running = tuple[float, int]
-"""When a running task ends [s], and its pool."""
+MOST_PLACED_TASKS = 50_000
+FEWEST_PLACED_WAVES = 16
+"""Of more tasks in all stages, neighbours of one stage are placed together, one after the other on
+one slot, so that about `MOST_PLACED_TASKS` are placed. A stage keeps so many for each slot."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class WaitingStage:
     """A stage with tasks that wait for slots.
 
     Args:
         index: number by which it is known.
+        priority: lower goes first within a pool.
         pool: number of its pool.
+        cpus: slots that one task holds.
         seconds: (n,) durations of its tasks, in their order.
+        placed: how many of them are placed.
+        start: when the first of them started, in seconds.
+        end: when the last of those placed ends, in seconds.
     """
 
     index: int
+    priority: int
     pool: int
-    seconds: FloatArray
+    cpus: int
+    seconds: list[float]
+    placed: int = 0
+    start: float = math.nan
+    end: float = -math.inf
 
 
-@dataclass(slots=True)
-class Placed:
-    """What was placed: per stage its number of tasks, the start of the first and the end of the
-    last in seconds; the (end, pool) of each running task; (m,) new free times."""
-
-    free: FloatArray
-    tasks: dict[int, int] = field(default_factory=dict)
-    start: dict[int, float] = field(default_factory=dict)
-    end: dict[int, float] = field(default_factory=dict)
-    running: list[Running] = field(default_factory=list)
-
-
-def place_fairly(
-    waiting: Sequence[WaitingStage],
-    free: FloatArray,
-    *,
-    ready: float,
-    until: float,
-    running: Sequence[Running],
-) -> Placed:
-    """Places tasks of stages of several pools one by one, until all of one stage are placed.
+class FairPools:
+    """The slots that stages of several pools share, and the tasks that run on them.
 
     Args:
-        waiting: the stages in their first-in-first-out order.
-        free: (m,) when each slot falls free.
-        ready: when the last of the stages became ready: no task starts before.
-        until: no task starts at or after this.
-        running: the tasks that were placed before.
+        added_seconds: (slots,) when each slot comes.
     """
-    still_running = [task for task in running if task[0] > ready]
-    heapq.heapify(still_running)
-    counts = Counter(pool for _, pool in still_running)
-    first_of = {stage.pool: stage for stage in reversed(waiting)}
-    pools = sorted(first_of)
-    slots, placed = np.maximum(free, ready).tolist(), Placed(free, running=still_running)
-    heapq.heapify(slots)
-    while slots[0] < until:
-        moment = slots[0]
-        while placed.running and placed.running[0][0] <= moment:
-            counts[heapq.heappop(placed.running)[1]] -= 1
-        pool = min(pools, key=counts.__getitem__)
-        stage = first_of[pool]
-        number = placed.tasks.get(stage.index, 0)
-        end = moment + float(stage.seconds[number])
-        heapq.heapreplace(slots, end)
-        heapq.heappush(placed.running, (end, pool))
-        counts[pool] += 1
-        placed.start.setdefault(stage.index, moment)
-        placed.tasks[stage.index] = number + 1
-        placed.end[stage.index] = max(end, placed.end.get(stage.index, end))
-        if number + 1 == len(stage.seconds):
-            break
-    placed.free = np.asarray(slots)
-    return placed
+
+    def __init__(self, added_seconds: FloatArray) -> None:
+        self.now = 0.0
+        self.slots = len(added_seconds)
+        self.idle = 0
+        self.leaving = 0
+        self.to_come: list[float] = np.sort(added_seconds)[::-1].tolist()
+        self.running: list[tuple[float, int, int]] = []
+        self.tasks_of_pool = Counter[int]()
+        self.waiting: defaultdict[int, list[tuple[int, int, WaitingStage]]] = defaultdict(list)
+        self.turns: list[tuple[int, int]] = []
+
+    def add(self, stage: WaitingStage, *, moment: float) -> None:
+        """Lets a stage that became ready at a moment wait for slots."""
+        self.now = max(self.now, moment)
+        queue = self.waiting[stage.pool]
+        if not queue:
+            heapq.heappush(self.turns, (self.tasks_of_pool[stage.pool], stage.pool))
+        heapq.heappush(queue, (stage.priority, stage.index, stage))
+
+    def place(self, until: float) -> WaitingStage | None:
+        """Places tasks that start before `until`, up to the last task of a stage: that stage; None
+        if no stage has its last task placed."""
+        running, to_come = self.running, self.to_come
+        while self.now < until:
+            self._free()
+            stage = self._launch()
+            if stage is not None:
+                return stage
+            if not self.idle and not self.leaving:
+                self._hand_on(min(until, to_come[-1]) if to_come else until)
+            moment = running[0][0] if running else math.inf
+            if to_come and to_come[-1] < moment:
+                moment = to_come[-1]
+            if moment >= until:
+                break
+            self.now = moment
+        return None
+
+    def remove(self, moment: float, count: int) -> int:
+        """Removes slots: idle ones, then those that fall free first, last those to come. One always
+        remains. How many still are to come."""
+        self.now = max(self.now, moment)
+        self._free()
+        count = min(count, self.slots - 1)
+        here = self.slots - len(self.to_come)
+        self.slots -= count
+        of_idle = min(count, self.idle)
+        of_busy = min(count, here) - of_idle
+        self.idle -= of_idle
+        self.leaving += of_busy
+        for _ in range(count - of_idle - of_busy):
+            self.to_come.pop()
+        return len(self.to_come)
+
+    def _hand_on(self, until: float) -> None:
+        """What `_free` and `_launch` do at most moments, in one step while all slots are busy: that
+        of a task that ends goes to the next one of its pool, if the pool then has the fewest."""
+        running, turns, counts, waiting = self.running, self.turns, self.tasks_of_pool, self.waiting
+        while running and turns:
+            now, pool, cores = running[0]
+            queue = waiting[pool]
+            if now >= until or not queue or (counts[pool] - 1, pool) > turns[0]:
+                break
+            stage = queue[0][2]
+            left = len(stage.seconds) - stage.placed
+            if left == 1 or left == len(stage.seconds) or stage.cpus != cores:
+                break
+            end = now + stage.seconds[stage.placed]
+            if end > stage.end:
+                stage.end = end
+            heapq.heapreplace(running, (end, pool, cores))
+            stage.placed += 1
+
+    def _free(self) -> None:
+        """Tasks that have ended leave their slots, and slots come."""
+        running, now, counts = self.running, self.now, self.tasks_of_pool
+        while running and running[0][0] <= now:
+            _, pool, cores = heapq.heappop(running)
+            counts[pool] = count = counts[pool] - 1
+            if self.waiting[pool]:
+                heapq.heappush(self.turns, (count, pool))
+            if self.leaving:
+                leave = min(cores, self.leaving)
+                self.leaving -= leave
+                cores -= leave
+            self.idle += cores
+        while self.to_come and self.to_come[-1] <= now:
+            self.to_come.pop()
+            self.idle += 1
+
+    def _launch(self) -> WaitingStage | None:
+        """Launches tasks on idle slots, up to the last task of a stage: that stage. A pool whose
+        turn it is waits for as many slots as its next task holds."""
+        turns, counts, now = self.turns, self.tasks_of_pool, self.now
+        while self.idle and turns:
+            count, pool = turns[0]
+            queue = self.waiting[pool]
+            if not queue or count != counts[pool]:
+                heapq.heappop(turns)
+                continue
+            stage = queue[0][2]
+            cores = stage.cpus if stage.cpus <= self.slots else self.slots
+            if cores > self.idle:
+                break
+            self.idle -= cores
+            end = now + stage.seconds[stage.placed]
+            if end > stage.end:
+                stage.end = end
+            heapq.heappush(self.running, (end, pool, cores))
+            counts[pool] = count + 1
+            heapq.heapreplace(turns, (count + 1, pool))
+            if not stage.placed:
+                stage.start = now
+            stage.placed += 1
+            if stage.placed == len(stage.seconds):
+                heapq.heappop(queue)
+                return stage
+        return None
 
 
-def with_block(
-    running: Sequence[Running], free: FloatArray, *, after: float, pool: int
-) -> list[Running]:
-    """The tasks that run on beyond the moment `after` once a block of tasks of one pool is placed.
+def placed_together(seconds: FloatArray, *, lanes: int, of_tasks: int) -> FloatArray:
+    """The tasks of a stage, neighbours in one where the application has very many.
 
     Args:
-        running: the tasks that were placed before the block.
-        free: (m,) when each slot falls free, with the block.
+        seconds: (n,) durations.
+        lanes: how many tasks run at once.
+        of_tasks: tasks of all stages.
     """
-    pools_of_end: defaultdict[float, list[int]] = defaultdict(list)
-    for end, pool_before in running:
-        pools_of_end[end].append(pool_before)
-    ends = (end for end in free.tolist() if end > after)
-    return [(end, pools_of_end[end].pop() if pools_of_end[end] else pool) for end in ends]
+    n = len(seconds)
+    most = max(FEWEST_PLACED_WAVES * lanes, n * MOST_PLACED_TASKS // max(1, of_tasks))
+    if n <= most:
+        return seconds
+    return np.asarray(np.add.reduceat(seconds, np.arange(most) * n // most))

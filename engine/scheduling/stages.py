@@ -22,7 +22,7 @@ import numpy as np
 
 from engine.forecast import FloatArray, IntArray
 from engine.runs.unused_slots import UnusedSlots
-from engine.scheduling.fair_pools import Running, WaitingStage, place_fairly, with_block
+from engine.scheduling.fair_pools import FairPools, WaitingStage, placed_together
 from engine.scheduling.launch_orders import MOST_SHIFTED_TASKS, LaunchOrder, end_in_any_order
 from engine.scheduling.list_scheduling import list_schedule, list_schedule_fast, makespan
 from engine.scheduling.waves import Tasks
@@ -34,10 +34,6 @@ share of all work, is at most this: its launch order hardly affects the whole.""
 SMALL_STAGE, LARGE_STAGE = 16, 20_000
 """Stages of up to `SMALL_STAGE` tasks never take the closed form, those of more than `LARGE_STAGE`
 always do."""
-
-MOST_SHARING_TASKS = 5000
-"""Where more tasks of several pools wait, the pools are not told apart: placing so many one by one
-takes 25 ms."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +112,7 @@ class _Scheduler:
     Tasks of a stage are placed as a block. That is exact: a stage is only placed while nothing of a
     higher priority is pending, and up to the next moment at which a node becomes ready. That moment
     is known: stages whose tasks are all placed have an end, the others cannot end before it.
+    Tasks of several pools are placed one by one instead (`FairPools`).
     """
 
     def __init__(
@@ -156,8 +153,9 @@ class _Scheduler:
         self.ready: dict[int, float] = {}
         self.latest: dict[int, float] = {}
         self.launched = 0.0
-        self.running: list[Running] = []
-        self.fair = len({node.pool for node in nodes if node.tasks is not None}) > 1
+        pools = {node.pool for node in nodes if node.tasks is not None}
+        self.pools = FairPools(self.added) if len(pools) > 1 else None
+        self.tasks = sum(len(node.tasks) for node in nodes if node.tasks is not None)
 
     def run(self) -> Schedule:
         while self.active or self.upcoming:
@@ -185,9 +183,17 @@ class _Scheduler:
                 len(node.tasks), slots=self.slots, near=node.near, cpus=node.cpus
             )
             heapq.heappush(self.active, (node.priority, index))
+            if self.pools is not None:
+                self.pools.add(self._waiting(index), moment=ready)
 
     def _remove(self, moment: float, count: int) -> None:
         """Removes slots: idle ones, then those that fall free first, never slots yet to come."""
+        if self.pools is not None:
+            before = self.slots
+            upcoming = self.pools.remove(moment, count)
+            self.slots = self.pools.slots
+            self.unused.remove(before - self.slots, slots=self.slots, upcoming=upcoming)
+            return
         lanes = np.sort(self._lanes(1))
         to_come = np.isin(lanes, self.added[self.added > moment])
         lanes = np.concatenate((lanes[~to_come], lanes[to_come]))
@@ -199,10 +205,10 @@ class _Scheduler:
         self.unused.remove(count, slots=self.slots, upcoming=int(np.count_nonzero(to_come)))
 
     def _schedule_first(self, until: float) -> bool:
-        """Places tasks of the first active stage that start before `until`, if any can; those of
-        several pools in turn."""
-        if self.fair and self._of_several_pools():
-            return self._schedule_pools(until)
+        """Places tasks of the first active stage that start before `until`, if any can; of several
+        pools tasks in turn, up to the last one of a stage."""
+        if self.pools is not None:
+            return self._schedule_fairly(self.pools, until)
         index = self.active[0][1]
         ready = self.ready[index]
         if index not in self.pending:
@@ -220,9 +226,6 @@ class _Scheduler:
         if math.isnan(self.start[index]):
             self.start[index] = first
         self._store(lanes, self.nodes[index].cpus)
-        if self.fair:
-            pool = self.nodes[index].pool
-            self.running = with_block(self.running, self.free, after=ready, pool=pool)
         self.latest[index] = max(self.latest[index], end)
         if placed == len(seconds):
             self.latest[index] = max(first, self.latest[index] + self._order_correction(index))
@@ -231,37 +234,25 @@ class _Scheduler:
             self.pending[index] = seconds[placed:]
         return True
 
-    def _of_several_pools(self) -> bool:
-        """Whether stages of several pools wait, of tasks that hold one slot each and are few enough
-        to be placed one by one."""
-        nodes = [self.nodes[index] for _, index in self.active]
-        if len({node.pool for node in nodes}) < 2 or any(node.cpus > 1 for node in nodes):
-            return False
-        waiting = (self.pending.get(index, self._tasks(index)) for _, index in self.active)
-        return sum(map(len, waiting)) <= MOST_SHARING_TASKS
+    def _waiting(self, index: int) -> WaitingStage:
+        node, seconds = self.nodes[index], self._seconds(index)
+        if not self.exact:
+            lanes = max(1, self.slots // node.cpus)
+            seconds = placed_together(seconds, lanes=lanes, of_tasks=self.tasks)
+        return WaitingStage(index, node.priority, node.pool, node.cpus, seconds.tolist())
 
-    def _schedule_pools(self, until: float) -> bool:
-        """Places tasks of active stages of several pools that start before `until`, if any can, up
-        to the last task of one of them."""
-        waiting = []
-        for _, index in sorted(self.active):
-            self.pending.setdefault(index, self._seconds(index))
-            waiting.append(WaitingStage(index, self.nodes[index].pool, self.pending[index]))
-        placed = place_fairly(
-            waiting, self._lanes(1), ready=max(self.ready[stage.index] for stage in waiting),
-            until=until, running=self.running,
-        )  # fmt: skip
-        self.running = placed.running
-        self._store(placed.free, 1)
-        for index, tasks in placed.tasks.items():
-            if math.isnan(self.start[index]):
-                self.start[index] = placed.start[index]
-            self.latest[index] = max(self.latest[index], placed.end[index])
-            self.pending[index] = self.pending[index][tasks:]
-            if not len(self.pending[index]):
-                self.latest[index] += self._order_correction(index)
-                self._complete(index)
-        return bool(placed.tasks)
+    def _schedule_fairly(self, pools: FairPools, until: float) -> bool:
+        """Places tasks of stages of several pools that start before `until`; whether these complete
+        a stage."""
+        stage = pools.place(until)
+        if stage is None:
+            return False
+        index = stage.index
+        self.start[index] = stage.start
+        # Orders differ by less than the longest task (Graham): it cannot end before it starts.
+        self.latest[index] = stage.end + self._order_correction(index)
+        self._complete(index)
+        return True
 
     def _seconds(self, index: int) -> FloatArray:
         tasks = self.nodes[index].tasks

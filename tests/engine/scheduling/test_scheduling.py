@@ -17,11 +17,12 @@ Event = tuple[float, int, str]
 
 
 class DiscreteEvents:
-    """One event after the other: what ends or becomes ready at a moment does so first, then each
-    free slot takes the next task of the first ready stage, of the pool with the fewest running."""
+    """One event after the other: what ends, comes or becomes ready at a moment does so first, then
+    each free slot takes the next task of the first ready stage, of the pool with the fewest
+    running."""
 
-    def __init__(self, nodes: Sequence[ScheduledNode], slots: int) -> None:
-        self.nodes, self.free = nodes, slots
+    def __init__(self, nodes: Sequence[ScheduledNode], added: Sequence[float]) -> None:
+        self.nodes, self.free = nodes, 0
         self.left = [len(node.tasks) if node.tasks is not None else 0 for node in nodes]
         self.queue: dict[int, list[float]] = {}
         self.running = Counter[int]()
@@ -30,6 +31,7 @@ class DiscreteEvents:
         self.events: list[Event] = [
             (node.delay_seconds, i, "ready") for i, node in enumerate(nodes) if not node.after
         ]
+        self.events += [(moment, -1, "slot") for moment in added]
 
     def run(self) -> tuple[list[float], list[float]]:
         while self.events:
@@ -42,6 +44,9 @@ class DiscreteEvents:
         return self.start, [moment for moment in self.end if moment is not None]
 
     def _happen(self, now: float, i: int, what: str) -> None:
+        if what == "slot":
+            self.free += 1
+            return
         tasks = self.nodes[i].tasks
         if what == "ready":
             self.queue[i] = [] if tasks is None else tasks.seconds.tolist()
@@ -74,18 +79,21 @@ class DiscreteEvents:
 
 
 seconds = st.floats(0.01, 20.0)
+whole_seconds = st.sampled_from((1.0, 2.0, 4.0))
 
 
 @st.composite
 def graphs(draw: st.DrawFn) -> list[ScheduledNode]:
-    """Up to 8 nodes: stages of up to three pools and moments, with earlier nodes before them."""
+    """Up to 8 nodes: stages of up to three pools and moments, with earlier nodes before them. Tasks
+    of whole seconds end at the same moment."""
     count = draw(st.integers(1, 8))
     pools = draw(st.sampled_from(((0,), (0, 1), (0, 1, 2))))
     order = draw(st.permutations(range(count)))
+    lengths = draw(st.sampled_from((seconds, whole_seconds)))
     nodes = []
     for i in range(count):
         after = draw(st.sets(st.integers(0, i - 1), max_size=3)) if i else set()
-        times = draw(st.lists(seconds, max_size=12))
+        times = draw(st.lists(lengths, max_size=12))
         delay = draw(st.sampled_from((0.0, 0.0, 0.5, 3.25)))
         tasks = Tasks(np.asarray(times)) if times else None
         pool = draw(st.sampled_from(pools))
@@ -93,23 +101,19 @@ def graphs(draw: st.DrawFn) -> list[ScheduledNode]:
     return nodes
 
 
-@given(nodes=graphs(), slots=st.integers(1, 9))
+slots_that_come = st.lists(st.sampled_from((0.0, 0.0, 5.0, 11.5, 200.0)), min_size=1, max_size=9)
+
+
+@given(nodes=graphs(), added=slots_that_come)
 @settings(max_examples=cases(75, deep=300), deadline=None)
-def test_both_forms_are_the_discrete_events(nodes: list[ScheduledNode], slots: int) -> None:
-    start, end = DiscreteEvents(nodes, slots).run()
+def test_both_forms_are_the_discrete_events(nodes: list[ScheduledNode], added: list[float]) -> None:
+    """Of one pool and of several, on slots that are there or come later."""
+    start, end = DiscreteEvents(nodes, added).run()
     for exact in (True, False):
-        found = schedule(nodes, slots, exact=exact)
+        found = schedule(nodes, len(added), added_seconds=np.asarray(added), exact=exact)
         np.testing.assert_allclose(found.end, end, rtol=1e-12)
         np.testing.assert_allclose(found.start, start, rtol=1e-12)
     assert found.seconds == pytest.approx(max(end))
-
-
-@pytest.mark.parametrize(("tasks", "end"), [(4990, 7.0), (4999, 2502.5)])
-def test_pools_are_told_apart_up_to_a_number_of_tasks(tasks: int, end: float) -> None:
-    """Of two slots each pool has one, so that six tasks of a second are soon done."""
-    many, few = Tasks(np.full(tasks, 1.0)), Tasks(np.full(6, 1.0))
-    nodes = [ScheduledNode((), 0.0, 0, many), ScheduledNode((), 0.5, 1, few, pool=1)]
-    assert schedule(nodes, 2).end[1] == pytest.approx(end, abs=1.0)
 
 
 def test_peridot_figure_2() -> None:

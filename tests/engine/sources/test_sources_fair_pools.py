@@ -7,6 +7,7 @@ import pytest
 import sparklog as log
 
 from engine.models.replay.replayed_run import Replay
+from engine.models.stages import application_graph
 from engine.profile import Profile, Run
 from engine.sources import read
 from engine.sources.formats.profile_file import write_profile
@@ -68,3 +69,13 @@ def test_in_one_pool_jobs_go_first_in_first_out(tmp_path: Path) -> None:
     run = two_pools(tmp_path)
     alone = replace(run, jobs=tuple(replace(entry, pool=None) for entry in run.jobs))
     assert Replay.of(alone).observed().seconds == pytest.approx(14.0, abs=0.2)
+
+
+@pytest.mark.parametrize(("most", "seconds"), [(10, 12.0), (9, 14.0)])
+def test_pools_of_a_log_of_very_many_tasks_are_not_told_apart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int, seconds: float
+) -> None:
+    """The log has ten."""
+    monkeypatch.setattr(application_graph, "MOST_TASKS_IN_POOLS", most)
+    replay = Replay.of(two_pools(tmp_path))
+    assert replay.observed().seconds == pytest.approx(seconds, abs=0.2)
