@@ -77,7 +77,7 @@ _HOMES = {
     "engine.catalog_files.index": ("list_catalogs",),
     "engine.files": ("write_text",),
     "engine.machines.named_types": ("held_against",),
-    "engine.machines.where_it_ran": ("WhereItRan", "where_it_ran"),
+    "engine.machines.where_it_ran": ("WhereItRan", "noting_missing_dbus", "where_it_ran"),
     "engine.machines.host": ("HostReport", "host_catalog_text", "measure_host", "resources_text"),
     "engine.machines.host_probes": ("Measured",),
     "engine.refresh": ("PriceChange", "Refreshed", "refresh_catalog"),
