@@ -39,11 +39,15 @@ PUBLISHED = {
 """Type -> USD per hour, date and source."""
 
 _QUOTED = "quoted in public without a date; in proportion to that of"
+_IN_PROPORTION = "in proportion to that of c4.large; so it is for m3 and m4"
 INFERRED = {
     "m3.2xlarge": ("0.14", "2019-08-22", f"{_QUOTED} m3.xlarge"),
     "m4.xlarge": ("0.06", "2017-12-05", f"{_QUOTED} m4.large"),
     "m4.2xlarge": ("0.12", "2017-12-05", f"{_QUOTED} m4.large"),
     "m4.4xlarge": ("0.24", "2017-12-05", f"{_QUOTED} m4.large"),
+    "c4.xlarge": ("0.052", "2017-12-05", _IN_PROPORTION),
+    "c4.2xlarge": ("0.104", "2017-12-05", _IN_PROPORTION),
+    "c4.4xlarge": ("0.208", "2017-12-05", _IN_PROPORTION),
 }
 
 COLUMNS = ("name", "usd_per_hour", "date", "source", "estimated")

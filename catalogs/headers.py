@@ -23,7 +23,7 @@ billing:
   master: m5.xlarge
   surcharge_fraction: {share}
   surcharge_assumed: true
-  surcharge_note: "EMR's fee above the machines' price, which 7 newer types are known to have"
+  surcharge_note: "EMR's fee above the machines' price, as quoted for 6 types"
   discount_fraction: 0
 memory_rule: {{kind: emr-yarn}}
 managed_only: true

@@ -81,6 +81,7 @@ from engine.machines.platforms import PLATFORMS as PLATFORMS
 from engine.machines.platforms import on_platform as on_platform
 from engine.machines.services import most_worker_types as most_worker_types
 from engine.machines.where_it_ran import WhereItRan as WhereItRan
+from engine.machines.where_it_ran import noting_missing_dbus as noting_missing_dbus
 from engine.machines.where_it_ran import where_it_ran as where_it_ran
 from engine.memory import beside_heap_gib as beside_heap_gib
 from engine.mixing.composition import Composed as Composed

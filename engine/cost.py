@@ -36,6 +36,9 @@ EXACT_BILLING = Billing(granularity_seconds=0.0)
 _ROUNDING_SLACK = 1e-9
 """A time this close (relatively) above a whole multiple is that multiple, not one more."""
 
+OLD_PRICE_DAYS = 180
+"""A price of which the day lies further back is old; a fee, where it does so beside its price."""
+
 _NEGLIGIBLE_ROUNDING = 1e-14
 """Rounding seconds below this share of the billed time are floating-point error."""
 
@@ -338,18 +341,28 @@ def _service_lines(billing: Billing, offers: Sequence[Offer]) -> list[str]:
         by_share = not offers or any(offer.surcharge is None for offer in offers)
         if by_share and billing.surcharge_assumed:
             lines.append(f"surcharge {100 * billing.surcharge_fraction:.3g} % assumed: {note}")
-        lines += dict.fromkeys(
-            f"surcharge ${own.usd_per_hour:g} per hour of {offer.instance.name} assumed "
-            f"({own.date}): {own.source}"
-            for offer in offers
-            if (own := offer.surcharge) is not None and own.estimated
-        )
+        own_lines = (_own_surcharge_line(offer, billing.surcharge_fraction) for offer in offers)
+        lines += dict.fromkeys(filter(None, own_lines))
     if billing.surcharge_usd_per_vcpu_hour > 0:
         fee = billing.surcharge_usd_per_vcpu_hour
         lines.append(f"surcharge ${fee:g} per vCPU and hour{verb}: {note}")
     if billing.usd_per_dbu is not None:
         lines.append(f"DBU at ${billing.usd_per_dbu:g}: {billing.dbu_note or 'not said by whom'}")
     return lines
+
+
+def _own_surcharge_line(offer: Offer, share: float) -> str:
+    """What is to be said of a type's own fee; "" where it is known. An old one that is the share of
+    the price of today has not changed, as the price has not."""
+    own, on_demand = offer.surcharge, offer.on_demand
+    if own is None:
+        return ""
+    line = f"surcharge ${own.usd_per_hour:g} per hour of {offer.instance.name}"
+    if own.estimated:
+        return f"{line} assumed ({own.date}): {own.source}"
+    is_old = (on_demand.date - own.date).days > OLD_PRICE_DAYS
+    is_share = math.isclose(own.usd_per_hour, share * on_demand.usd_per_hour, rel_tol=1e-6)
+    return f"{line} as published {own.date}" if is_old and not is_share else ""
 
 
 def rate_ratio_terms(billing: Billing, offers: Iterable[Offer]) -> Billing:

@@ -96,8 +96,8 @@ def refresh_catalog(
         base: the catalog whose prices are refreshed.
         files: the price list (`engine.catalog_files.price_formats`).
         region: which one, if the list has several; by default the base's.
-        day: since when the prices hold; by default the list's own dates (a table may have one for
-            each row), else `today`.
+        day: since when the prices hold; by default the dates of the list, of each file its own (a
+            table may have one for each row), else `today`.
 
     Raises:
         BadInput: for files that are no price list or hold no type of the catalog, a currency other
@@ -107,7 +107,7 @@ def refresh_catalog(
         raise BadInput(f"catalog {base.name} is in {base.currency}; only USD is refreshed")
     price_list = read_price_list(files, provider=base.provider)
     prices = prices_in(price_list, region, where=str(files[0]))
-    since = day or prices.day or price_list.day or today or date.today()
+    since = day or prices.day or today or date.today()
     region_name = prices.region or base.region
 
     def to_price(quote: Quote) -> Price:
@@ -117,7 +117,7 @@ def refresh_catalog(
     if prices.surcharges and not base.billing.surcharge_fraction:
         raise BadInput(
             f"fees of EMR, for which catalog {base.name} bills nothing",
-            where=str(files[-1]),
+            where=str(price_list.fees_file),
             remedy="leave that list out",
         )
     offers, shapeless = _offers(base, prices, to_price, region_name)

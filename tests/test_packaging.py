@@ -1,11 +1,13 @@
 """The wheel as a user gets it, and what importing costs."""
 
+import ast
 import json
 import os
 import subprocess
 import sys
 import tomllib
 import venv
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -70,11 +72,28 @@ def test_every_public_name_exists_and_is_listed() -> None:
 
 
 def test_the_type_stub_names_what_the_package_offers() -> None:
+    """And from the same modules: type checkers read the one, programs the other."""
     import engine
 
-    stub = (ROOT / "engine" / "__init__.pyi").read_text(encoding="utf-8")
-    named = {line.split(" as ")[1] for line in stub.splitlines() if line.startswith("from ")}
-    assert named | {"__version__"} == set(engine.__all__)
+    stub = ast.parse((ROOT / "engine" / "__init__.pyi").read_text(encoding="utf-8"))
+    imports = [statement for statement in stub.body if isinstance(statement, ast.ImportFrom)]
+    homes = {alias.asname: one.module for one in imports for alias in one.names}
+    assert homes == engine._HOME
+    assert {*homes, "__version__"} == set(engine.__all__)
+
+
+@pytest.mark.parametrize("stub", [True, False])
+def test_the_engine_is_imported_from_a_zip(tmp_path: Path, stub: bool) -> None:
+    """As of a zipped application; bundlers leave out the stub, which no program needs."""
+    with zipfile.ZipFile(tmp_path / "app.zip", "w") as archive:
+        for path in (ROOT / "engine").rglob("*.py*"):
+            if path.suffix == ".py" or (stub and path.suffix == ".pyi"):
+                archive.write(path, path.relative_to(ROOT))
+    code = (
+        f"import sys; sys.path.insert(0, {str(tmp_path / 'app.zip')!r});"
+        "import engine; print(engine.__file__, engine.parse_seconds('45m'))"
+    )
+    assert python(code).split() == [str(tmp_path / "app.zip" / "engine" / "__init__.py"), "2700.0"]
 
 
 @pytest.mark.slow

@@ -60,6 +60,7 @@ class EngineSession:
     _separate_fit: _LastValue[engine.FittedModel] = field(default_factory=_LastValue)
     _origin: _LastValue[engine.WhereItRan] = field(default_factory=_LastValue)
     _catalogs: dict[tuple[str, int, Terms], engine.Catalog] = field(default_factory=dict)
+    _noted_catalog: _LastValue[engine.Catalog] = field(default_factory=_LastValue)
     _explained: _LastValue[engine.Prediction] = field(default_factory=_LastValue)
     _workflow: engine.Workflow | None = None
     _fitted_states: _LastValue[engine.FittedStates] = field(default_factory=_LastValue)
@@ -331,7 +332,10 @@ class EngineSession:
             while len(self._catalogs) >= _MAX_CATALOGS:
                 del self._catalogs[next(iter(self._catalogs))]
             self._catalogs[key] = catalog
-        return catalog
+        if self._profile is None:
+            return catalog
+        noted = partial(engine.noting_missing_dbus, catalog, self._profile)
+        return self._noted_catalog.get(self._profile, key, noted)
 
 
 def _cluster_of(best: engine.Choice, built: BuiltPlan) -> engine.Cluster:

@@ -23,7 +23,7 @@ from typing import Any
 
 import msgspec
 
-from engine.catalog_files.price_list import PriceList, Quote
+from engine.catalog_files.price_list import PriceList, Quote, published_on
 from engine.errors import BadInput
 from engine.files import unreadable
 
@@ -57,8 +57,8 @@ def read_price_list(paths: Sequence[Path], *, provider: str) -> PriceList:
             where=str(paths[0]),
             remedy=f"is it a price list of {provider} virtual machines?",
         )
-    days = [page.day for page in pages if page.day is not None]
-    return PriceList(quotes, max(days, default=None), pages[0].source)
+    of_fees = (path for path, page in zip(paths, pages, strict=True) if page.has_fees)
+    return PriceList(quotes, pages[0].source, next(of_fees, None))
 
 
 def _read(path: Path, provider: str) -> tuple[PriceList, bool]:
@@ -155,7 +155,7 @@ def _aws_json(data: bytes, _: Path) -> tuple[PriceList, bool]:
         if _aws_plain(product.attributes) or _is_emr(product.attributes)
         for quote in _aws_quotes(product.attributes, offer.terms.OnDemand.get(sku, {}))
     ]
-    return PriceList(quotes, _day(offer.publicationDate), _AWS_SOURCE), False
+    return PriceList(published_on(_day(offer.publicationDate), quotes), _AWS_SOURCE), False
 
 
 def _aws_plain(it: _AwsAttributes) -> bool:
@@ -215,7 +215,8 @@ def _aws_csv(path: Path) -> PriceList:
             what = f"column {sorted(missing)[0]!r} is missing"
             raise BadInput(what, where=f"{path}:6", remedy="is it the EC2 price list of AWS?")
         quotes = [quote for row in table if (quote := _aws_row(row)) is not None]
-    return PriceList(quotes, _day(head.get("Publication Date", "")), _AWS_SOURCE)
+    published = _day(head.get("Publication Date", ""))
+    return PriceList(published_on(published, quotes), _AWS_SOURCE)
 
 
 def _aws_row(row: Mapping[str, str | None]) -> Quote | None:
@@ -276,7 +277,7 @@ def _azure_json(data: bytes, path: Path) -> tuple[PriceList, bool]:
         for item in items
     ]
     more = bool(pages) and all(page.NextPageLink for page in pages)
-    return PriceList(quotes, None, "Azure Retail Prices, consumption, Linux"), more
+    return PriceList(quotes, "Azure Retail Prices, consumption, Linux"), more
 
 
 def _azure_plain(item: _AzureItem) -> bool:
@@ -318,7 +319,7 @@ def _csv(path: Path, start: bytes, provider: str) -> PriceList:
                 raise BadInput(what, where=where, remedy=remedy)
             cells = {name: cell.strip() for name, cell in zip(columns, row, strict=True)}
             quotes += _row_quotes(cells, where)
-    return PriceList(quotes, None, f"price table {path.name}")
+    return PriceList(quotes, f"price table {path.name}")
 
 
 _KNOWN = ("name", "usd_per_hour", "spot_usd_per_hour", "region", "date", "vcpus", "memory_gib")

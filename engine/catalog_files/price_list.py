@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
+from pathlib import Path
 
 from engine.errors import BadInput, UnknownName
 
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """One price of one type in USD per hour, with its shape and start date where the list has them.
+    """One price of one type in USD per hour, with its shape and the day since when it holds, or on
+    which its file was published, where the list has them.
 
     `surcharge`: whether it is the managed service's fee for a node, and not the node's price.
     """
@@ -31,20 +33,27 @@ class PriceList:
     """The content of a price list file.
 
     Args:
-        quotes: every price of a plain Linux machine, in all regions of the file.
-        day: publication date; None if not stated.
+        quotes: every price of a plain Linux machine, and every fee of the managed service, in all
+            regions.
         source: description of the list.
+        fees_file: the file with the fees, where the list has several files; None without fees.
     """
 
     quotes: Sequence[Quote]
-    day: date | None
     source: str
+    fees_file: Path | None = None
+
+    @property
+    def has_fees(self) -> bool:
+        """Whether it has fees of the managed service."""
+        return any(quote.surcharge for quote in self.quotes)
 
 
 @dataclass(frozen=True)
 class RegionPrices:
     """The prices of one region: name -> quote. Names with several different prices are in
-    `ambiguous` and not in the mapping. `day` is the newest date of the rows; None without any."""
+    `ambiguous` and not in the mapping. `day` is the newest date of the nodes' prices; None
+    without any."""
 
     region: str | None
     on_demand: Mapping[str, Quote]
@@ -73,9 +82,14 @@ def prices_in(price_list: PriceList, region: str | None, *, where: str) -> Regio
     on_demand, first = _unique_prices(quote for quote in of_nodes if not quote.spot)
     spot, second = _unique_prices(quote for quote in of_nodes if quote.spot)
     surcharges, third = _unique_prices(quote for quote in quotes if quote.surcharge)
-    day = max((quote.day for quote in quotes if quote.day is not None), default=None)
+    day = max((quote.day for quote in of_nodes if quote.day is not None), default=None)
     ambiguous = tuple(sorted(first | second | third))
     return RegionPrices(chosen, on_demand, spot, ambiguous, day, surcharges)
+
+
+def published_on(day: date | None, quotes: Iterable[Quote]) -> list[Quote]:
+    """The quotes of a file with the day of its publication; None where it is not stated."""
+    return [replace(quote, day=day) for quote in quotes]
 
 
 def _unique_prices(quotes: Iterable[Quote]) -> tuple[dict[str, Quote], set[str]]:

@@ -89,8 +89,9 @@ def offer_of(
         BadInput: for a price without an amount, a date or a source.
     """
     day, source, inferred, spot_day, spot_source, estimated, interruption, dbus = cells
+    amount = _amount_column(defaults)
     on_demand = _price(
-        usd[0], day or defaults.day, source or defaults.source, defaults, estimated=bool(inferred)
+        usd[0], day or defaults.day, source or defaults.source, amount, estimated=bool(inferred)
     )
     spot = None
     if usd[1] is not None:
@@ -98,22 +99,27 @@ def offer_of(
             usd[1],
             spot_day or defaults.spot_day,
             spot_source or defaults.spot_source,
-            defaults,
+            amount,
             estimated=defaults.spot_estimated if estimated is None else estimated,
         )
     return Offer(instance, on_demand, spot, interruption, history, dbus, surcharge)
+
+
+def _amount_column(defaults: FileDefaults) -> str:
+    """The column of a price on demand, in USD or in the currency of the file."""
+    return "usd_per_hour" if defaults.exchange is None else "price_per_hour"
 
 
 def _price(
     usd: float | None,
     day: date | None,
     source: str | None,
-    defaults: FileDefaults,
+    amount: str,
     *,
     estimated: bool,
 ) -> Price:
+    """A price of a row; `amount` is the column of its money, for errors."""
     if usd is None or day is None or source is None:
-        amount = "usd_per_hour" if defaults.exchange is None else "price_per_hour"
         column = amount if usd is None else "date" if day is None else "source"
         remedy = f"say '{column}:' once for the file"
         if usd is None:
@@ -133,7 +139,8 @@ def history_of(
     )
     for line, name, (usd, (day, source)) in zip(table.lines, table.names, cells, strict=True):
         with collecting_errors(top, line, problems):
-            price = _price(usd[0], day, source or defaults.source, defaults, estimated=False)
+            amount = _amount_column(defaults)
+            price = _price(usd[0], day, source or defaults.source, amount, estimated=False)
             add_once(prices_of_type.setdefault(name, {}), price.date, price)
     return {
         name: tuple(sorted(prices.values(), key=attrgetter("date")))
@@ -154,6 +161,6 @@ def surcharges_of(
     ):
         with collecting_errors(top, line, problems):
             day, source = day or defaults.day, source or defaults.source
-            fee = _price(usd, day, source, defaults, estimated=bool(estimated))
+            fee = _price(usd, day, source, "usd_per_hour", estimated=bool(estimated))
             add_once(fees, name, fee)
     return fees

@@ -7,10 +7,9 @@ from datetime import date
 
 from engine.catalog import Billing, Catalog, Price
 from engine.choosing.recommendation import Choice, Goal
+from engine.cost import OLD_PRICE_DAYS
 from engine.models.base import no_interval_remedy
 from engine.notices import Notice, in_order, present
-
-OLD_PRICE_DAYS = 180
 
 NO_INTERVAL = "no-interval"
 

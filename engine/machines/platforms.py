@@ -100,7 +100,7 @@ def on_platform(catalog: Catalog, platform: str | None) -> Catalog:
         planned = catalog
         if platform_of(catalog) != platform:
             planned = replace(catalog, platform=platform)
-        return _telling_missing_dbus(planned) if platform == "databricks" else planned
+        return with_dbu_note(planned) if platform == "databricks" else planned
     return replace(
         catalog,
         platform=platform,
@@ -111,7 +111,7 @@ def on_platform(catalog: Catalog, platform: str | None) -> Catalog:
     )
 
 
-def _telling_missing_dbus(catalog: Catalog) -> Catalog:
+def with_dbu_note(catalog: Catalog) -> Catalog:
     """The catalog, with a note where it has no price of the DBUs that Databricks meters."""
     if catalog.billing.usd_per_dbu is not None:
         return catalog

@@ -14,7 +14,7 @@ from engine.catalog import DEFAULT_CATALOG, Catalog
 from engine.catalog_files.find_type import named_type
 from engine.catalog_files.index import list_catalogs
 from engine.catalog_files.reader import load_catalog
-from engine.machines.platforms import platform_of, runs_on
+from engine.machines.platforms import platform_of, runs_on, with_dbu_note
 from engine.notices import Notice
 from engine.profile import Profile, Run
 from engine.text.lists import abbreviated_list
@@ -98,6 +98,15 @@ def where_it_ran(
         inferred,
         Notice(CODE, text, "name others with --catalog or --platform") if text else None,
     )
+
+
+def noting_missing_dbus(catalog: Catalog, *profiles: Profile) -> Catalog:
+    """The catalog, with a note for its costs where the jobs ran on Databricks, which is planned for
+    too, and the catalog has no price of DBUs; else unchanged."""
+    on_databricks = platform_of(catalog) == DATABRICKS
+    if on_databricks and _majority_names_service(profiles, "Databricks"):
+        return with_dbu_note(catalog)
+    return catalog
 
 
 def _catalog_of_ran_on(ran_on: str, platform: str | None, wanted: Sequence[str]) -> Catalog | None:

@@ -18,7 +18,7 @@ HOUR = 3600.0
 SHARE = Billing(
     surcharge_fraction=0.25, surcharge_assumed=True, surcharge_note="a rule", master="head"
 )
-PUBLISHED = Price(0.27, date(2025, 9, 24), "price page")
+PUBLISHED = Price(0.27, date(2026, 3, 1), "price page")
 INFERRED = replace(PUBLISHED, source="ceiling", estimated=True)
 LARGE = replace(offer("large", 4.0, spot=1.0), surcharge=PUBLISHED)
 HEAD = offer("head", 0.2)
@@ -41,7 +41,7 @@ def test_only_what_is_assumed_is_said() -> None:
         return cost.assumptions
 
     share = "surcharge 25 % assumed: a rule"
-    ceiling = "surcharge $0.27 per hour of large assumed (2025-09-24): ceiling"
+    ceiling = "surcharge $0.27 per hour of large assumed (2026-03-01): ceiling"
     inferred = replace(LARGE, surcharge=INFERRED)
     published_head = replace(HEAD, surcharge=replace(PUBLISHED, usd_per_hour=0.05))
     assert lines(LARGE) == (share,)
@@ -49,6 +49,33 @@ def test_only_what_is_assumed_is_said() -> None:
     assert lines(inferred, published_head) == (ceiling,)
     assert lines(LARGE, published_head) == ()
     assert billing_notes(SHARE) == [share]
+
+
+@pytest.mark.parametrize(
+    ("day", "usd", "said"),
+    [
+        (date(2017, 12, 5), 1.2, True),
+        (date(2025, 12, 31), 1.2, True),
+        (date(2026, 1, 1), 1.2, False),
+        (date(2017, 12, 5), 1.0, False),
+    ],
+)
+def test_an_old_fee_has_its_date_unless_it_is_the_share_of_the_price(
+    day: date, usd: float, said: bool
+) -> None:
+    """A fee of 2017 under a price of today was told as if it held today."""
+    today = replace(LARGE.on_demand, date=date(2026, 6, 30))
+    large = replace(LARGE, on_demand=today, surcharge=Price(usd, day, "price page"))
+    line = f"surcharge ${usd:g} per hour of large as published {day}"
+    assert billing_notes(SHARE, [large, large]) == ([line] if said else [])
+
+
+def test_answers_by_the_bundled_prices_tell_a_fee_of_2017() -> None:
+    catalog = load_catalog("aws")
+    told = billing_notes(catalog.billing, [catalog.offer("m4.large"), catalog.offer("m5.xlarge")])
+    assert [line for line in told if "surcharge" in line] == [
+        "surcharge $0.03 per hour of m4.large as published 2017-12-05"
+    ]
 
 
 def test_without_the_service_no_fee_is_paid() -> None:

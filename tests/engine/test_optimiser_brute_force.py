@@ -14,14 +14,14 @@ from depth import cases
 from scipy.special import stdtrit
 from synthetic import catalog_of, model, offer
 
-from engine.catalog import Billing
+from engine.catalog import Billing, Offer, Price
 from engine.choosing.candidate_selection import select_candidates
 from engine.choosing.candidates import Candidates
 from engine.choosing.limits import Limits
 from engine.choosing.recommendation import Goal, Recommendation
 from engine.choosing.selection import select
 from engine.choosing.surface import Surface
-from engine.cost import cost_usd, service_rate
+from engine.cost import cost_usd
 from engine.text.time_differences import format_time_difference
 from engine.units import format_seconds
 
@@ -57,17 +57,33 @@ class Brute:
                 seconds, scale = float(forecast.seconds[place]), float(forecast.log_scale[place])
                 if not math.isfinite(seconds) or (paid and price is None):
                     continue
-                cost = cost_usd(
-                    nodes=paid,
-                    seconds=seconds,
-                    price_usd_per_hour=price.usd_per_hour if price else 0.0,
-                    service_usd_per_hour=service_rate(entry, billing),
-                    master=catalog.offer(billing.master) if billing.master else None,
-                    billing=billing,
-                )
+                cost = self.node_usd(entry, price, seconds, paid)
+                if billing.master:
+                    master = catalog.offer(billing.master)
+                    cost += self.node_usd(master, master.on_demand, seconds, 1)
                 sure = scale * stdtrit(min(float(forecast.dof[place]), 1e6), goal.confidence)
                 promised = seconds * math.exp(0.0 if math.isnan(sure) else sure)
-                self.points[name, nodes] = Point(seconds, float(cost), promised, math.isnan(scale))
+                self.points[name, nodes] = Point(seconds, cost, promised, math.isnan(scale))
+
+    def node_usd(self, entry: Offer, price: Price | None, seconds: float, nodes: int) -> float:
+        """What nodes of a type cost for so long, with the fee of the service: where it takes a
+        share of the price at all, the type's own in place of it; per vCPU; and DBUs."""
+        rules, fee = self.billing, 0.0
+        if rules.surcharge_fraction:
+            own, share = entry.surcharge, rules.surcharge_fraction * entry.on_demand.usd_per_hour
+            fee = share if own is None else own.usd_per_hour
+        fee += rules.surcharge_usd_per_vcpu_hour * entry.instance.vcpus
+        fee += (rules.usd_per_dbu or 0.0) * entry.dbu_per_hour
+        usd = price.usd_per_hour if price else 0.0
+        return float(
+            cost_usd(
+                nodes=nodes,
+                seconds=seconds,
+                price_usd_per_hour=usd,
+                service_usd_per_hour=fee,
+                billing=rules,
+            )
+        )
 
     def paid(self, name: str, nodes: int) -> int:
         return max(nodes - self.owned.get(name, 0), 0)
@@ -129,15 +145,19 @@ def random_case(seed: int) -> tuple[Surface, Goal, Billing, Candidates]:
     def some(share: float, value: object) -> object:
         return value if rng.random() < share else None
 
+    def fee() -> Price:
+        usd = float(rng.choice([0.02, rng.uniform(0.005, 0.2)]))
+        return replace(offer("any", 1.0).on_demand, usd_per_hour=usd)
+
     offers = []
     for name in names:
         usd = float(rng.choice([0.1, 0.2, 0.25, 0.4]) if seed % 3 else rng.uniform(0.05, 1.0))
         vcpus, spot = float(rng.choice([4, 8, 16])), some(0.7, 0.3 * usd)
         one = offer(name, usd, vcpus=vcpus, memory_gib=4.0 * vcpus, spot=spot)
-        own_fee = replace(one.on_demand, usd_per_hour=0.02) if (seed + len(offers)) % 3 else None
         dbus = float(rng.uniform(0.5, 4.0))
-        offers.append(replace(one, dbu_per_hour=dbus, surcharge=own_fee))
-    catalog = catalog_of(*offers, replace(offer("master", 0.1), dbu_per_hour=0.75))
+        offers.append(replace(one, dbu_per_hour=dbus, surcharge=some(0.6, fee())))
+    master = replace(offer("master", 0.1), dbu_per_hour=0.75, surcharge=some(0.6, fee()))
+    catalog = catalog_of(*offers, master)
     speed = {name: float(rng.choice([1.0, 2.0, rng.uniform(0.5, 3)])) for name in names}
     overhead, drag = float(rng.choice([0.0, 0.0, 20.0, 60.0])), float(rng.choice([0.0, 0.0, 15.0]))
     missing = float(rng.choice([0.0, 0.1]))

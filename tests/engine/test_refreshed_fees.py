@@ -14,7 +14,9 @@ from engine.refresh import refresh_catalog
 DAY = date(2026, 11, 2)
 
 
-def offer_file(path: Path, products: list[tuple[dict[str, str], str]]) -> Path:
+def offer_file(
+    path: Path, products: list[tuple[dict[str, str], str]], published: str | None = "2026-10-30"
+) -> Path:
     """An offer file as AWS writes it."""
     found, terms = {}, {}
     for number, (attributes, usd) in enumerate(products):
@@ -22,8 +24,8 @@ def offer_file(path: Path, products: list[tuple[dict[str, str], str]]) -> Path:
         found[sku] = {"sku": sku, "attributes": {"regionCode": "us-east-1"} | attributes}
         dimension = {"unit": "Hrs", "pricePerUnit": {"USD": usd}}
         terms[sku] = {f"{sku}.T": {"priceDimensions": {f"{sku}.T.D": dimension}}}
-    published = {"publicationDate": "2026-10-30T17:02:11Z"}
-    text = json.dumps({**published, "products": found, "terms": {"OnDemand": terms}})
+    date_of_file = {} if published is None else {"publicationDate": f"{published}T17:02:11Z"}
+    text = json.dumps({**date_of_file, "products": found, "terms": {"OnDemand": terms}})
     path.write_text(text, encoding="utf-8")
     return path
 
@@ -86,7 +88,37 @@ def test_fees_alone_are_no_prices(tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
-def test_fees_for_a_catalog_that_bills_none_are_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize("emr_first", [False, True])
+def test_a_price_and_a_fee_are_each_of_the_day_of_their_own_list(
+    tmp_path: Path, emr_first: bool
+) -> None:
+    """EC2's prices had EMR's later date, so that nobody was told that they were old."""
+    files = [
+        offer_file(tmp_path / "ec2.json", EC2, "2026-08-01"),
+        offer_file(tmp_path / "emr.json", EMR, "2026-11-20"),
+    ]
+    done = refresh_catalog(
+        load_catalog("aws"), files[:: -1 if emr_first else 1], tmp_path / "out", today=DAY
+    )
+    fresh = load_catalog(done.path)
+    assert done.day == fresh.date == date(2026, 8, 1)
+    priced = fresh.offer("m5.xlarge")
+    assert (priced.on_demand.date, priced.surcharge.date) == (date(2026, 8, 1), date(2026, 11, 20))
+
+
+def test_prices_without_a_date_are_of_today_whatever_the_date_of_the_fees(tmp_path: Path) -> None:
+    files = [
+        offer_file(tmp_path / "ec2.json", EC2, None),
+        offer_file(tmp_path / "emr.json", EMR, "2026-08-01"),
+    ]
+    done = refresh_catalog(load_catalog("aws"), files, tmp_path / "out", today=DAY)
+    priced = load_catalog(done.path).offer("m5.xlarge")
+    assert (done.day, priced.on_demand.date, priced.surcharge.date) == (DAY, DAY, date(2026, 8, 1))
+
+
+@pytest.mark.parametrize("emr_first", [False, True])
+def test_fees_for_a_catalog_that_bills_none_are_refused(tmp_path: Path, emr_first: bool) -> None:
     files = [offer_file(tmp_path / "ec2.json", EC2), offer_file(tmp_path / "emr.json", EMR)]
+    files = files[:: -1 if emr_first else 1]
     with pytest.raises(BadInput, match=r"emr.json: fees of EMR, for which catalog papers bills"):
         refresh_catalog(load_catalog("papers"), files, tmp_path / "out", today=DAY)

@@ -191,6 +191,9 @@ def test_the_run_as_it_was_measured_has_the_price_of_its_type(
     out, _ = run(capsys, f"predict {LOG} --ran-on m5.xlarge")
     assert "by catalog aws us-east-1 of" in out
     assert "start-up 210 s assumed" in out
+    assert "surcharge 25 % assumed" not in out
+    out, _ = run(capsys, f"predict {LOG} --ran-on m5.large")
+    assert "surcharge 25 % assumed" in out
     err = refused(capsys, f"predict {LOG} --catalog aws")
     assert "no type is looked up; add --nodes N --instance TYPE, or --ran-on TYPE" in err
 

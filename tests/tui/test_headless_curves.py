@@ -76,6 +76,25 @@ def test_a_curve_says_what_its_columns_mean(capsys: pytest.CaptureFixture[str]) 
     assert "no cost: executors have no price; name nodes (--nodes N --instance TYPE)" in out
 
 
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("m5.large", "surcharge 25 % assumed: EMR's fee above the machines' price"),
+        ("m5.24xlarge", "surcharge $0.27 per hour of m5.24xlarge assumed (2025-09-24): ceiling"),
+        ("m4.large", "surcharge $0.03 per hour of m4.large as published 2017-12-05"),
+        ("m5.xlarge", None),
+    ],
+)
+def test_a_curve_tells_what_the_fee_of_its_type_rests_on(
+    capsys: pytest.CaptureFixture[str], name: str, said: str | None
+) -> None:
+    line = f"curve {LOG} --ran-on m5.xlarge --instance {name} --over input-size --nodes 2"
+    out, _ = run(capsys, line)
+    told = [row.strip() for row in out.splitlines() if row.strip().startswith("surcharge")]
+    assert len(told) == (said is not None)
+    assert said is None or told[0].startswith(said)
+
+
 def test_a_share_of_spot_nodes_costs_at_each_point_what_predict_says(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

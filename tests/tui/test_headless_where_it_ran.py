@@ -1,12 +1,15 @@
 """Whose prices the headless commands take where no catalog is named."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from command_line import answer, refused, run
 
 import engine
+from tui.session import EngineSession
+from tui.state import PlanState
 
 LOG = "nightly-features"
 ON_GCP = f"recommend {LOG} --deadline 10m --max-nodes 2 --ran-on n2-standard-4"
@@ -92,6 +95,51 @@ def test_nodes_that_are_named_cost_what_a_recommendation_says(
     usd = found["cost_usd"] if "cost_usd" in found else found["points"][0]["cost_usd"]
     assert usd == pytest.approx(answer(capsys, asked)["recommended"]["cost_usd"], rel=1e-6)
     assert "prices-of-where-it-ran" in {warning["code"] for warning in found["warnings"]}
+
+
+NO_DBUS = "the price of DBUs is not in it: catalog azure-databricks has them"
+
+
+@pytest.mark.parametrize(
+    "where",
+    ["--ran-on Standard_D4ds_v5@azure", "--ran-on Standard_D4ds_v5 --catalog azure"],
+)
+@pytest.mark.parametrize(
+    "command",
+    [
+        "predict --nodes 2 --instance Standard_D4ds_v5", "predict --nodes 2",
+        "predict --nodes 2 --instance Standard_D4s_v6", "predict --composition Standard_D4ds_v5=2",
+        "curve --over nodes --nodes 2:3 --instance Standard_D4ds_v5",
+        "recommend --deadline 5h --instances Standard_D4ds_v5",
+        "fleet --deadline 5h --instances Standard_D4ds_v5 --json",
+    ],
+)  # fmt: skip
+def test_what_ran_on_databricks_is_told_that_a_price_has_no_dbus(
+    where: str, command: str, of_databricks: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Only with --platform databricks; else "master $0.00118" stood there as if that were all."""
+    name, *rest = command.split(maxsplit=1)
+    said, _ = run(capsys, f"{name} {of_databricks} {where} {rest[0]}")
+    assert said.count(NO_DBUS) == 1
+    on_kubernetes, _ = run(
+        capsys, f"{name} {of_databricks} {where} {rest[0]} --platform kubernetes"
+    )
+    assert NO_DBUS not in on_kubernetes
+    elsewhere, _ = run(capsys, f"{name} {LOG} {where} {rest[0]}")
+    assert NO_DBUS not in elsewhere
+
+
+def test_the_planner_tells_too_that_a_price_has_no_dbus(of_databricks: Path) -> None:
+    state = PlanState(
+        sources=(str(of_databricks),), ran_on="Standard_D4ds_v5", catalog="azure",
+        instances=("Standard_D4ds_v5",), max_nodes=2, mix=1,
+    )  # fmt: skip
+    session = EngineSession()
+    built = session.build(state, lambda _: None)
+    assert built.catalog.billing.platform_note == NO_DBUS
+    assert session.build(state, lambda _: None).catalog is built.catalog
+    other = session.build(replace(state, sources=(LOG,)), lambda _: None)
+    assert other.catalog.billing.platform_note is None
 
 
 @pytest.mark.parametrize("where", ["of_databricks", "--ran-on n2-standard-4"])

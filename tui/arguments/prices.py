@@ -42,9 +42,10 @@ def catalog_for(
         candidates: types that the question names.
     """
     if args.catalog is not None:
-        return options.catalog_of(args), None
+        return engine.noting_missing_dbus(options.catalog_of(args), *profiles), None
     origin = where_it_ran(args, *profiles, candidates=candidates)
-    return options.catalog_of(args, origin.catalog, platform=origin.platform), origin.notice
+    catalog = options.catalog_of(args, origin.catalog, platform=origin.platform)
+    return engine.noting_missing_dbus(catalog, *profiles), origin.notice
 
 
 def with_notice(profile: engine.Profile, notice: engine.Notice | None) -> engine.Profile:

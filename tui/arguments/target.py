@@ -142,7 +142,7 @@ def type_catalog(
     it ran. None for nodes of the profile whose price is in a run table, and for types of no
     catalog."""
     if args.catalog is not None:
-        return options.catalog_of(args)
+        return prices.catalog_for(args, profile)[0]
     if name is None:
         return None
     origin, _, origin_catalog = (args.ran_on or "").partition("@")
@@ -150,7 +150,10 @@ def type_catalog(
         known_type, _ = engine.named_type(args.ran_on, first=options.lookup_catalog(args))
         where = prices.where_it_ran(args, profile, candidates=(name,))
         platform = where.platform if where.catalog == origin_catalog else None
-        return options.catalog_of(args, origin_catalog, platform=platform) if known_type else None
+        if known_type is None:
+            return None
+        catalog = options.catalog_of(args, origin_catalog, platform=platform)
+        return engine.noting_missing_dbus(catalog, profile)
     if name == origin:
         return _catalog_with_price(args, profile, name)
     if name in profile.instance_types:
@@ -171,7 +174,7 @@ def _catalog_with_price(
         catalog_of_type, _ = engine.find_type(name, first=options.lookup_catalog(args))
     except engine.UnknownName:
         return None
-    return options.catalog_of(args, catalog_of_type.name)
+    return engine.noting_missing_dbus(options.catalog_of(args, catalog_of_type.name), profile)
 
 
 def with_price_notice(

@@ -15,7 +15,7 @@ from tui import format as text
 from tui import streams
 from tui.arguments import layouts, limits, options, sections, target, workloads
 from tui.headless import costs, curve_file, curve_table, output
-from tui.headless.replaced_files import require_other_than
+from tui.headless.replaced_files import require_other_than_inputs
 from tui.input_text.job_text import parse_iterations
 
 POINTS = 25
@@ -75,8 +75,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     if args.output is not None:
-        curve_file.output_path(args.output)
-        require_other_than(args.output, args.sources)
+        require_other_than_inputs(curve_file.output_path(args.output), args)
     profile = options.read_profile(args)
     points = {"nodes": over_nodes, "input-size": over_size, "iterations": over_iterations}[
         args.over

@@ -10,7 +10,7 @@ from tui import format as text
 from tui import streams
 from tui.arguments import limits, options
 from tui.headless import output, recommend
-from tui.headless.replaced_files import require_other_than
+from tui.headless.replaced_files import require_other_than_inputs
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -29,7 +29,7 @@ def run(args: argparse.Namespace) -> int:
     known = {target.name for target in engine.EXPORTS}
     if args.to not in known:
         raise engine.UnknownName("export target", args.to, known, where="--to")
-    require_other_than(args.output, args.sources)
+    require_other_than_inputs(args.output, args)
     question = recommend.read_question(args)
     recommendation = recommend.recommendation_for(args, question)
     rendered = (

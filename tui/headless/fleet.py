@@ -81,7 +81,10 @@ def run(args: argparse.Namespace) -> int:
     with streams.stderr_progress(args.sources) as progress:
         each = engine.read_each(*args.sources, ran_on=options.ran_on(args), progress=progress)
     profiles = [evidence.profile for evidence in each if evidence.profile is not None]
-    catalog, notice = (given, None) if given is not None else prices.catalog_for(args, *profiles)
+    if given is None:
+        catalog, notice = prices.catalog_for(args, *profiles)
+    else:
+        catalog, notice = engine.noting_missing_dbus(given, *profiles), None
     jobs = [plan_job(args, evidence, catalog, resources) for evidence in each]
     if all(job.problem for job in jobs) and jobs[0].problem is not None:
         raise jobs[0].problem

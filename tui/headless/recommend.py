@@ -141,7 +141,8 @@ def read_question(args: argparse.Namespace) -> Question:
     """Reads what the arguments name; contradictions are refused before anything is read."""
     goal_checks.check_goal(args)
     given = None if args.catalog is None else options.catalog_of(args)
-    profile, catalog = options.read_profile(args, given), given
+    profile = options.read_profile(args, given)
+    catalog = None if given is None else engine.noting_missing_dbus(given, profile)
     if args.max_executors is None and catalog is None:
         catalog, notice = prices.catalog_for(args, profile)
         profile = prices.with_notice(profile, notice)

@@ -205,9 +205,17 @@ def billing(state: PlanState, catalog: Catalog | None, marks: Marks) -> str:
     if rules.discount_fraction:
         parts.append(f"-{rules.discount_fraction * 100:.3g} %")
     if rules.surcharge_fraction:
-        parts.append(f"+{rules.surcharge_fraction * 100:g} %")
+        parts.append(_surcharge(catalog))
     if rules.surcharge_usd_per_vcpu_hour:
         parts.append(f"+${rules.surcharge_usd_per_vcpu_hour:g}/vCPU")
     if rules.usd_per_dbu is not None:
         parts.append(f"+${rules.usd_per_dbu:g}/DBU")
     return " ".join(parts) + (f" {marks.warning}" if rules.surcharge_assumed else "")
+
+
+def _surcharge(catalog: Catalog) -> str:
+    """The managed service's share of the price; where types have fees of their own, whose they
+    are: a share would be wrong for these (0.27 of 4.608 USD for an m5.24xlarge)."""
+    if any(offer.surcharge is not None for offer in catalog.offers.values()):
+        return "+EMR's fee" if catalog.provider == "aws" else "+fees"
+    return f"+{catalog.billing.surcharge_fraction * 100:g} %"

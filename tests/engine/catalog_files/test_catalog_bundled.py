@@ -66,6 +66,23 @@ def test_published_fees_of_emr(aws: Catalog, name: str, usd: float) -> None:
     assert surcharge_rate(offer, replace(aws.billing, spot=True)) == usd
 
 
+@pytest.mark.parametrize("published", ["c4.large", "m4.large", "m3.xlarge"])
+def test_fees_of_a_series_are_in_proportion_up_to_the_ceiling(aws: Catalog, published: str) -> None:
+    """One size of a series paid 26 %, and its other sizes the share of 25 %."""
+    family, fee = published.partition(".")[0], surcharge_rate(aws.offer(published), aws.billing)
+    vcpus = aws.offer(published).instance.vcpus
+    others = [
+        offer
+        for name, offer in aws.offers.items()
+        if name.startswith(f"{family}.") and offer.instance.vcpus > vcpus
+    ]
+    assert others
+    for offer in others:
+        expected = min(fee * offer.instance.vcpus / vcpus, 0.27)
+        assert surcharge_rate(offer, aws.billing) == pytest.approx(expected)
+        assert offer.surcharge.estimated
+
+
 def test_quoted_fees_of_emr_that_the_share_gives_need_no_row(aws: Catalog) -> None:
     """As quoted, to the digit that the quote has."""
     quoted = {

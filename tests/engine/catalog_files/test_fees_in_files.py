@@ -69,6 +69,19 @@ def test_what_is_wrong_with_fees(tmp_path: Path, old: str, new: str, message: st
     assert problem(tmp_path, FILE.replace(old, new)).startswith(message)
 
 
+def test_a_fee_without_an_amount_in_another_currency_is_told_the_column_that_fees_have(
+    tmp_path: Path,
+) -> None:
+    """It named price_per_hour, which is refused there: fees are in USD."""
+    rate = "currency: EUR\nexchange: {usd: 1.1, date: 2026-05-01, source: bank}\n"
+    text = rate + FILE.replace("memory_gib,usd_per_hour", "memory_gib,price_per_hour")
+    assert load_catalog(write(tmp_path, text)).offer("big").surcharge == SAID
+    told = problem(tmp_path, text.replace("big,0.07", "big,"))
+    assert told.startswith("ours.yaml:14: a price without usd_per_hour")
+    told = problem(tmp_path, text.replace("big,16,64,0.4", "big,16,64,"))
+    assert told.startswith("ours.yaml:11: a price without price_per_hour")
+
+
 def test_new_prices_keep_the_fees_of_their_region(tmp_path: Path) -> None:
     base = load_catalog(write(tmp_path, FILE))
     day = date(2026, 6, 1)
