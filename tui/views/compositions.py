@@ -51,6 +51,9 @@ goes; the text below the list has the selected composition in full."""
 WHOLE = 30
 """Width of a composition of one type: "40 × n2d-standard-2 (38 spot)"."""
 
+REASON = 47
+"""Width of a reason in full: "misses the deadline by less than 750 ms at 90 %"."""
+
 NARROW = 60
 """Below this width, as at 100 columns, a list has no room for a mix beside the interval."""
 
@@ -187,21 +190,15 @@ def is_narrow(panels: Panels, name: str) -> bool:
 
 def short_columns(mix: int, *, narrow: bool = False) -> tuple[Column, ...]:
     """The columns below the charts. Where a mix may follow an answer of one type, the widths allow
-    for it, so that no column moves. The title then says "up to N types": `recommend` returns one
-    type unless more are asked for."""
-    cells = NARROW_MIX if narrow else SHORT_MIX
+    for it, so that no column moves; room for more of a mix is what the reasons leave over. The
+    title then says "up to N types": `recommend` returns one type unless more are asked for."""
+    mark, composition, *others, note = COLUMNS
+    composition = composition._replace(least=NARROW_MIX if narrow else SHORT_MIX)
     if mix == 1:
-        return tuple(
-            column._replace(least=cells) if column.title == "composition" else column
-            for column in COLUMNS
-        )
-    title, width = f"up to {mix} types", MIX_CELLS[mix]
-    return tuple(
-        column._replace(title=title, width=width, least=cells, grows=True)
-        if column.title == "composition"
-        else column
-        for column in COLUMNS
-    )
+        return mark, composition, *others, note
+    title, most = f"up to {mix} types", MIX_CELLS[mix]
+    composition = composition._replace(title=title, width=SHORT_MIX, grows=most)
+    return mark, composition, *others, note._replace(usual=REASON)
 
 
 def full_columns(
