@@ -9,7 +9,7 @@ nothing of the engine.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import engine
 from tui.widgets.numbers import money_text, number_text
@@ -56,6 +56,18 @@ def usd_column(amounts: Sequence[float | None]) -> list[str]:
 USD_CELLS = 7
 """Width of an amount in a table: from a cent to $999.99 all its figures fit."""
 
+MAX_USD_WITH_CENTS = 999.995
+"""From here on an amount has no room for its cents."""
+
+
+def usd_cell_decimals(amounts: Iterable[float | None]) -> int:
+    """The decimals of a column of `USD_CELLS`: those of `engine.usd_decimals`, but for all of its
+    amounts no more than the dearest one has room for. Cents always have, and amounts that have
+    none do not count."""
+    known = [usd for usd in amounts if usd is not None and usd < MAX_USD_WITH_CENTS]
+    dearest_cells = len(f"${max(known, default=0.0):.2f}")
+    return max(2, min(engine.usd_decimals(known), 2 + USD_CELLS - dearest_cells))
+
 
 def usd_cell(value: float | None, decimals: int | None = None) -> str:
     """An amount of money in `USD_CELLS` cells: "$0.0094", "$1,235", "$123.5k", "$1.235M". Where it
@@ -65,10 +77,10 @@ def usd_cell(value: float | None, decimals: int | None = None) -> str:
         return formatted
     if value < 0.001:
         return "<$0.001"
-    if value < 1.0:
-        return usd(value, figures=2)
     if decimals is not None and decimals > 2:
         return usd_cell(value, decimals - 1)
+    if value < 1.0:
+        return usd(value, figures=2)
     return f"${value:,.0f}" if value < 99_999.5 else money_text(value)
 
 
@@ -83,6 +95,11 @@ def usd_interval(low: float | None, high: float | None) -> str:
     """The interval of a cost, " ($2.10 to $3.40)"; "" where it is unknown or one amount."""
     ends = (usd(low), usd(high))
     return "" if UNKNOWN in ends or ends[0] == ends[1] else f" ({ends[0]} to {ends[1]})"
+
+
+def usd_range_decimals(ends: Iterable[tuple[float | None, float | None]]) -> int:
+    """The decimals of a column of `usd_range`: those of all ends."""
+    return engine.usd_decimals(usd for pair in ends for usd in pair)
 
 
 def usd_range(low: float | None, high: float | None, decimals: int | None = None) -> str:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from tui.changes import EvidenceRead
 from tui.input_text.term_text import TERMS
+from tui.reducer import reduce
 from tui.state import INPUTS, PlanState, with_inputs, with_renamed_sources
 from tui.storage.scenario import typed_values
 from tui.widgets.numbers import money_text, time_text
@@ -50,11 +52,31 @@ class History:
 
     def refused(self, state: PlanState) -> History:
         """The history after a refused change, which left `state`: steps to that state are dropped,
-        and the next change is a step of its own."""
+        with those on evidence that was opened after it and never read, and the next change is a
+        step of its own."""
         past = list(self.past)
+        on_its_evidence = [i for i, step in enumerate(past) if step.sources == state.sources]
+        if on_its_evidence and not self.future:  # else the last change was an undo
+            del past[on_its_evidence[-1] + 1 :]
         while past and not changed_inputs(past[-1], state):
             past.pop()
         return History(tuple(past), self.future)
+
+    def started(self, state: PlanState, read: EvidenceRead) -> History:
+        """The history once evidence is read and planned, which gave `state` its default deadline:
+        so have the steps that were made on it before."""
+
+        def with_default(step: PlanState) -> PlanState:
+            if step.sources != state.sources or step.deadline_seconds is not None:
+                return step
+            begun = reduce(step, read)
+            by_default = not (state.deadline_chosen or state.deadline_seconds is None)
+            if by_default and begun.deadline_seconds is not None:
+                return replace(begun, deadline_seconds=state.deadline_seconds)
+            return begun
+
+        past, future = (tuple(map(with_default, steps)) for steps in (self.past, self.future))
+        return replace(self, past=past, future=future)
 
     def renamed(self, names: Mapping[str, str]) -> History:
         """The history with renamed sources in every step: a renamed file cannot be opened under its

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from itertools import pairwise
 
 from engine.units import format_usd
 
@@ -15,20 +14,13 @@ CENTS = 2
 def usd_decimals(amounts: Iterable[float | None]) -> int:
     """The number of decimals for all amounts of a column, in USD.
 
-    Cents where all are above a dollar; else as many as give the least amount two figures, or three
-    where only these tell apart two amounts that `format_usd` does. Unknown amounts do not count.
+    Cents where all are above a dollar or exact cents; else three figures of the least one that is
+    neither. So a column says no less of any of its amounts than `format_usd` does in a sentence.
+    Unknown amounts do not count.
     """
-    known = sorted({usd for usd in amounts if usd is not None and 0.0 < usd < math.inf})
-    if not known or known[0] >= 0.9995:
-        return CENTS
-    figures_before = -math.floor(math.log10(known[0]))
-    two_figures = max(CENTS, figures_before + 1)
-    apart = all(
-        f"{one:.{two_figures}f}" != f"{other:.{two_figures}f}"
-        for one, other in pairwise(known)
-        if format_usd(one) != format_usd(other)
-    )
-    return two_figures if apart else max(CENTS, figures_before + 2)
+    below = [usd for usd in amounts if usd is not None and 0.0 < usd < 1.0]
+    least = min((usd for usd in below if usd != round(usd, CENTS)), default=math.nan)
+    return CENTS if math.isnan(least) else len(format_usd(least).partition(".")[2])
 
 
 def format_usd_to(usd: float, decimals: int) -> str:

@@ -4,8 +4,10 @@ import pytest
 from screen import at_rest, text_of
 
 from tui.views import compositions
+from tui.widgets.columns import fit_columns, natural_widths
 from tui.widgets.table import Table
 
+SINGLE = "1 × m7i.12xlarge"
 TWO, THREE = "14 × r5.2xlarge + 12 × m5.2xlarge", "14 × r5.2xlarge + 3 × m5.large + 2 × c5.xlarge"
 
 
@@ -15,24 +17,53 @@ def test_a_mix_loses_blanks_before_it_is_cut():
     assert compositions.closer("2 x a.xlarge + 3 x b", 18) == "2xa.xlarge + 3xb"
 
 
+def listed(table, *mixes):
+    """The list shows these mixes in its first rows."""
+    first = [
+        (row[0], (mix, "plain"), *row[2:]) for row, mix in zip(table.rows, mixes, strict=False)
+    ]
+    table.show([*first, *table.rows[len(mixes) :]])
+
+
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
-async def test_a_mix_is_read_in_full_in_its_row(planner, size):
+async def test_a_mix_of_two_types_is_read_in_full_in_its_row(planner, size):
     """Its second type ended in the middle, and which size it is was not to be read."""
     async with at_rest(planner(mix=3), size, "2") as (app, pilot):
-        table = app.query_one("#full", Table)
-        mixes = [(row[0], (name, "plain"), *row[2:]) for row, name in zip(
-            table.rows, (TWO, THREE), strict=False)]  # fmt: skip
-        table.show([*mixes, *table.rows[2:]])
+        listed(app.query_one("#full", Table), TWO)
         await pilot.pause()
         assert "14×r5.2xlarge + 12×m5.2xlarge " in text_of(app)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_a_mix_of_three_types_is_cut_in_the_last_one(planner, size):
+    """It has lost its blanks before, and its first two types are read in full."""
+    async with at_rest(planner(mix=3), size, "2") as (app, pilot):
+        listed(app.query_one("#full", Table), THREE)
+        await pilot.pause()
         assert "14×r5.2xlarge+3×m5.large+2×c" in text_of(app)
+
+
+@pytest.mark.parametrize(("mix", "width"), [(2, 150), (2, 170), (3, 150), (3, 170)])
+def test_room_for_a_mix_takes_nothing_from_the_reasons(mix, width):
+    """With nothing in it, it left of a reason "misses the…"."""
+    rows = (("", SINGLE, "", "", "", "", "", "x" * compositions.REASON),)
+    of_list = width - 46  # what is left beside the panels at the left, and its own border
+
+    def cells(types):
+        columns = compositions.short_columns(types)
+        natural = natural_widths(columns, rows, ascii_only=False)
+        return dict(fit_columns(columns, natural, of_list))
+
+    (note,) = (i for i, column in enumerate(compositions.COLUMNS) if column.title == "note")
+    with_mix, of_one = cells(mix), cells(1)
+    assert with_mix[1] >= compositions.SHORT_MIX
+    reserved = compositions.SHORT_MIX - len(SINGLE)
+    assert with_mix[note] >= min(compositions.REASON, of_one[note] - reserved)
 
 
 async def test_below_the_charts_a_mix_has_the_room_that_there_is(planner):
     """It was cut to 22 cells, with the right half of the list empty."""
     async with at_rest(planner(mix=2), (200, 50), "1") as (app, pilot):
-        table = app.query_one("#short", Table)
-        mark, _, *others = table.rows[0]
-        table.show([(mark, (TWO, "plain"), *others), *table.rows[1:]])
+        listed(app.query_one("#short", Table), TWO)
         await pilot.pause()
         assert f"{TWO} " in text_of(app)

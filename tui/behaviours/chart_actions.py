@@ -90,6 +90,8 @@ class ChartActions(PlannerMixin):
     def on_chart_threshold_dragged(self, message: Chart.ThresholdDragged) -> None:
         """A threshold was dragged: move its slider. Undo takes the whole gesture as one step."""
         app = self.planner
+        if app.refuses_unknown(message.name):
+            return
         slider = app._panels.slider(message.name)
         value = slider.snapped(message.value)
         if self._before_drag is None or self._before_drag[0] != message.drag:

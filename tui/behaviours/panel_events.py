@@ -8,7 +8,7 @@ from tui.behaviours.planner_mixin import PlannerMixin
 from tui.changes import Select
 from tui.views import inputs
 from tui.views.bars import Bar
-from tui.views.goal import GoalPanel
+from tui.views.goal import GoalPanel, why_unknown
 from tui.views.pages import FRONTIER_LIST
 from tui.widgets.table import Table
 
@@ -44,6 +44,14 @@ class PanelEvents(PlannerMixin):
 
     def on_goal_panel_refused(self, message: GoalPanel.Refused) -> None:
         self.show_refusal(message.text)
+
+    def refuses_unknown(self, name: str) -> bool:
+        """Whether a chart may not set a goal: it shows the last evidence, and of what is open now
+        no such value is known. Says so, as the slider does."""
+        unknown = name not in self.planner.ranges.known
+        if unknown:
+            self.show_refusal(why_unknown(name))
+        return unknown
 
     def show_refusal(self, text: str) -> None:
         """Show why an input is refused, until one is accepted."""
@@ -96,6 +104,8 @@ class PanelEvents(PlannerMixin):
         from tui.views import frontier
 
         app = self.planner
+        if self.refuses_unknown("deadline"):
+            return
         if answer := app._holding(index):
             action = frontier.goal_action(answer, index)
             app.dispatch(action)

@@ -126,6 +126,8 @@ class PlanUpdates(PlannerMixin):
                 app._settle()  # for the answer that stays, whose search may have been delayed
             return False
         app._answered_state = app.state
+        if app._last_good is not None and plan_key(app.state) == plan_key(app._last_good):
+            app._last_good = app.state  # with the goal chosen since
         app._settle()
         return True
 
@@ -273,9 +275,10 @@ class PlanUpdates(PlannerMixin):
             return
         if app.answer is not None and message.key == app._evidence:
             return  # its plan has set the ranges
-        if not app.ranges.known:
-            app.drop_refusal()  # such as that no time is known yet
+        known = app.ranges.known
         app._panels.slider_ranges.set_read(app.state, message.evidence.profile)
+        if not known and app.ranges.known:
+            app.drop_refusal()  # such as that no time is known yet
         if app.answer is None:
             app._panels.show()
         else:
@@ -336,10 +339,12 @@ class PlanUpdates(PlannerMixin):
             app.state = reduce(app.state, ShowView("workflow"))
         run, best = built.profile.largest_run, app.answer.best if app.answer else None
         measured = run.seconds if run else best.seconds if best else None
-        app.state = reduce(app.state, EvidenceRead(measured, built.profile.deadline_seconds))
+        read = EvidenceRead(measured, built.profile.deadline_seconds)
+        app.state = reduce(app.state, read)
         app._ask()
         self._relax()
         self._relax_borderline_deadline(built)
+        app.history = app.history.started(app.state, read)
         app._panels.slider_ranges.set_planned(app.state, built, app.answer)
         if questions := inputs.questions(app.state, built):
             app.show_notice(questions, "warn", stays=True)

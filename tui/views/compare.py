@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 import engine
 from tui import format as text
 from tui.pins import NOW, Pin, input_differences, pin_of
+from tui.views import cost_columns
 from tui.views.compositions import closer
+from tui.views.cost_columns import CostDecimals
 from tui.views.marks import Marks
 from tui.views.prose import Line, Prose, Span
 from tui.widgets.table import CellStyle, Column, Row, Table
@@ -64,11 +66,12 @@ def show(panels: Panels, answer: Answer) -> None:
 
 def rows(shown: Sequence[Pin], marks: Marks) -> list[Row]:
     """A row per plan; differences are to the first."""
-    decimals = engine.usd_decimals(pin.cost_usd for pin in shown)
+    # The plan on the screen follows the sliders: the decimals are those of the pinned ones.
+    decimals = cost_columns.of_rows([pin for pin in shown if pin.name != NOW] or shown)
     return [_row(pin, shown[0], marks, decimals) for pin in shown]
 
 
-def _row(pin: Pin, first: Pin, marks: Marks, decimals: int) -> Row:
+def _row(pin: Pin, first: Pin, marks: Marks, decimals: CostDecimals) -> Row:
     tone: CellStyle = "strong" if pin.name == NOW else "plain"
     differing = input_differences(pin, first)
     return (
@@ -78,9 +81,8 @@ def _row(pin: Pin, first: Pin, marks: Marks, decimals: int) -> Row:
         (text.seconds(pin.seconds), tone),
         ("" if pin is first else more_seconds(pin, first), "muted"),
         (text.span_cell(pin.low, pin.high), tone),
-        (text.usd_cell(pin.cost_usd, decimals), tone),
-        (text.usd_span(pin.cost_low_usd, pin.cost_high_usd, decimals), tone),
-        ("" if pin is first else more_usd(pin, first), "muted"),
+        *cost_columns.cells(pin, decimals, tone),
+        ("" if pin is first else more_usd(pin, first, decimals.cost), "muted"),
         (text.in_time(pin.p_deadline, pin.state.confidence), tone),
         (", ".join(difference.split(" ", 1)[0] for difference in differing), "muted"),
     )
@@ -100,12 +102,12 @@ def _rounded_as_displayed(seconds: float) -> float:
     return engine.parse_seconds(text.seconds(seconds)) if seconds > 0.0 else 0.0
 
 
-def more_usd(pin: Pin, first: Pin) -> str:
-    """ "-$0.42": how much dearer than the first."""
+def more_usd(pin: Pin, first: Pin, decimals: int | None = None) -> str:
+    """ "-$0.42": how much dearer than the first; in a column with the decimals of its costs."""
     if pin.cost_usd is None or first.cost_usd is None:
         return text.UNKNOWN
     more = _difference(pin.cost_usd, first.cost_usd)
-    return f"{_sign(more)}{text.usd_cell(abs(more))}" if more else "same"
+    return f"{_sign(more)}{text.usd_cell(abs(more), decimals)}" if more else "same"
 
 
 def _difference(one: float, first: float) -> float:

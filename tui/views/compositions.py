@@ -17,7 +17,8 @@ import engine
 from tui import format as text
 from tui.mixing import max_types
 from tui.state import Order, PlanState
-from tui.views import sentences
+from tui.views import cost_columns, sentences
+from tui.views.cost_columns import CostDecimals
 from tui.views.marks import Marks
 from tui.views.prose import Prose
 from tui.widgets.columns import text_of
@@ -49,6 +50,9 @@ goes; the text below the list has the selected composition in full."""
 
 WHOLE = 30
 """Width of a composition of one type: "40 × n2d-standard-2 (38 spot)"."""
+
+REASON = 47
+"""Width of a reason in full: "misses the deadline by less than 750 ms at 90 %"."""
 
 NARROW = 60
 """Below this width, as at 100 columns, a list has no room for a mix beside the interval."""
@@ -186,21 +190,15 @@ def is_narrow(panels: Panels, name: str) -> bool:
 
 def short_columns(mix: int, *, narrow: bool = False) -> tuple[Column, ...]:
     """The columns below the charts. Where a mix may follow an answer of one type, the widths allow
-    for it, so that no column moves. The title then says "up to N types": `recommend` returns one
-    type unless more are asked for."""
-    cells = NARROW_MIX if narrow else SHORT_MIX
+    for it, so that no column moves; room for more of a mix is what the reasons leave over. The
+    title then says "up to N types": `recommend` returns one type unless more are asked for."""
+    mark, composition, *others, note = COLUMNS
+    composition = composition._replace(least=NARROW_MIX if narrow else SHORT_MIX)
     if mix == 1:
-        return tuple(
-            column._replace(least=cells) if column.title == "composition" else column
-            for column in COLUMNS
-        )
-    title, width = f"up to {mix} types", MIX_CELLS[mix]
-    return tuple(
-        column._replace(title=title, width=width, least=cells, grows=True)
-        if column.title == "composition"
-        else column
-        for column in COLUMNS
-    )
+        return mark, composition, *others, note
+    title, most = f"up to {mix} types", MIX_CELLS[mix]
+    composition = composition._replace(title=title, width=SHORT_MIX, grows=most)
+    return mark, composition, *others, note._replace(usual=REASON)
 
 
 def full_columns(
@@ -242,7 +240,7 @@ def chosen_rows(
         choices.sort(key=lambda choice: _value(choice, state.order))
     if state.order in ("time", "cost"):
         misses.sort(key=lambda miss: _value(miss, state.order))
-    decimals = cost_decimals(recommendation)
+    decimals = cost_columns.of_plan(recommendation)
     table_rows: list[Row] = []
     for choice in choices:
         is_best = choice is recommendation.recommended
@@ -279,7 +277,7 @@ def _value(row: Choice | Rejected, order: Order) -> float:
 def rows(answer: Answer, marks: Marks, *, most: int) -> tuple[list[Row], list[str | None]]:
     """At most `most` rows, best first, and the type of each (None for the recommended one)."""
     recommendation = answer.report.recommendation
-    decimals = cost_decimals(recommendation)
+    decimals = cost_columns.of_plan(recommendation)
     table_rows: list[Row] = []
     types: list[str | None] = []
     if recommendation.recommended is not None:
@@ -300,23 +298,15 @@ def rows(answer: Answer, marks: Marks, *, most: int) -> tuple[list[Row], list[st
     return table_rows, types
 
 
-def cost_decimals(recommendation: Recommendation) -> int:
-    """The decimals of all costs in the lists: those of the first rows, so that they are the same in
-    a short list and a long one."""
-    best = [recommendation.recommended] if recommendation.recommended else []
-    first: list[Choice | Rejected] = [*best, *recommendation.alternatives[:SHORT_LIST]]
-    shown = first or recommendation.rejected[:SHORT_LIST]
-    return engine.usd_decimals(row.cost_usd for row in shown)
-
-
-def _row(choice: Choice, mark: str, tone: CellStyle, note: CellStyle, decimals: int) -> Row:
+def _row(
+    choice: Choice, mark: str, tone: CellStyle, note: CellStyle, decimals: CostDecimals
+) -> Row:
     return (
         (mark, "good"),
         (sentences.composition(choice), tone),
         (text.seconds(choice.seconds), tone),
         (text.span_cell(choice.low, choice.high), tone),
-        (text.usd_cell(choice.cost_usd, decimals), tone),
-        (text.usd_span(choice.cost_low_usd, choice.cost_high_usd, decimals), tone),
+        *cost_columns.cells(choice, decimals, tone),
         (text.percent(choice.p_deadline), tone),
         (SHORT_NOTES.get(choice.note, choice.note), note),
     )
@@ -334,14 +324,16 @@ def in_few_cells(row: Row, ellipsis: str) -> Row:
     return mark, (shown, tone), *others
 
 
-def _rejected_row(rejected: Rejected, marks: Marks, deadline: float | None, decimals: int) -> Row:
+def _rejected_row(
+    rejected: Rejected, marks: Marks, deadline: float | None, decimals: CostDecimals
+) -> Row:
     shown = text.composition(dict(rejected.composition)) if rejected.composition else None
     cells: list[Cell] = [
         (marks.missed, "bad"),
         (shown or rejected.instance, "muted"),
         (text.seconds(rejected.seconds), "muted"),
         (miss_text(rejected, deadline), "muted"),
-        (text.usd_cell(rejected.cost_usd, decimals), "muted"),
+        (text.usd_cell(rejected.cost_usd, decimals.cost), "muted"),
         ("", "muted"),
         ("", "muted"),
         (rejected.reason, "muted"),

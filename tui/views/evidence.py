@@ -44,9 +44,12 @@ def closer(cluster: str, cells: int) -> str:
 
 _EXECUTORS = re.compile(r"executors?\b")
 
+EXECUTORS_CELLS = 19
+"""Most of the least width of a cluster, "12 exec. of 4 cores": a name is cut before."""
+
 RUN_COLUMNS = (
     Column(title="measured run", shrink=True, least=14, names=True),
-    Column(title="cluster", shrink=True, least=12, priority=2, closer=closer),
+    Column(title="cluster", shrink=True, priority=2, closer=closer),
     Column(title="input", align="right", priority=3),
     Column(title="job", shrink=True, least=12, priority=4, filled=True),
     Column(title="measured", width=9, align="right"),
@@ -54,6 +57,15 @@ RUN_COLUMNS = (
     Column(title="RE", width=6, align="right"),
     Column(title="", priority=5, filled=True),
 )
+
+
+def run_columns(rows: Sequence[Row]) -> tuple[Column, ...]:
+    """The columns of the measured runs: the name is cut before a cluster in its fewest cells is."""
+    name, cluster, *others = RUN_COLUMNS
+    fewest = max((len(closer(text_of(row[1]), 0)) for row in rows), default=0)
+    least = min(EXECUTORS_CELLS, max(fewest, len(cluster.title)))
+    return name, cluster._replace(least=least), *others
+
 
 ComparisonRow = tuple[str, "ModelAnswer | None"]
 """The name of a model, and its answer once there is one."""
@@ -102,7 +114,7 @@ def show(panels: Panels, answer: Answer) -> None:
     panels.set_title("runs", f"Measured runs{from_others if several else ''}")
     rows_of_runs = run_rows(answer.built.profile, left_out)
     empty_text = NO_RUNS if answer.built.workflow is None else WORKFLOW_RUNS
-    panels.table("runs").show(rows_of_runs, message=empty_text)
+    panels.table("runs").show(rows_of_runs, message=empty_text, columns=run_columns(rows_of_runs))
     # Rows that a few runs leave over hold warnings.
     max_height = max(1, len(rows_of_runs)) + panels.frame_rows + 1
     panels.widget("runs-panel").styles.max_height = max_height

@@ -227,7 +227,7 @@ def _known_type(entry: KnownType, unit: str) -> str:
 def next_rows(advice: Advice | None) -> list[Row]:
     """A row for the best next run of each type."""
     next_runs = advice.next_runs if advice else ()
-    decimals = engine.usd_decimals(run.usd for run in next_runs)
+    decimals = text.usd_cell_decimals(run.usd for run in next_runs)
     return [
         (
             f"{run.nodes} × {run.instance or 'nodes'}",
@@ -256,7 +256,7 @@ def training_rows(report: ExperimentsReport | None) -> list[Row]:
     if report is None or report.plan is None:
         return []
     runs = report.plan.runs
-    decimals = engine.usd_decimals(run.usd for run in runs)
+    decimals = text.usd_cell_decimals(run.usd for run in runs)
     without = report.narrowing.without if report.narrowing else (math.nan,) * len(runs)
     return [
         (

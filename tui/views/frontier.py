@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-import engine
 from tui import format as text
 from tui.changes import SelectPoint, SetGoalFromPoint
 from tui.state import PlanState
-from tui.views import chart_axes, compositions, sentences
+from tui.views import chart_axes, compositions, cost_columns, sentences
 from tui.views.curves import READING, intervals, thresholds
 from tui.views.marks import Marks
 from tui.views.pages import FRONTIER_LIST
@@ -173,7 +172,7 @@ def rows(answer: Answer, points: Sequence[Choice], marks: Marks) -> list[Row]:
     """The points from the fastest to the cheapest, each with what it saves over the next faster
     one."""
     best = answer.report.recommendation.recommended
-    decimals = engine.usd_decimals(choice.cost_usd for choice in points)
+    decimals = cost_columns.of_rows(points)
     steps = ["", *(step(faster, slower) for faster, slower in pairwise(points))]
     return [
         (
@@ -185,8 +184,7 @@ def rows(answer: Answer, points: Sequence[Choice], marks: Marks) -> list[Row]:
             sentences.composition(choice),
             text.seconds(choice.seconds),
             text.span_cell(choice.low, choice.high),
-            text.usd_cell(choice.cost_usd, decimals),
-            text.usd_span(choice.cost_low_usd, choice.cost_high_usd, decimals),
+            *cost_columns.cells(choice, decimals, "plain"),
             text.in_time(choice.p_deadline, answer.report.goal.confidence),
             (saved, "muted"),
         )

@@ -215,6 +215,12 @@ def action_of(name: str, value: float | None) -> Action:
     return GOALS[name].action(value)
 
 
+def why_unknown(name: str) -> str:
+    """Why a goal, "deadline" or "budget", can only be typed while its range is unknown."""
+    what, example = ("time", "45m") if name == "deadline" else ("cost", "$5")
+    return f"no {what} is known yet: press enter and type {example}"
+
+
 class GoalPanel(Container):
     """The five sliders; posts `Moved` with the action for the new value."""
 
@@ -281,12 +287,12 @@ class GoalPanel(Container):
         for name, goal in GOALS.items():
             value, slider = goal.value(state), self.slider(name)
             # A goal that is as unknown as before keeps a track that a typed value has widened.
-            unknown = goal.beyond is not None and name not in ranges.known
+            unknown = self._unknown(name)
             if ranges != before and not (unknown and name not in before.known):
                 slider.set_range(*self._track(name, value), value, start_unknown=unknown)
             elif slider.value != value:
                 if value is not None and not slider.holds(value):
-                    slider.set_range(*self._track(name, value), value)
+                    slider.set_range(*self._track(name, value), value, start_unknown=unknown)
                 slider.set_value(value)
 
     def on_slider_changed(self, event: Slider.Changed) -> None:
@@ -298,8 +304,7 @@ class GoalPanel(Container):
     def on_slider_start_unknown(self, event: Slider.StartUnknown) -> None:
         """Say why the slider does not move: only evidence gives a sensible first value."""
         event.stop()
-        what, example = ("time", "45m") if event.slider.id == "deadline" else ("cost", "$5")
-        self.post_message(self.Refused(f"no {what} is known yet: press enter and type {example}"))
+        self.post_message(self.Refused(why_unknown(str(event.slider.id))))
 
     def on_slider_typing(self, event: Slider.Typing) -> None:
         """Pass it on."""
@@ -329,7 +334,12 @@ class GoalPanel(Container):
         """Widen a track to a typed value outside it: the user knows better than a default."""
         slider = self.slider(name)
         if not slider.holds(value):
-            slider.set_range(*self._track(name, value), slider.value)
+            track = self._track(name, value)
+            slider.set_range(*track, slider.value, start_unknown=self._unknown(name))
+
+    def _unknown(self, name: str) -> bool:
+        """Whether no evidence says what values of a goal are sensible."""
+        return GOALS[name].beyond is not None and name not in self._ranges.known
 
     def _track(self, name: str, value: float | None) -> tuple[Scale, Stops]:
         """The track of a slider, which holds the value of its goal."""

@@ -28,7 +28,9 @@ class Column(NamedTuple):
         priority: 0 is never left out; of the others the highest number is left out first.
         shrink: may be narrowed to `least` cells before any column is left out.
         least: least width when it shrinks.
-        grows: gets the cells of columns that were left out.
+        usual: the width that it asks for where its texts are shorter, so that the columns beside it
+            stay where they are when longer ones come.
+        grows: gets cells that no column needs, up to this width.
         names: contains names: texts that would be cut to the same lose their middle, not their end.
         closer: another form of a text that does not fit into so many cells.
         filled: left out where no row has a text in it.
@@ -40,7 +42,8 @@ class Column(NamedTuple):
     priority: int = 0
     shrink: bool = False
     least: int = 8
-    grows: bool = False
+    usual: int = 0
+    grows: int = 0
     names: bool = False
     closer: Callable[[str, int], str] | None = None
     filled: bool = False
@@ -117,9 +120,9 @@ def _fit(columns: Sequence[Column], natural: Sequence[int], width: int) -> Fitte
             widths[i] = max(least[i], widths[i] - max(0, needed(widths) - width))
     for i in reversed(kept):
         widths[i] = max(1, widths[i] - max(0, needed(widths) - width))
-    growing = next((i for i in kept if columns[i].grows), None)
-    if growing is not None and len(kept) < len(columns):
-        widths[growing] += max(0, width - needed(widths))
+    for i in kept:
+        free = width - needed(widths)
+        widths[i] += max(0, min(free, columns[i].grows - widths[i]))
     return tuple((i, widths[i]) for i in kept)
 
 
@@ -134,7 +137,7 @@ def natural_widths(
         texts = () if column.width else _texts(rows, index, ascii_only=ascii_only)
         longest = max(map(cell_len, texts), default=0)
         title = 0 if column.filled and not longest else cell_len(column.title)
-        widths.append(column.width or max(title, longest))
+        widths.append(column.width or max(title, longest, column.usual))
     return tuple(widths)
 
 

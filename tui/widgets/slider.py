@@ -124,6 +124,7 @@ class Slider(FrameWidget, can_focus=True):
         self._stops = stops
         self._value = value
         self._last_value = value if value is not None or start_unknown else scale.value(0.5)
+        self._start_unknown = start_unknown
         self._parse = parse
         self._format = format
         self._errors = errors
@@ -170,7 +171,7 @@ class Slider(FrameWidget, can_focus=True):
         self, scale: Scale, stops: Stops, value: float | None, *, start_unknown: bool = False
     ) -> None:
         """Use another scale (other data were opened); `start_unknown` as when it is created."""
-        self._scale, self._stops = scale, stops
+        self._scale, self._stops, self._start_unknown = scale, stops, start_unknown
         self._last_value = value if value is not None or start_unknown else scale.value(0.5)
         self.set_value(value)
 
@@ -190,16 +191,18 @@ class Slider(FrameWidget, can_focus=True):
 
     # Moving
 
-    def _stays_off(self) -> bool:
-        """Whether the slider is off, and nothing on its track is a sensible value; says so."""
-        stays = self._value is None and self._last_value is None
+    def _stays_off(self, *, returns: bool = False) -> bool:
+        """Whether the slider is off, and nothing on its track is a sensible value; says so. A step
+        `returns` to the last value, which may have been typed."""
+        unknown = self._start_unknown and not (returns and self._last_value is not None)
+        stays = self._value is None and unknown
         if stays:
             self.post_message(self.StartUnknown(self))
         return stays
 
     def _move(self, direction: int, *, coarse: bool) -> None:
         """One step; from off it returns to the last value."""
-        if self._stays_off():
+        if self._stays_off(returns=True):
             return
         if self._value is None:
             self._choose(self._last_value)

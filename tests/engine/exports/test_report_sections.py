@@ -56,7 +56,7 @@ def test_the_choice_that_is_exported_goes_before_the_one_that_is_recommended() -
 def test_runners_up_are_listed_with_what_is_known_of_them() -> None:
     (other,) = FOUND.alternatives
     (_, row) = told()["Runners-up"].table
-    assert row == ("6 × big", "4m 28s", "3m 44s to 5m 22s", "$0.86", "66 %")
+    assert row == ("6 × big", "4m 28s", "3m 44s to 5m 22s", "$0.859", "66 %")
     unknown = replace(other, low=None, high=None, cost_usd=None, p_deadline=None)
     (_, row) = told(alternatives=(unknown,))["Runners-up"].table
     assert row == ("6 × big", "4m 28s", "none", "not known", "not known")

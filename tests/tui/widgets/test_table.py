@@ -75,10 +75,22 @@ def test_a_column_without_texts_may_be_left_out():
 
 
 def test_a_column_may_take_what_those_left_out_leave():
-    columns = (COLUMNS[0]._replace(width=12, grows=True), *COLUMNS[1:3], Column(title="note"))
+    columns = (COLUMNS[0]._replace(width=12, grows=19), *COLUMNS[1:3], Column(title="note"))
     left_out = (*columns[:3], columns[3]._replace(priority=2))
-    assert fit_columns(columns, (12, 5, 6, 10), 50) == ((0, 12), (1, 5), (2, 6), (3, 10))
+    assert fit_columns(columns, (12, 5, 6, 10), 39) == ((0, 12), (1, 5), (2, 6), (3, 10))
+    assert fit_columns(columns, (12, 5, 6, 10), 42) == ((0, 15), (1, 5), (2, 6), (3, 10))
+    assert fit_columns(columns, (12, 5, 6, 10), 60) == ((0, 19), (1, 5), (2, 6), (3, 10))
     assert fit_columns(left_out, (12, 5, 6, 10), 34) == ((0, 19), (1, 5), (2, 6))
+
+
+def test_a_column_asks_for_its_usual_width_where_its_texts_are_shorter():
+    """Longer ones come with the next step of a slider, and no column is to move for them."""
+    columns = (COLUMNS[0], Column(title="note", usual=12))
+
+    def widths(note):
+        return natural_widths(columns, (("run", note),), ascii_only=False)[1]
+
+    assert [widths("late"), widths("misses the deadline")] == [12, 19]
 
 
 def test_columns_shrink_for_what_stands_beside_the_last_title():

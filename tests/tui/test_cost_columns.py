@@ -1,0 +1,81 @@
+"""The columns of costs in the planner's lists: even, and the same while a slider moves."""
+
+from dataclasses import replace
+
+import pytest
+from test_pins import FIRST, SECOND
+
+from tui import format as text
+from tui.pins import NOW
+from tui.session import EngineSession
+from tui.state import PlanState
+from tui.views import compare, compositions, cost_columns
+from tui.views.marks import Marks
+from tui.widgets.table import text_of
+
+MARKS = Marks("*", "x", "!")
+COST = next(i for i, column in enumerate(compositions.COLUMNS) if column.title == "cost")
+NIGHTLY = PlanState(sources=("nightly-features",))
+
+
+def decimals_in(cell):
+    """The decimals of an amount, or the set of those of the ends of a span."""
+    return {len(end.partition(".")[2]) for end in cell.split("–") if end}
+
+
+@pytest.mark.parametrize(
+    ("amounts", "shown"),
+    [
+        ((0.00094, 0.0101, 0.5), ["$0.0009", "$0.0101", "$0.5000"]),
+        ((0.00094, 0.0101, 0.5, 12.5), ["$0.001", "$0.010", "$0.500", "$12.500"]),
+        ((0.004, 0.0345, 150.0), ["<$0.01", "$0.03", "$150.00"]),
+        ((0.0345, 9.99996), ["$0.035", "$10.000"]),
+        ((0.0345, 1234.5), ["$0.0345", "$1,234"]),
+        ((0.00002, 0.5), ["<$0.001", "$0.5000"]),
+    ],
+)
+def test_a_column_of_few_cells_stays_even(amounts, shown):
+    """Of a column with $12.500 one amount had three decimals, one two and one four."""
+    decimals = text.usd_cell_decimals(amounts)
+    assert [text.usd_cell(usd, decimals) for usd in amounts] == shown
+
+
+@pytest.fixture(scope="module")
+def nightly():
+    session = EngineSession()
+    return session, session.build(NIGHTLY, lambda _: None, lambda _: None)
+
+
+def test_decimals_stay_while_the_deadline_moves(nightly):
+    """They were 3, 2, 3 and 4, and the amounts jumped under the eye."""
+    session, built = nightly
+    kinds = set()
+    for seconds in (30.0, 38.0, 40.0, 45.0, 65.0, 120.0, 600.0):
+        answer = session.answer(replace(NIGHTLY, deadline_seconds=seconds), built)
+        rows, _ = compositions.rows(answer, MARKS, most=compositions.FULL_LIST)
+        kinds |= {frozenset(decimals_in(text_of(row[COST]))) for row in rows}
+        ends = {text_of(row[COST + 1]) for row in rows}
+        assert set().union(*map(decimals_in, ends)) <= {4}
+        assert not any("<" in end for end in ends)
+    assert kinds == {frozenset({4})}
+
+
+def test_a_listed_price_is_a_budget_that_buys_it(nightly):
+    """A price of $0.0345 was listed as $0.034, and a budget of that found nothing."""
+    session, built = nightly
+    best = session.answer(replace(NIGHTLY, deadline_seconds=600.0), built).report.recommendation
+    shown, _ = cost_columns.cells(best.recommended, cost_columns.of_plan(best), "plain")
+    assert text_of(shown) == text.usd(best.recommended.cost_usd)
+    listed = replace(NIGHTLY, budget_usd=float(text_of(shown)[1:]))
+    found = session.answer(listed, built).report.recommendation.recommended
+    assert found.composition == best.recommended.composition
+
+
+def test_compare_keeps_the_decimals_of_the_pinned_plans():
+    cost = next(i for i, column in enumerate(compare.COLUMNS) if column.title == "cost")
+    pinned = replace(FIRST, cost_usd=0.5123)
+    for usd in (0.0345, 0.25, 2.0):
+        now = replace(SECOND, name=NOW, cost_usd=usd)
+        rows = compare.rows([pinned, now], MARKS)
+        assert [decimals_in(text_of(row[cost])) for row in rows] == [{3}, {3}]
+        assert decimals_in(text_of(rows[1][cost + 2])) == {3}
