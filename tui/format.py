@@ -97,22 +97,15 @@ def usd_interval(low: float | None, high: float | None) -> str:
     return "" if UNKNOWN in ends or ends[0] == ends[1] else f" ({ends[0]} to {ends[1]})"
 
 
-def usd_range_decimals(ends: Iterable[tuple[float | None, float | None]]) -> int:
-    """The decimals of a column of `usd_range`: those of all ends."""
-    return engine.usd_decimals(usd for pair in ends for usd in pair)
-
-
-def usd_range(low: float | None, high: float | None, decimals: int | None = None) -> str:
+def usd_range(low: float | None, high: float | None) -> str:
     """The same for a table of any width: "$2.10 to $3.40", one amount, or a dash."""
-    return _joined(usd(low, decimals=decimals), usd(high, decimals=decimals), " to ")
+    return _joined(usd(low), usd(high), " to ")
 
 
-def usd_span(low: float | None, high: float | None, decimals: int | None = None) -> str:
+def usd_span(low: float | None, high: float | None) -> str:
     """The same for a cell of `USD_SPAN_CELLS`: "$2.10–$3.40". Where the lower end has room for two
     figures, so has the upper one."""
-    ends = (usd_cell(low, decimals), usd_cell(high, decimals))
-    if decimals is not None:
-        return _joined(*ends, "–")
+    ends = (usd_cell(low), usd_cell(high))
     shortened = [end != usd(value) for end, value in zip(ends, (low, high), strict=True)]
     if shortened == [True, False] and high is not None and high < 1.0:
         ends = (ends[0], usd(high, figures=2))

@@ -54,9 +54,7 @@ def test_decimals_stay_while_the_deadline_moves(nightly):
         answer = session.answer(replace(NIGHTLY, deadline_seconds=seconds), built)
         rows, _ = compositions.rows(answer, MARKS, most=compositions.FULL_LIST)
         kinds |= {frozenset(decimals_in(text_of(row[COST]))) for row in rows}
-        ends = {text_of(row[COST + 1]) for row in rows}
-        assert set().union(*map(decimals_in, ends)) <= {4}
-        assert not any("<" in end for end in ends)
+        assert not any("<" in text_of(row[COST + 1]) for row in rows)
     assert kinds == {frozenset({4})}
 
 

@@ -28,9 +28,6 @@ def as_table(
     header: tuple[str, ...] = (over, "time", "low", "high", "cost", "between")
     listed = listed_rows(rows)
     decimals = engine.usd_decimals(rows[i]["cost_usd"] for i in listed)
-    between = text.usd_range_decimals(
-        (rows[i]["cost_low_usd"], rows[i]["cost_high_usd"]) for i in listed
-    )
     body: list[tuple[str, ...]] = [
         (
             size_of(points[i], unit) if over == "input-size" else f"{points[i].at:g}",
@@ -38,7 +35,7 @@ def as_table(
             text.seconds(rows[i]["low"]),
             text.seconds(rows[i]["high"]),
             text.usd(rows[i]["cost_usd"], decimals=decimals),
-            text.usd_range(rows[i]["cost_low_usd"], rows[i]["cost_high_usd"], between),
+            text.usd_range(rows[i]["cost_low_usd"], rows[i]["cost_high_usd"]),
         )
         for i in listed
     ]

@@ -379,7 +379,6 @@ _NUMBERS = ("time", "resource time", "cost", "in time")
 
 def rows(choices: Sequence[engine.Choice], goal: engine.Goal) -> list[tuple[str, ...]]:
     decimals = engine.usd_decimals(choice.cost_usd for choice in choices)
-    between = text.usd_range_decimals((each.cost_low_usd, each.cost_high_usd) for each in choices)
     return [
         (
             composition(choice),
@@ -387,7 +386,7 @@ def rows(choices: Sequence[engine.Choice], goal: engine.Goal) -> list[tuple[str,
             text.span(choice.low, choice.high),
             resource_time(choice, goal),
             text.usd(choice.cost_usd, decimals=decimals),
-            text.usd_range(choice.cost_low_usd, choice.cost_high_usd, between),
+            text.usd_range(choice.cost_low_usd, choice.cost_high_usd),
             text.percent(choice.p_deadline),
             choice.note or "",
         )

@@ -10,7 +10,6 @@ from tui import format as text
 from tui.pins import NOW, Pin, input_differences, pin_of
 from tui.views import cost_columns
 from tui.views.compositions import closer
-from tui.views.cost_columns import CostDecimals
 from tui.views.marks import Marks
 from tui.views.prose import Line, Prose, Span
 from tui.widgets.table import CellStyle, Column, Row, Table
@@ -71,7 +70,7 @@ def rows(shown: Sequence[Pin], marks: Marks) -> list[Row]:
     return [_row(pin, shown[0], marks, decimals) for pin in shown]
 
 
-def _row(pin: Pin, first: Pin, marks: Marks, decimals: CostDecimals) -> Row:
+def _row(pin: Pin, first: Pin, marks: Marks, decimals: int) -> Row:
     tone: CellStyle = "strong" if pin.name == NOW else "plain"
     differing = input_differences(pin, first)
     return (
@@ -82,7 +81,7 @@ def _row(pin: Pin, first: Pin, marks: Marks, decimals: CostDecimals) -> Row:
         ("" if pin is first else more_seconds(pin, first), "muted"),
         (text.span_cell(pin.low, pin.high), tone),
         *cost_columns.cells(pin, decimals, tone),
-        ("" if pin is first else more_usd(pin, first, decimals.cost), "muted"),
+        ("" if pin is first else more_usd(pin, first, decimals), "muted"),
         (text.in_time(pin.p_deadline, pin.state.confidence), tone),
         (", ".join(difference.split(" ", 1)[0] for difference in differing), "muted"),
     )

@@ -18,7 +18,6 @@ from tui import format as text
 from tui.mixing import max_types
 from tui.state import Order, PlanState
 from tui.views import cost_columns, sentences
-from tui.views.cost_columns import CostDecimals
 from tui.views.marks import Marks
 from tui.views.prose import Prose
 from tui.widgets.columns import text_of
@@ -298,9 +297,7 @@ def rows(answer: Answer, marks: Marks, *, most: int) -> tuple[list[Row], list[st
     return table_rows, types
 
 
-def _row(
-    choice: Choice, mark: str, tone: CellStyle, note: CellStyle, decimals: CostDecimals
-) -> Row:
+def _row(choice: Choice, mark: str, tone: CellStyle, note: CellStyle, decimals: int) -> Row:
     return (
         (mark, "good"),
         (sentences.composition(choice), tone),
@@ -324,16 +321,14 @@ def in_few_cells(row: Row, ellipsis: str) -> Row:
     return mark, (shown, tone), *others
 
 
-def _rejected_row(
-    rejected: Rejected, marks: Marks, deadline: float | None, decimals: CostDecimals
-) -> Row:
+def _rejected_row(rejected: Rejected, marks: Marks, deadline: float | None, decimals: int) -> Row:
     shown = text.composition(dict(rejected.composition)) if rejected.composition else None
     cells: list[Cell] = [
         (marks.missed, "bad"),
         (shown or rejected.instance, "muted"),
         (text.seconds(rejected.seconds), "muted"),
         (miss_text(rejected, deadline), "muted"),
-        (text.usd_cell(rejected.cost_usd, decimals.cost), "muted"),
+        (text.usd_cell(rejected.cost_usd, decimals), "muted"),
         ("", "muted"),
         ("", "muted"),
         (rejected.reason, "muted"),

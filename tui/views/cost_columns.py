@@ -1,10 +1,10 @@
-"""The columns "cost" and "cost between" of a list: how many decimals each has, and its cells."""
+"""The columns "cost" and "cost between" of a list: how many decimals costs have, and the cells."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from tui import format as text
 from tui.widgets.table import Cell, CellStyle
@@ -14,36 +14,18 @@ if TYPE_CHECKING:
     from tui.pins import Pin
 
 
-class CostDecimals(NamedTuple):
-    """The number of decimals of each column."""
-
-    cost: int
-    between: int
+def of_rows(rows: Sequence[Choice | Pin]) -> int:
+    """The decimals of the costs of a list that no slider changes."""
+    return text.usd_cell_decimals(row.cost_usd for row in rows)
 
 
-def of_rows(rows: Sequence[Choice | Pin]) -> CostDecimals:
-    """The decimals for all amounts of a list that no slider changes."""
-    ends = (end for row in rows for end in (row.cost_low_usd, row.cost_high_usd))
-    return CostDecimals(
-        cost=text.usd_cell_decimals(row.cost_usd for row in rows),
-        between=text.usd_cell_decimals(ends),
-    )
-
-
-def of_plan(recommendation: Recommendation) -> CostDecimals:
-    """The decimals of a list that a slider changes: by the cheapest composition of the plan, which
-    is the same for every deadline. Those of the rows would come and go with them, and no row costs
-    much less."""
+def of_plan(recommendation: Recommendation) -> int:
+    """The decimals of the costs of a list that a slider changes: by the cheapest composition of the
+    plan, which is the same for every deadline. Those of the rows would come and go with them, and
+    no row costs much less."""
     if not recommendation.frontier:
-        misses = text.usd_cell_decimals(miss.cost_usd for miss in recommendation.rejected)
-        return CostDecimals(cost=misses, between=misses)
-    cheapest = recommendation.frontier[-1]
-    least_usd = cheapest.cost_usd
-    least_end_usd = least_usd if cheapest.cost_low_usd is None else cheapest.cost_low_usd
-    return CostDecimals(
-        cost=text.usd_cell_decimals(_with_figures(least_usd)),
-        between=text.usd_cell_decimals(_with_figures(least_end_usd)),
-    )
+        return text.usd_cell_decimals(miss.cost_usd for miss in recommendation.rejected)
+    return text.usd_cell_decimals(_with_figures(recommendation.frontier[-1].cost_usd))
 
 
 def _with_figures(usd: float | None) -> Iterable[float | None]:
@@ -52,9 +34,9 @@ def _with_figures(usd: float | None) -> Iterable[float | None]:
     return (None if usd is None else math.nextafter(usd, 0.0),)
 
 
-def cells(row: Choice | Pin, decimals: CostDecimals, tone: CellStyle) -> tuple[Cell, Cell]:
-    """What a row costs, and what that lies between."""
+def cells(row: Choice | Pin, decimals: int, tone: CellStyle) -> tuple[Cell, Cell]:
+    """What a row costs, with the decimals of its list, and what that lies between."""
     return (
-        (text.usd_cell(row.cost_usd, decimals.cost), tone),
-        (text.usd_span(row.cost_low_usd, row.cost_high_usd, decimals.between), tone),
+        (text.usd_cell(row.cost_usd, decimals), tone),
+        (text.usd_span(row.cost_low_usd, row.cost_high_usd), tone),
     )
