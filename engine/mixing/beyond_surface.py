@@ -63,9 +63,7 @@ def forecast_beyond(
         return None
     steps = int(np.ceil(np.log(largest / m) / np.log(GROWTH)))
     nodes = np.unique(np.ceil(np.geomspace(m, largest, steps + 1)).astype(np.int64))[1:]
-    last_columns = np.searchsorted(
-        nodes, equivalents
-    )  # the first column at or beyond the largest mix
+    last_columns = np.searchsorted(nodes, equivalents)  # at or beyond the largest mix
     wanted = (np.arange(len(nodes)) <= last_columns[:, None]) & (equivalents > m)[:, None]
     grid = surface.candidates.grid(nodes.tolist())
     forecast = surface.fitted.forecast(grid.take(np.flatnonzero(wanted.ravel())), surface.workload)
