@@ -8,7 +8,7 @@ import sys  # and no annotations from the future: Spark reads those of pandas fu
 
 from pyspark.sql import SparkSession, Window
 from pyspark.sql import functions as sf
-from table_jobs import SCHEMA, Job, events, main, write
+from table_jobs import SCHEMA, events, main, write
 
 
 def pricing_summary(spark: SparkSession, folder: str, out: str) -> None:
@@ -114,12 +114,7 @@ def vectorised(spark: SparkSession, folder: str, out: str) -> None:
     write(found.toDF("first", "score", "customers").orderBy("first"), out)
 
 
-JOBS: dict[str, Job] = {
-    job.__name__: job
-    for job in (
-        pricing_summary, export_csv, triangles, mixture, elastic_net, tfidf, scenarios, vectorised,
-    )
-}  # fmt: skip
+JOBS = (pricing_summary, export_csv, triangles, mixture, elastic_net, tfidf, scenarios, vectorised)
 
 
 if __name__ == "__main__":

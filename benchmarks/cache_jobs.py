@@ -12,7 +12,7 @@ from library_jobs import graph_of
 from pyspark import StorageLevel
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as sf
-from table_jobs import Job, events, main, write
+from table_jobs import events, main, write
 
 ITERATIONS = 8
 
@@ -70,9 +70,7 @@ def kept_graph(spark: SparkSession, folder: str, out: str) -> None:
     ranks.vertices().saveAsTextFile(f"{out}/ranks")
 
 
-JOBS: dict[str, Job] = {
-    job.__name__: job for job in (kept_vectors, kept_pairs, kept_frame, kept_graph)
-}
+JOBS = (kept_vectors, kept_pairs, kept_frame, kept_graph)
 
 
 if __name__ == "__main__":

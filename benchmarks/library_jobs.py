@@ -11,7 +11,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession, Window
 from pyspark.sql import functions as sf
-from table_jobs import Job, events, main, write
+from table_jobs import events, main, write
 
 ITERATIONS = 4
 
@@ -188,13 +188,10 @@ def running_shares(spark: SparkSession, folder: str, out: str) -> None:
     write(first.groupBy("category", "day").pivot("place", [1, 2, 3]).agg(sf.max("share")), out)
 
 
-JOBS: dict[str, Job] = {
-    job.__name__: job
-    for job in (
-        graphx, boosted, bayes, word_vectors, grouped_frames, large_orders, late_alone, small_files,
-        similar, principal, ranks, running_shares,
-    )
-}  # fmt: skip
+JOBS = (
+    graphx, boosted, bayes, word_vectors, grouped_frames, large_orders, late_alone, small_files,
+    similar, principal, ranks, running_shares,
+)  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as sf
-from table_jobs import SCHEMA, Job, events, main, write
+from table_jobs import SCHEMA, events, main, write
 
 DAYS = 6
 ROUNDS = 4
@@ -108,13 +108,10 @@ def text_files(spark: SparkSession, folder: str, out: str) -> None:
     found.saveAsTextFile(out)
 
 
-JOBS: dict[str, Job] = {
-    job.__name__: job
-    for job in (
-        one_file, three_at_once, not_adaptive, day_by_day, checkpoints, percentiles, recommend,
-        text_files,
-    )
-}  # fmt: skip
+JOBS = (
+    one_file, three_at_once, not_adaptive, day_by_day, checkpoints, percentiles, recommend,
+    text_files,
+)  # fmt: skip
 
 
 if __name__ == "__main__":

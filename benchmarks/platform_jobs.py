@@ -16,7 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as sf
-from table_jobs import Job, events, main, write
+from table_jobs import events, main, write
 from warehouse_jobs import people
 
 LOOPS, REPORTS, PLACES = 40, 6, 6
@@ -119,13 +119,10 @@ def turned_join(spark: SparkSession, folder: str, out: str) -> None:
     write(joined.groupBy("category").agg(*sums), out)
 
 
-JOBS: dict[str, Job] = {
-    job.__name__: job
-    for job in (
-        all_pairs, pruned_parts, merge_files, found_schema, own_partitioner, small_loop, fair_pools,
-        turned_join,
-    )
-}  # fmt: skip
+JOBS = (
+    all_pairs, pruned_parts, merge_files, found_schema, own_partitioner, small_loop, fair_pools,
+    turned_join,
+)  # fmt: skip
 
 
 if __name__ == "__main__":

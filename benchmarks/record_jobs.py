@@ -11,7 +11,7 @@ import sys
 from pyspark import StorageLevel
 from pyspark.sql import SparkSession, Window
 from pyspark.sql import functions as sf
-from table_jobs import SCHEMA, Job, events, main, write
+from table_jobs import SCHEMA, events, main, write
 
 
 def sketches(spark: SparkSession, folder: str, out: str) -> None:
@@ -99,12 +99,7 @@ def one_order(spark: SparkSession, folder: str, out: str) -> None:
     write(totals.where("x > 0.9"), out)
 
 
-JOBS: dict[str, Job] = {
-    job.__name__: job
-    for job in (
-        sketches, filled_gaps, reachable, reconciled, rebalanced, histories, one_order,
-    )
-}  # fmt: skip
+JOBS = (sketches, filled_gaps, reachable, reconciled, rebalanced, histories, one_order)
 
 if __name__ == "__main__":
     main(JOBS, *sys.argv[1:])

@@ -18,7 +18,7 @@ from urllib.parse import urlparse
 from pyspark import TaskContext
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
-from table_jobs import Job, events, main, write
+from table_jobs import events, main, write
 from warehouse_jobs import people
 
 PARTS, SAMPLE = 24, 4000
@@ -180,13 +180,10 @@ def cogrouped(spark: SparkSession, folder: str, out: str) -> None:
     write(grouped.applyInPandas(matched, "category int, place double, part long"), out)
 
 
-JOBS: dict[str, Job] = {
-    job.__name__: job
-    for job in (
-        snowflake, late_suppliers, folders_of_hours, fit_in_driver, fetched_rows, each_tenant,
-        failing_tasks, come_and_go, two_core_tasks, cogrouped,
-    )
-}  # fmt: skip
+JOBS = (
+    snowflake, late_suppliers, folders_of_hours, fit_in_driver, fetched_rows, each_tenant,
+    failing_tasks, come_and_go, two_core_tasks, cogrouped,
+)  # fmt: skip
 
 
 if __name__ == "__main__":

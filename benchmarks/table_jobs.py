@@ -12,11 +12,13 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as sf
+
+Job = Callable[[SparkSession, str, str], None]
 
 ROWS = 200_000
 FORMATS = ("parquet", "json")
@@ -200,20 +202,15 @@ def interactive(spark: SparkSession, folder: str, out: str) -> None:
     write(rows.groupBy("category").count(), out)
 
 
-Job = Callable[[SparkSession, str, str], None]
-
-JOBS: dict[str, Job] = {
-    job.__name__: job
-    for job in (
-        write_files, star_join, json_clean, forest, lda, inverted_index, sessions, cube, nearest,
-        upsert, rules, interactive,
-    )
-}  # fmt: skip
+JOBS = (
+    write_files, star_join, json_clean, forest, lda, inverted_index, sessions, cube, nearest,
+    upsert, rules, interactive,
+)  # fmt: skip
 
 
-def main(jobs: Mapping[str, Job], job: str, first: str, second: str) -> None:
+def main(jobs: Iterable[Job], name: str, first: str, second: str) -> None:
     spark = SparkSession.builder.getOrCreate()
-    jobs[job](spark, first, second)
+    {job.__name__: job for job in jobs}[name](spark, first, second)
     spark.stop()
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as sf
-from table_jobs import CUSTOMERS, EPOCH, MONTH_SECONDS, SCHEMA, Job, events, main, write
+from table_jobs import CUSTOMERS, EPOCH, MONTH_SECONDS, SCHEMA, events, main, write
 
 ORDERS, LINES, PEOPLE = 25_000, 150_000, 2_800
 """Rows of each file: people of 4 and 12 files (2 and 7 MB) are broadcast, of 36 (21 MB) not."""
@@ -230,13 +230,10 @@ def session_spans(spark: SparkSession, folder: str, out: str) -> None:
         write(held.groupBy("n").agg(*sums), f"{out}/{by}")
 
 
-JOBS: dict[str, Job] = {
-    job.__name__: job
-    for job in (
-        write_sources, merge_history, nested_orders, outgrown_join, one_parent, by_curve,
-        range_join, combine_lines, python_loop, bucketed, wide_pivot, session_spans,
-    )
-}  # fmt: skip
+JOBS = (
+    write_sources, merge_history, nested_orders, outgrown_join, one_parent, by_curve,
+    range_join, combine_lines, python_loop, bucketed, wide_pivot, session_spans,
+)  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -74,11 +74,7 @@ def read_text(path: Path, *, most_bytes: int) -> str:
     except OSError as error:
         raise unreadable(error, path) from None
     except UnicodeDecodeError:
-        raise BadInput(
-            "not a text file in UTF-8",
-            where=str(path),
-            remedy="check the path, or save it as UTF-8",
-        ) from None
+        raise not_utf8(path) from None
 
 
 def unreadable(error: OSError, where: str | Path) -> BadInput:
@@ -86,6 +82,12 @@ def unreadable(error: OSError, where: str | Path) -> BadInput:
     remedy = NOT_YOURS if isinstance(error, PermissionError) else "check the path"
     why = error.strerror or type(error).__name__
     return BadInput(f"cannot be read: {why}", where=str(where), remedy=remedy)
+
+
+def not_utf8(path: Path) -> BadInput:
+    """The error for a file that should be text in UTF-8 and is not."""
+    remedy = "check the path, or save it as UTF-8"
+    return BadInput("not a text file in UTF-8", where=str(path), remedy=remedy)
 
 
 NOT_YOURS = "ask its owner for the right to read it, or name another"

@@ -25,7 +25,7 @@ import msgspec
 
 from engine.catalog_files.price_list import PriceList, Quote, published_on
 from engine.errors import BadInput
-from engine.files import unreadable
+from engine.files import not_utf8, unreadable
 
 MOST_BYTES = 2 * 1024**3
 """A larger file is not a region's price list."""
@@ -74,11 +74,7 @@ def _read(path: Path, provider: str) -> tuple[PriceList, bool]:
     except OSError as error:
         raise unreadable(error, path) from None
     except UnicodeDecodeError:
-        raise BadInput(
-            "not a text file in UTF-8",
-            where=str(path),
-            remedy="check the path, or save it as UTF-8",
-        ) from None
+        raise not_utf8(path) from None
     except csv.Error as error:
         raise BadInput(f"not a CSV file: {error}", where=str(path)) from None
 

@@ -87,10 +87,11 @@ def _common_unit(contents: Sequence[SourceContents], notices: list[Notice]) -> s
 
 
 def _without_duplicates(runs: Sequence[Run], notices: list[Notice]) -> list[Run]:
-    """The runs without duplicates: same attempt (`_attempts`) and, for micro-batches, same query
+    """The runs without duplicates: same attempt (`_attempt`) and, for micro-batches, same query
     and batch. Of several copies, made while the application ran, the most complete is kept."""
     distinct: dict[object, Run] = {}
-    for index, (run, attempt) in enumerate(zip(runs, _attempts(runs), strict=True)):
+    for index, run in enumerate(runs):
+        attempt = _attempt(run)
         batch = None if run.batch_id is None else (run.application, run.batch_id)
         key = index if attempt is None else (attempt, batch)
         before = distinct.setdefault(key, run)
@@ -107,33 +108,12 @@ def _without_duplicates(runs: Sequence[Run], notices: list[Notice]) -> list[Run]
     return list(distinct.values())
 
 
-def _attempts(runs: Sequence[Run]) -> list[Hashable | None]:
-    """(r,) what tells the attempt of an application that each run is from all others: the
-    application's id, the attempt's and its start (two may begin at the same moment); None where
-    unknown.
-
-    Profiles used not to store the attempt's id. Such a run is the attempt with that start that
-    other sources name; of several, the one whose time is closest.
-    """
-    named: dict[Hashable, list[Run]] = {}
-    for run in runs:
-        if run.app_attempt is not None:
-            named.setdefault(_start(run), []).append(run)
-    attempts: list[Hashable | None] = []
-    for run in runs:
-        same_start = named.get(_start(run), ()) if run.app_attempt is None else (run,)
-        closest = min(same_start, key=lambda one: abs(one.seconds - run.seconds), default=run)
-        known = run.app_id is not None and run.started_epoch_seconds is not None
-        attempts.append(
-            (run.app_id, closest.app_attempt, run.started_epoch_seconds) if known else None
-        )
-    return attempts
-
-
-def _start(run: Run) -> Hashable:
-    """The application and the start of a run, and, for a micro-batch, its query and number."""
-    batch = None if run.batch_id is None else (run.application, run.batch_id)
-    return run.app_id, run.started_epoch_seconds, batch
+def _attempt(run: Run) -> Hashable | None:
+    """What tells the attempt of an application from all others: the application's id, the attempt's
+    and its start (two may begin at the same moment); None where unknown."""
+    if run.app_id is None or run.started_epoch_seconds is None:
+        return None
+    return run.app_id, run.app_attempt, run.started_epoch_seconds
 
 
 MIN_COPIED, MIN_DIGITS = 3, 3
@@ -183,7 +163,8 @@ def _attempts_notice(runs: Sequence[Run]) -> Notice | None:
     """The notice about applications with several attempts, each of which did the work or a part of
     it anew. Incomplete and failed attempts are excluded by the models, with their own notice."""
     attempts: dict[str, set[Hashable]] = {}
-    for run, attempt in zip(runs, _attempts(runs), strict=True):
+    for run in runs:
+        attempt = _attempt(run)
         if run.app_id is not None and attempt is not None and run.batch_id is None:
             attempts.setdefault(run.app_id, set()).add(attempt)
     repeated = {

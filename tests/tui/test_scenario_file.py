@@ -30,14 +30,6 @@ def test_pins_come_back_as_they_were(tmp_path):
     assert path.read_text().splitlines()[1] == f"version: {VERSION}"
 
 
-def test_a_pin_of_the_first_version_was_at_spot_prices_where_spot_was_on(tmp_path):
-    path = tmp_path / "x.yaml"
-    text = format_saved_plan(SavedPlan(STATE, (plain(FIRST), SECOND)), folder=tmp_path)
-    lines = [line for line in text.splitlines() if "at-spot" not in line]
-    path.write_text("\n".join(lines).replace(f"version: {VERSION}", "version: 1") + "\n")
-    assert [pin.at_spot for pin in read_saved_plan(path).pins] == [False, True]
-
-
 def test_one_change_is_one_line(tmp_path):
     before = format_saved_plan(SavedPlan(STATE, (FIRST, SECOND)), folder=tmp_path).splitlines()
     changed = replace(SECOND, state=replace(SECOND.state, spot=False))
@@ -47,7 +39,7 @@ def test_one_change_is_one_line(tmp_path):
     ]
 
 
-def test_a_file_of_before_pins_is_read(tmp_path):
+def test_a_file_without_pins_or_a_version_is_read(tmp_path):
     path = tmp_path / "x.yaml"
     path.write_text(f"open: {SAMPLE}\ndeadline: 45m\n")
     assert read_saved_plan(path) == SavedPlan(STATE)
@@ -72,6 +64,8 @@ def test_a_file_of_before_pins_is_read(tmp_path):
         ("pins:\n  - name: A\n    open: y\n    answer:\n      meets: 7", r"composition is missing"),
         ("pins:\n  - name: A\n    open: y\n    answer:\n      composition: n\n      meets: on\n"
          "      seconds: -1", r"x\.yaml:8.*seconds"),
+        ("pins:\n  - name: A\n    open: y\n    answer:\n      composition: n\n      meets: on",
+         r"at-spot is missing"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_one_line(tmp_path, pins, says):
@@ -82,8 +76,8 @@ def test_what_is_wrong_is_one_line(tmp_path, pins, says):
     assert "\n" not in str(caught.value)
 
 
-def pin_lines(name, *answer):
-    inside = ("meets: on", "composition: 4 of them", *answer)
+def pin_lines(name, *answer, at_spot="off"):
+    inside = ("meets: on", "composition: 4 of them", *answer, f"at-spot: {at_spot}")
     return [f"  - name: {name}", "    open: y", "    answer:", *(f"      {one}" for one in inside)]
 
 
@@ -93,28 +87,19 @@ def written(tmp_path, *lines):
     return path
 
 
-@pytest.mark.parametrize("version", [1, 2, 3])
-def test_every_version_until_now_is_read(tmp_path, version):
-    assert version <= VERSION
-    assert read_saved_plan(written(tmp_path, f"version: {version}")).pins == ()
-
-
-@pytest.mark.parametrize(
-    ("version", "typed", "mix"),
-    [(1, 2, None), (2, 2, None), (2, 3, 3), (2, 1, 1), (3, 2, 2), (3, None, None)],
-)
-def test_the_usual_mix_of_an_old_file_was_not_asked_for(tmp_path, version, typed, mix):
-    """On Dataproc, which starts no mix, sessions saved long ago looked for one for ever."""
-    asked = [] if typed is None else [f"mix: {typed}"]
-    pin = [*pin_lines("A")]
-    pin[1:1] = [f"    {line}" for line in asked]
-    kept = read_saved_plan(written(tmp_path, f"version: {version}", *asked, "pins:", *pin))
-    assert kept.state.mix == mix
-    assert [pin.state.mix for pin in kept.pins] == [mix]
+@pytest.mark.parametrize("mix", [None, 1, 2])
+def test_a_mix_is_kept_where_it_was_asked_for(tmp_path, mix):
+    """On Dataproc, which starts no mix, sessions that held the usual one looked for it for ever."""
+    kept = SavedPlan(replace(STATE, mix=mix), (replace(FIRST, state=replace(BASE, mix=mix)),))
+    path = written(tmp_path)
+    path.write_text(format_saved_plan(kept, folder=tmp_path))
+    saved = read_saved_plan(path)
+    assert saved.state.mix == mix
+    assert [pin.state.mix for pin in saved.pins] == [mix]
 
 
 def test_an_answer_may_be_nothing_known_or_zero(tmp_path):
-    path = written(tmp_path, "pins:", *pin_lines("A"), *pin_lines("B", "in-time: 0", "at-spot: on"))
+    path = written(tmp_path, "pins:", *pin_lines("A"), *pin_lines("B", "in-time: 0", at_spot="on"))
     first, second = read_saved_plan(path).pins
     assert (first.p_deadline, first.at_spot, first.meets) == (None, False, True)
     assert (second.p_deadline, second.at_spot, second.seconds) == (0.0, True, None)

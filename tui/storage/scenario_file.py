@@ -5,19 +5,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
 import engine
-from tui.mixing import USUAL_TYPES
 from tui.pins import MAX_PINS, NOW, Pin
 from tui.state import PlanState
 from tui.storage.scenario import KEYS, format_scenario, lines_of, read_top, scalar, state_of
 
 VERSION = 3
-"""Version of the format. Version 2 added the interval of costs, version 3 writes `mix` only where
-the user set it; a file without a version has no pins."""
+"""Version of the format; a file that people write may leave it out."""
 
 PIN_KEYS = ("name", *(key for key in KEYS if key != "view"), "answer")
 NUMBERS = {
@@ -73,28 +70,13 @@ def read_saved_plan(path: Path) -> SavedPlan:
         BadInput: with file, line and key for what is unknown, missing or without meaning.
     """
     top = read_top(path)
-    version: int | None = VERSION
-    if "version" in top.entries:
-        version = top.get("version", lambda text: int(text) if text.isdecimal() else None)
-    if version is None or not 1 <= version <= VERSION:
+    if top.entries.get("version", str(VERSION)) != str(VERSION):
         raise engine.BadInput(
             f"version {top.entries['version']} is none that this sparkplan knows",
             where=top.where_of("version"),
-            remedy=f"it reads up to version {VERSION}; install a newer one",
+            remedy=f"it reads version {VERSION}; a later one needs a newer sparkplan",
         )
-    saved = SavedPlan(state_of(top, folder=path.parent), _pins(top, path.parent))
-    return saved if version >= VERSION else _without_default_mix(saved)
-
-
-def _without_default_mix(saved: SavedPlan) -> SavedPlan:
-    """Before version 3 the default `mix` was written as if the user had set it, also for services
-    that start one type only: remove it."""
-
-    def usual(state: PlanState) -> PlanState:
-        return replace(state, mix=None) if state.mix == USUAL_TYPES else state
-
-    pins = tuple(replace(pin, state=usual(pin.state)) for pin in saved.pins)
-    return SavedPlan(usual(saved.state), pins)
+    return SavedPlan(state_of(top, folder=path.parent), _pins(top, path.parent))
 
 
 def _pins(top: engine.Section, folder: Path) -> tuple[Pin, ...]:
@@ -121,9 +103,7 @@ def _pin(section: engine.Section, folder: Path, others: Sequence[Pin]) -> Pin:
     answer.check_keys(ANSWER_KEYS)
     numbers = {field: answer.get(key, _number) for key, field in NUMBERS.items()}
     composition, instance = answer.need("composition", str), answer.get("instance", str)
-    meets, spot_text = answer.need("meets", _switch), answer.get("at-spot", _switch)
-    # Version 1 lacks it: with spot on and no limit to it, all nodes were spot nodes.
-    at_spot = state.spot and state.limits.max_spot is None if spot_text is None else spot_text
+    meets, at_spot = answer.need("meets", _switch), answer.need("at-spot", _switch)
     return Pin(name, state, meets, composition, instance=instance, at_spot=at_spot, **numbers)
 
 

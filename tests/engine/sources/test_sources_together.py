@@ -130,30 +130,6 @@ def test_attempts_that_start_at_the_same_moment_are_two_runs() -> None:
     assert said(*both)["several-attempts"].startswith("2 attempts of app-1 were read: ")
 
 
-@pytest.mark.parametrize("first", [True, False])
-def test_a_profile_from_before_attempts_were_kept_is_the_attempt_of_its_log(first: bool) -> None:
-    """Beside the log of a cluster with attempts it counted as a second run."""
-    log, older = (
-        run(app_id="app-1", app_attempt=attempt, started_epoch_seconds=5.0)
-        for attempt in ("1", None)
-    )
-    together = (older, log) if first else (log, older)
-    assert len(merged_profile([SourceContents("a", together)]).runs) == 1
-    assert "several-attempts" not in said(*together)
-    assert "duplicate-runs" in said(*together)
-
-
-def test_of_attempts_that_start_together_an_older_profile_is_the_one_that_took_its_time() -> None:
-    both = [
-        replace(run(app_id="app-1", app_attempt=n, started_epoch_seconds=5.0), seconds=seconds)
-        for n, seconds in (("1", 100.0), ("2", 60.0))
-    ]
-    older = replace(both[1], app_attempt=None)
-    assert merged_profile([SourceContents("a", (*both, older))]).runs == tuple(both)
-    elsewhere = replace(older, started_epoch_seconds=500.0)
-    assert len(merged_profile([SourceContents("a", (*both, elsewhere))]).runs) == 3
-
-
 @pytest.mark.parametrize(("size", "told"), [(2e9, None), (3e9, " failed after 3 GB of input")])
 def test_a_run_that_failed_with_the_most_input_is_said_to_have_failed(
     size: float, told: str | None
