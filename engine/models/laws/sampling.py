@@ -323,17 +323,13 @@ def proposed_cliffs(laws: Laws, proposals: Proposals) -> FloatArray:
     It moves along the difference of the cliffs of two laws, where both are in the same piece of the
     prior, and wraps round within that piece: so the reverse move is as likely.
     """
-    edges, result = laws.frame.thresholds[0], laws.cliff.copy()
-    moving = ((laws.cliff >= edges[1]) & (proposals.step > 0.0)).nonzero()[0]
-    current, first, second = (
-        laws.cliff.take(of)
-        for of in (moving, proposals.first.take(moving), proposals.second.take(moving))
-    )
-    piece = edges.searchsorted(current, side="right") - 1
-    start, end = edges.take(piece), np.concatenate((edges[1:], [1.0])).take(piece)
-    same_piece = (np.minimum(first, second) >= start) & (np.maximum(first, second) < end)
-    moved = (current - start + same_piece * proposals.step.take(moving) * (first - second)) % (
-        end - start
-    )
-    result[moving] = start + moved
-    return result
+    edges, widths = laws.frame.cliff_pieces
+    cliff, first, second = laws.cliff, proposals.first, proposals.second
+    piece = edges.searchsorted(cliff, side="right") - 1
+    moves = (piece > 0) & (piece.take(first) == piece) & (piece.take(second) == piece)
+    start = edges.take(piece)
+    moved = cliff - start
+    moved += moves * proposals.step * (cliff.take(first) - cliff.take(second))
+    moved %= widths.take(piece)
+    moved += start
+    return np.asarray(moved)
