@@ -50,8 +50,8 @@ EFFECTIVE_SHARE = 0.5
 """Effective sample size after a step, as a share of the draws that are kept."""
 
 NEARLY_THERE = 0.9
-"""Share of the way to the power aimed at from which on a step goes all of it, in a fit that does
-not answer alone: another step for the rest would take as many moves as one."""
+"""Share of the way to the power aimed at from which on a step goes all of it: another step for the
+rest would take as many moves as one."""
 
 TIMES_PER_BLOCK = 131_072
 """Log times (laws x points) that are computed at once."""
@@ -218,7 +218,7 @@ class Likelihood:
         """The next population on the way to the power `goal`."""
         scored, power, stream = population.scored, population.power, population.stream.copy()
         step = tempering_step(scored.log_likelihood, goal - power, EFFECTIVE_SHARE * stream.count)
-        if self.is_mixed and step >= NEARLY_THERE * (goal - power):
+        if step >= NEARLY_THERE * (goal - power):
             step = goal - power
         from_prior = power == 0.0
         power = goal if step == goal - power else power + step
