@@ -276,11 +276,13 @@ def pseudo_bma_weights(errors: FloatArray, run_weights: FloatArray) -> FloatArra
     runs = run_weights.sum()
     bootstrap = bayesian_bootstrap_weights(len(run_weights)) * run_weights
     bootstrap *= (runs / bootstrap.sum(axis=1))[:, None]
-    log_density = np.stack(
-        [bootstrap @ _student_log_densities(candidate[:, None]) for candidate in errors], axis=1
+    densities = _student_log_densities(errors.T[:, :, None])
+    log_density = (bootstrap @ densities.reshape(len(run_weights), -1)).reshape(
+        len(bootstrap), len(errors), -1
     )
     log_density += SCORE_RUNS * _student_log_densities(SCORE_NOISE)
-    probabilities = np.exp(log_density - log_density.max(axis=(1, 2), keepdims=True)).sum(axis=2)
+    log_density -= log_density.max(axis=(1, 2), keepdims=True)
+    probabilities = np.exp(log_density, out=log_density).sum(axis=2)
     probabilities *= np.exp(-PENALTY * np.arange(len(errors)))
     return np.asarray((probabilities / probabilities.sum(axis=1, keepdims=True)).mean(axis=0))
 

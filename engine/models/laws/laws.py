@@ -18,9 +18,10 @@ grows with the size, and so does the mean.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from engine.forecast import BoolArray, FloatArray, IntArray
 from engine.models.laws.cliff_states import harmonic_mean_shift
@@ -132,21 +133,26 @@ class Laws:
         """(d, 11) shares of the terms on the fewest machines, up to a common factor."""
         return np.exp(self.log_shares)
 
-    @cached_property
+    @property
     def extra_work(self) -> FloatArray:
-        """(d, 3) extra work of the terms `DONE_AGAIN` if no data fits. Reading evicted data again
-        waits for the disks or the network of each machine, computing it again for the cores."""
-        return self._extra_work(slice(None))
+        """(d, 3) extra work of the terms `DONE_AGAIN` if no data fits."""
+        return self._cliff_work(slice(None))[: len(DONE_AGAIN)].T
 
-    def _extra_work(self, laws: IntArray | slice) -> FloatArray:
+    def _cliff_work(self, laws: IntArray | slice) -> FloatArray:
+        """(6, d) extra work of the terms `DONE_AGAIN` if no data fits, and minus what one unit of
+        memory per input saves of each: the work at a point is their product with `cliff_terms`.
+        Reading evicted data again waits for the disks or the network of each machine, computing it
+        again for the cores."""
         cores, squared, machines = (self.shares[:, index][laws] for index in DONE_AGAIN)
         height = np.exp(self.log_height[laws])
         moved = (cores + machines) * height
-        extra_work = np.empty((len(DONE_AGAIN), len(height)), dtype=height.dtype)
+        cliff_work = np.empty((2, len(DONE_AGAIN), len(height)), dtype=height.dtype)
+        extra_work = cliff_work[0]
         extra_work[2] = moved / (1.0 + np.exp(-self.logit_reading[laws]))
         extra_work[0] = moved - extra_work[2]
         extra_work[1] = squared * height
-        return extra_work.T
+        np.multiply(extra_work, -self._saved_share[laws], out=cliff_work[1])
+        return cliff_work.reshape(-1, len(height))
 
     @cached_property
     def gradual_share(self) -> FloatArray:
@@ -196,8 +202,8 @@ class Laws:
             laws = (
                 slice(first, last) if len(meeting) > CONTIGUOUS_SHARE * (last - first) else meeting
             )
-            extra_work = features.terms[:, DONE_AGAIN] @ self._extra_work(laws).T
-            extra_work *= self.extra_share(features.memory_per_input, laws)
+            extra_work = features.cliff_terms @ self._cliff_work(laws)
+            extra_work *= features.memory_per_input[:, None] < self.threshold[laws]
             sums[:, laws] += extra_work
         if features.iterations is not None:
             grown, fixed = self.iteration_factors(features.iterations)
@@ -322,14 +328,22 @@ class Laws:
     @property
     def log_prior(self) -> FloatArray:
         """(d,) log density of the prior; that of `cliff` is uniform."""
-        dtype = self.parameters.dtype
-        medians, spreads, concentrations, rates = (
-            np.asarray(of, dtype=dtype)
-            for of in (MEDIANS, SPREADS, SHARES, 1.0 / self.frame.scales)
+        medians, half_precisions, concentrations = _prior_constants(self.parameters.dtype)
+        rates = np.asarray(1.0 / self.frame.scales, dtype=self.parameters.dtype)
+        squares = self.parameters[CLIFF + 1 :] - medians
+        squares *= squares
+        return np.asarray(
+            self.log_shares @ concentrations - self.shares @ rates - half_precisions @ squares
         )
-        standard = (self.parameters[CLIFF + 1 :] - medians[:, None]) / spreads[:, None]
-        gamma = self.log_shares @ concentrations - self.shares @ rates
-        return np.asarray(gamma - 0.5 * np.einsum("kd,kd->d", standard, standard))
+
+
+@lru_cache(maxsize=2)
+def _prior_constants(dtype: DTypeLike) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """(6, 1) medians of the parameters after the cliff, (6,) halves of their prior precisions, and
+    (11,) concentrations of the shares, as numbers of one precision."""
+    constants = MEDIANS[:, None], 0.5 / SPREADS**2, SHARES
+    medians, half_precisions, concentrations = (np.asarray(of, dtype=dtype) for of in constants)
+    return medians, half_precisions, concentrations
 
 
 def iteration_factor(logit_once: FloatArray, relative: FloatArray) -> FloatArray:

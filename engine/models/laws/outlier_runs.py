@@ -192,11 +192,11 @@ class _OutlierHypotheses:
         dof = NOISE_DOF + self.runs - 1.0 - count
         precision = self.precision[outliers[:, :, None], outliers[:, None, :]]
         weighted_residuals = self.weighted_residuals[outliers]
-        errors = np.linalg.solve(precision, weighted_residuals)
+        errors = np.linalg.inv(precision) @ weighted_residuals
         misfit = self.misfit - np.einsum("skd,skd->sd", errors, weighted_residuals)
         spread = NOISE_DOF * NOISE_SCALE**2 + np.maximum(misfit, 0.0)
         density = -0.5 * dof * np.log(spread) - self.draw_log_density
-        density[(errors < math.log(LEAST_FACTOR)).any(axis=1)] = -math.inf
+        density[errors.min(axis=1, initial=math.inf) < math.log(LEAST_FACTOR)] = -math.inf
         largest = density.max(axis=1)
         found = np.flatnonzero(largest > -math.inf)
         sums = np.exp(density[found] - largest[found, None]).sum(axis=1)

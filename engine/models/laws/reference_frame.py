@@ -21,6 +21,7 @@ from engine.models.laws.terms import (
     BY_CORES,
     BY_CORES_SQUARED,
     BY_MACHINES,
+    DONE_AGAIN,
     GROWING,
     Points,
     reference_terms,
@@ -96,6 +97,12 @@ class ReferenceFrame:
             np.asarray([0.0, inside_slope, -outside_slope, outside_slope]),
         )
 
+    @cached_property
+    def cliff_pieces(self) -> tuple[FloatArray, FloatArray]:
+        """Where each of these pieces begins, and how wide it is, as probabilities."""
+        edges = self.thresholds[0]
+        return edges, np.diff(edges, append=1.0)
+
     def relative(self, at: Points) -> FloatArray:
         """(n, 11) the terms relative to those on the fewest machines."""
         relative = terms(at) / self.reference
@@ -116,9 +123,12 @@ class ReferenceFrame:
             one_hot = iteration_index[:, None] == np.arange(len(distinct))
             fixed = (one_hot[:, :, None] * fixed[:, None]).reshape(len(at), -1)
         per_input = at.memory_per_input
+        again = relative[:, DONE_AGAIN]
+        saved = again * np.exp(per_input - self.high)[:, None]
         return LawFeatures(
             terms=relative,
             fixed=fixed,
+            cliff_terms=np.concatenate((again, saved), axis=1),
             memory_per_input=per_input,
             least_memory_per_input=float(per_input.min(initial=np.inf)),
             iterations=None if as_reference else distinct[:, None] / self.iterations,
@@ -163,6 +173,7 @@ class LawFeatures:
 
     terms: FloatArray
     fixed: FloatArray
+    cliff_terms: FloatArray
     memory_per_input: FloatArray
     least_memory_per_input: float
     iterations: FloatArray | None
@@ -176,6 +187,7 @@ class LawFeatures:
             self,
             terms=as_single(self.terms),
             fixed=as_single(self.fixed),
+            cliff_terms=as_single(self.cliff_terms),
             memory_per_input=as_single(self.memory_per_input),
             iterations=None if iterations is None else as_single(iterations),
         )

@@ -50,8 +50,8 @@ EFFECTIVE_SHARE = 0.5
 """Effective sample size after a step, as a share of the draws that are kept."""
 
 NEARLY_THERE = 0.9
-"""Share of the way to the power aimed at from which on a step goes all of it, in a fit that does
-not answer alone: another step for the rest would take as many moves as one."""
+"""Share of the way to the power aimed at from which on a step goes all of it: another step for the
+rest would take as many moves as one."""
 
 TIMES_PER_BLOCK = 131_072
 """Log times (laws x points) that are computed at once."""
@@ -218,7 +218,7 @@ class Likelihood:
         """The next population on the way to the power `goal`."""
         scored, power, stream = population.scored, population.power, population.stream.copy()
         step = tempering_step(scored.log_likelihood, goal - power, EFFECTIVE_SHARE * stream.count)
-        if self.is_mixed and step >= NEARLY_THERE * (goal - power):
+        if step >= NEARLY_THERE * (goal - power):
             step = goal - power
         from_prior = power == 0.0
         power = goal if step == goal - power else power + step
@@ -323,17 +323,13 @@ def proposed_cliffs(laws: Laws, proposals: Proposals) -> FloatArray:
     It moves along the difference of the cliffs of two laws, where both are in the same piece of the
     prior, and wraps round within that piece: so the reverse move is as likely.
     """
-    edges, result = laws.frame.thresholds[0], laws.cliff.copy()
-    moving = ((laws.cliff >= edges[1]) & (proposals.step > 0.0)).nonzero()[0]
-    current, first, second = (
-        laws.cliff.take(of)
-        for of in (moving, proposals.first.take(moving), proposals.second.take(moving))
-    )
-    piece = edges.searchsorted(current, side="right") - 1
-    start, end = edges.take(piece), np.concatenate((edges[1:], [1.0])).take(piece)
-    same_piece = (np.minimum(first, second) >= start) & (np.maximum(first, second) < end)
-    moved = (current - start + same_piece * proposals.step.take(moving) * (first - second)) % (
-        end - start
-    )
-    result[moving] = start + moved
-    return result
+    edges, widths = laws.frame.cliff_pieces
+    cliff, first, second = laws.cliff, proposals.first, proposals.second
+    piece = edges.searchsorted(cliff, side="right") - 1
+    moves = (piece > 0) & (piece.take(first) == piece) & (piece.take(second) == piece)
+    start = edges.take(piece)
+    moved = cliff - start
+    moved += moves * proposals.step * (cliff.take(first) - cliff.take(second))
+    moved %= widths.take(piece)
+    moved += start
+    return np.asarray(moved)

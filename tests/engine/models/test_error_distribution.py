@@ -1,6 +1,7 @@
 """The distribution of left-out errors: recovery, coverage, and the separation of its parts."""
 
 import math
+from itertools import product
 
 import numpy as np
 import pytest
@@ -25,6 +26,7 @@ from engine.models.laws.error_distribution import (
     prior_error_distribution,
     with_common_dof,
 )
+from engine.models.laws.observations import NOISE_DOF
 
 SCATTER, LAWS = (1.0, 0.0), (0.0, 1.0)
 """Variance about a law, and among laws."""
@@ -149,6 +151,20 @@ def test_the_bounds_are_quantiles_of_the_posterior_predictive() -> None:
         scale = np.sqrt(share * scatter + (1.0 - share) * laws)[..., None]
         tails = [(weights * stats.t.sf(b, 3.0 * RELATIVE_DOF, scale=scale)).sum() for b in bounds]
         assert tails == pytest.approx([0.05, 0.005], rel=0.01)
+
+
+@pytest.mark.parametrize("corner", [0, -1])
+def test_the_bounds_lie_on_the_grid_whatever_the_errors(corner: int) -> None:
+    """All weight on the smallest scales or on the largest, of the widest or narrowest tails."""
+    mean = (GRID_STEP * np.arange(-GRID_REACH, GRID_REACH + 1))[corner]
+    for difference, dof in product((0, -1), (0, -1)):
+        weights = np.zeros((len(LOG_SCALE_DIFFERENCES), 2 * GRID_REACH + 1, len(RELATIVE_DOF)))
+        weights[difference, corner, dof] = 1.0
+        apart = LOG_SCALE_DIFFERENCES[difference]
+        for share, bounds in zip(WITHIN_SHARES, _bounds(weights, NOISE_DOF), strict=True):
+            scale = np.exp(mean) * np.sqrt(share * np.exp(apart) + (1.0 - share) / np.exp(apart))
+            tails = stats.t.sf(bounds / scale, NOISE_DOF * RELATIVE_DOF[dof])
+            assert tails == pytest.approx([0.05, 0.005], rel=0.02)
 
 
 def test_one_student_law_has_the_bounds_that_it_stands_for() -> None:

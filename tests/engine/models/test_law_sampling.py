@@ -140,14 +140,15 @@ def test_a_types_own_fit_moves_draws_from_the_prior_where_they_go_all_the_way() 
     assert max(of_prior[0], of_prior[2]) < 0.7
 
 
-def test_a_types_own_fit_takes_no_step_for_a_tenth_of_the_way() -> None:
+@pytest.mark.parametrize("draw_share", [0.5, 1.0])
+def test_no_step_is_taken_for_a_tenth_of_the_way(draw_share: float) -> None:
     random = np.random.default_rng(1)
     for count in (8, 12, 20, 40):
         machines = np.exp(random.uniform(np.log(2.0), np.log(64.0), count))
         logs = np.log(20.0 + 600.0 / machines) + 0.05 * random.normal(size=count)
         at = points(machines, np.ones(count))
         level = np.full((count, 1), 3.0)
-        draws = posterior(Observations(at, logs - logs.mean(), level, draw_share=0.5))
+        draws = posterior(Observations(at, logs - logs.mean(), level, draw_share=draw_share))
         powers = [population.power for population in draws.path]
         for before, power in pairwise(powers[:-1]):
             assert power - before < NEARLY_THERE * (draws.power - before)
