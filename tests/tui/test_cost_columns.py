@@ -10,6 +10,7 @@ from tui.pins import NOW
 from tui.session import EngineSession
 from tui.state import PlanState
 from tui.views import compare, compositions, cost_columns
+from tui.views.composition_rows import listing
 from tui.views.marks import Marks
 from tui.widgets.table import text_of
 
@@ -52,7 +53,7 @@ def test_decimals_stay_while_the_deadline_moves(nightly):
     kinds = set()
     for seconds in (30.0, 38.0, 40.0, 45.0, 65.0, 120.0, 600.0):
         answer = session.answer(replace(NIGHTLY, deadline_seconds=seconds), built)
-        rows, _ = compositions.rows(answer, MARKS, most=compositions.FULL_LIST)
+        rows = listing(NIGHTLY, answer, MARKS).rows
         kinds |= {frozenset(decimals_in(text_of(row[COST]))) for row in rows}
         assert not any("<" in text_of(row[COST + 1]) for row in rows)
     assert kinds == {frozenset({4})}

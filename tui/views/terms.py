@@ -8,7 +8,7 @@ import engine
 from tui import format as text
 from tui.state import MAX_NODES, PlanState
 from tui.views import inputs
-from tui.views.compositions import SHORT_NOTES
+from tui.views.composition_rows import SHORT_NOTES
 from tui.views.pages import page
 from tui.widgets.chart import Chart
 from tui.widgets.numbers import money_text, time_text

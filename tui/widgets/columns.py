@@ -126,12 +126,23 @@ def _fit(columns: Sequence[Column], natural: Sequence[int], width: int) -> Fitte
     return tuple((i, widths[i]) for i in kept)
 
 
-@lru_cache(maxsize=64)
 def natural_widths(
+    columns: tuple[Column, ...], rows: Sequence[Row], *, ascii_only: bool
+) -> tuple[int, ...]:
+    """The preferred width of each column, over all rows so that scrolling moves nothing; rows are
+    looked at only where a column has no width of its own."""
+    widths = tuple(column.width for column in columns if column.width is not None)
+    if len(widths) == len(columns):
+        return widths
+    return _longest_texts(columns, tuple(rows), ascii_only=ascii_only)
+
+
+@lru_cache(maxsize=64)
+def _longest_texts(
     columns: tuple[Column, ...], rows: tuple[Row, ...], *, ascii_only: bool
 ) -> tuple[int, ...]:
-    """The preferred width of each column, over all rows so that scrolling moves nothing. Cached: a
-    slider step leaves most tables as they are, and a table may have a row for each of many runs."""
+    """`natural_widths`, cached: a slider step leaves most tables as they are, and a table may have
+    a row for each of many runs."""
     widths = []
     for index, column in enumerate(columns):
         texts = () if column.width else _texts(rows, index, ascii_only=ascii_only)
@@ -141,12 +152,24 @@ def natural_widths(
     return tuple(widths)
 
 
-@lru_cache(maxsize=64)
+CutAlike = tuple[tuple[int, int, frozenset[str]], ...]
+
+
 def cut_alike_in(
-    columns: tuple[Column, ...], rows: tuple[Row, ...], fitted: FittedColumns, *, ascii_only: bool
-) -> tuple[tuple[int, int, frozenset[str]], ...]:
+    columns: tuple[Column, ...], rows: Sequence[Row], fitted: FittedColumns, *, ascii_only: bool
+) -> CutAlike:
     """(column, width, texts that would be cut to the same), over all rows; only columns with any.
-    Cached too."""
+    Rows are looked at only where a column has names."""
+    if not any(columns[index].names for index, _ in fitted):
+        return ()
+    return _cut_alike(columns, tuple(rows), fitted, ascii_only=ascii_only)
+
+
+@lru_cache(maxsize=64)
+def _cut_alike(
+    columns: tuple[Column, ...], rows: tuple[Row, ...], fitted: FittedColumns, *, ascii_only: bool
+) -> CutAlike:
+    """`cut_alike_in`, cached too."""
     named = [(index, width) for index, width in fitted if columns[index].names]
     entries = (
         (i, width, cut_alike(_texts(rows, i, ascii_only=ascii_only), width)) for i, width in named

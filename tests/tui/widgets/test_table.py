@@ -3,7 +3,7 @@
 import pytest
 from textual.app import App
 
-from tui.widgets.columns import natural_widths
+from tui.widgets.columns import _longest_texts, natural_widths
 from tui.widgets.glyphs import ASCII, UNICODE
 from tui.widgets.table import Column, Table, fit_columns
 
@@ -317,11 +317,11 @@ async def test_names_that_begin_alike_are_told_apart_by_how_they_end():
 
 async def test_rows_that_stay_are_measured_once(driven):
     app, pilot = driven
-    measured = natural_widths.cache_info().misses
+    measured = _longest_texts.cache_info().misses
     for rows in (ROWS, [list(row) for row in ROWS]):
         app.table.show(rows)
         await pilot.pause()
-    assert natural_widths.cache_info().misses == measured
+    assert _longest_texts.cache_info().misses == measured
     app.table.show([("one more", "1m", "$1.00", ""), *ROWS])
     await pilot.pause()
-    assert natural_widths.cache_info().misses == measured + 1
+    assert _longest_texts.cache_info().misses == measured + 1
