@@ -8,7 +8,7 @@ is imported by that thread, after the first paint.
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -232,6 +232,13 @@ class PlannerApp(
     @property
     def ranges(self) -> Ranges:
         return self._panels.slider_ranges.of(self.state)
+
+    def files_read(self) -> Iterator[tuple[str, Path]]:
+        """The files that the plan reads, by their kinds; no file that is saved replaces one."""
+        from tui.storage.read_files import read_files
+
+        state = self.state
+        return read_files(state.sources, catalog=state.catalog, ran_on=state.ran_on)
 
     # State
 
