@@ -37,6 +37,7 @@ from tui.behaviours.panel_events import PanelEvents
 from tui.behaviours.pin_actions import PinActions
 from tui.behaviours.plan_updates import PlanUpdates
 from tui.behaviours.session_actions import SessionActions
+from tui.behaviours.settling import Settling
 from tui.bindings import VI_BINDINGS, KeyActions, with_ids
 from tui.changes import (
     Action,
@@ -89,6 +90,7 @@ def run(options: AppOptions) -> int:
 
 class PlannerApp(
     PlanUpdates,
+    Settling,
     GrowingLogs,
     PanelEvents,
     ExperimentActions,
