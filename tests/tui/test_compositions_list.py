@@ -122,6 +122,16 @@ async def test_keys_sort_and_slash_filters_and_escape_shows_all(planner):
         assert "Compositions with" not in text_of(app)
 
 
+@pytest.mark.parametrize("order", ["time", "cost"])
+def test_no_column_moves_when_the_list_is_sorted_by_time_or_cost(order):
+    """Each took two cells of the composition, so that a mix was cut in the sorted list."""
+    state, answer = answered(deadline_seconds=3600.0)
+    plain = compositions.full_columns(state, answer, "v")
+    by_one = compositions.full_columns(reduce(state, SortList(order)), answer, "v")
+    assert [column.width for column in by_one] == [column.width for column in plain]
+    assert f"{order} v" in [column.title for column in by_one]
+
+
 async def test_moving_in_a_sorted_list_keeps_its_place(planner):
     async with at_rest(planner(), (80, 24), "2", "t", "home") as (app, pilot):
         await settled(pilot)

@@ -209,9 +209,9 @@ def full_columns(
     sorted_title, columns = _SORTED.get(state.order), []
     for column in COLUMNS:
         if column.title == sorted_title:
-            column = column._replace(
-                title=f"{column.title} {sign}", width=max(column.width or 0, 9), priority=0
-            )
+            title = f"{column.title} {sign}"
+            width = max(column.width or 0, cell_len(title))  # time and cost stay where they are
+            column = column._replace(title=title, width=width, priority=0)
         elif column.title == "composition":
             cells = MIX_CELLS.get(mix)
             least = NARROW_MIX if narrow else MIN_MIX_CELLS if cells else column.least
