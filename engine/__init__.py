@@ -103,6 +103,7 @@ _HOMES = {
     "engine.models.optex.job_profiles": ("with_job_profiles",),
     "engine.models.base": ("FittedModel", "Model", "Prediction", "Predictions"),
     "engine.optimiser": ("recommend", "sensitivity"),
+    "engine.choosing.outlines": ("Outline", "outlines"),
     "engine.choosing.owned": ("recommend_owned",),
     "engine.choosing.recommendation": (
         "HARDLY_SLOWER",

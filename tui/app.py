@@ -8,7 +8,7 @@ is imported by that thread, after the first paint.
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -37,6 +37,7 @@ from tui.behaviours.panel_events import PanelEvents
 from tui.behaviours.pin_actions import PinActions
 from tui.behaviours.plan_updates import PlanUpdates
 from tui.behaviours.session_actions import SessionActions
+from tui.behaviours.settling import Settling
 from tui.bindings import VI_BINDINGS, KeyActions, with_ids
 from tui.changes import (
     Action,
@@ -89,6 +90,7 @@ def run(options: AppOptions) -> int:
 
 class PlannerApp(
     PlanUpdates,
+    Settling,
     GrowingLogs,
     PanelEvents,
     ExperimentActions,
@@ -232,6 +234,13 @@ class PlannerApp(
     @property
     def ranges(self) -> Ranges:
         return self._panels.slider_ranges.of(self.state)
+
+    def files_read(self) -> Iterator[tuple[str, Path]]:
+        """The files that the plan reads, by their kinds; no file that is saved replaces one."""
+        from tui.storage.read_files import read_files
+
+        state = self.state
+        return read_files(state.sources, catalog=state.catalog, ran_on=state.ran_on)
 
     # State
 

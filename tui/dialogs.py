@@ -27,6 +27,7 @@ from tui.storage import scenario_store
 from tui.storage.user_folders import current_folder
 from tui.typed_commands import CommandContext
 from tui.views import compositions
+from tui.views.composition_rows import listing
 from tui.widgets.table import text_of
 
 if TYPE_CHECKING:
@@ -278,9 +279,7 @@ def filter_compositions(app: PlannerApp) -> None:
     state, answer, marks = app.state, app.answer, app.marks
 
     def matches(typed: str) -> list[Option]:
-        matching_rows, _ = compositions.chosen_rows(
-            replace(state, listed=typed), answer, marks, most=compositions.FULL_LIST
-        )
+        matching_rows = listing(replace(state, listed=typed), answer, marks).rows
         titles = [column.title for column in compositions.COLUMNS]
         cells = [dict(zip(titles, map(text_of, row), strict=True)) for row in matching_rows]
         return [

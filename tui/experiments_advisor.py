@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import engine
-from tui.behaviours.plan_updates import MAX_REST_SECONDS
+from tui.behaviours.settling import MAX_REST_SECONDS
 from tui.messages import ExperimentsReady, error_text
 from tui.state import PlanState
 from tui.views.sentences import in_planner

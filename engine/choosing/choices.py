@@ -24,13 +24,14 @@ from engine.notices import Notice, in_order
 from engine.runs.barrier_stages import not_started
 from engine.units import format_count, format_seconds, format_usd
 
-_SPEED_NOTES = {
+SPEED_NOTES = {
     None: "measured type",
     "transferred-speed": "speed transferred",
     "unknown-source-type": "source type unknown",
     "no-cpu-score": "no CPU score",
     "speed-as-given": "speed as given",
 }
+"""How the speed of a type came about: code of the notice -> note of a choice."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +80,7 @@ class ChoiceBuilder:
             layout=layout,
             executors=executors,
             vcore_seconds=executors * layout.executor_cores * seconds,
-            note=_SPEED_NOTES[speed.code],
+            note=SPEED_NOTES[speed.code],
             spot=self._spot(row, nodes),
             executors_per_node={name: layout.executors_per_node},
             warnings=in_order(notices),

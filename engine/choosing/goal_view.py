@@ -115,8 +115,14 @@ class GoalView:
 
     def best_of(self, row: int) -> int:
         """The surface point of a row's best column."""
-        rows = np.asarray([row])
-        return int(self._flat_indices(rows, self._columns(rows))[0])
+        return int(self.best_of_each(np.asarray([row]))[0])
+
+    def best_of_each(self, rows: IntArray) -> IntArray:
+        """(b,) the surface points of the best columns of rows."""
+        columns = np.empty(len(rows), dtype=np.int64)
+        for block in row_blocks(len(rows), self.costs.shape[1]):
+            columns[block] = self._columns(rows[block])
+        return self._flat_indices(rows, columns)
 
     def nearly_best(self, most: int) -> list[int]:
         """Up to `most` surface points, one per type and the most promising first, that may be

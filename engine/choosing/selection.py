@@ -25,11 +25,13 @@ from engine.caching import Lazy
 from engine.catalog import Billing
 from engine.choosing.answer_notices import with_interval_notice
 from engine.choosing.candidates import Candidates
-from engine.choosing.choices import ChoiceBuilder
+from engine.choosing.choices import SPEED_NOTES, ChoiceBuilder
 from engine.choosing.goal_view import GoalView
+from engine.choosing.outlines import Outline, OutlinedChoices
 from engine.choosing.recommendation import Choice, Goal, Recommendation, Rejected
 from engine.choosing.surface import Surface
 from engine.errors import BadInput
+from engine.forecast import IntArray, none_if_nan
 from engine.notices import Notice
 
 _REFINEMENTS = 16
@@ -82,7 +84,11 @@ def select(
         goal=goal,
         model=surface.fitted.model,
         recommended=recommended,
-        alternatives=Lazy(ranked[1:], lambda row: answers.choice(view.best_of(row))),
+        alternatives=OutlinedChoices(
+            ranked[1:],
+            lambda row: answers.choice(view.best_of(row)),
+            lambda: _outlines(answers, view.best_of_each(ranked[1:])),
+        ),
         frontier=Lazy(frontier, answers.choice),
         rejected=_ChainedRejections(Lazy(nearest_misses, answers.rejected), candidates.rejected),
         nearest=nearest,
@@ -163,6 +169,24 @@ def _deciding_points(surface: Surface, answer: Recommendation, most: int) -> lis
         surface.index(str(choice.instance), choice.nodes or 1) for choice in compromises
     ]
     return [*points, *one_fewer, *compromise_points]
+
+
+def _outlines(answers: ChoiceBuilder, points: IntArray) -> list[Outline]:
+    """The outlines of the choices at some points of the surface, from its arrays."""
+    surface, deadline = answers.surface, answers.goal.deadline_seconds
+    forecast, costs = surface.at(points), surface.costs(answers.billing).ravel()[points]
+    odds = np.full(len(points), np.nan) if deadline is None else forecast.p_within(deadline)
+    offers = [surface.candidates.offers[row] for row in points // surface.max_nodes]
+    return [
+        Outline(
+            instance=offer.instance.name,
+            seconds=float(seconds),
+            cost_usd=float(cost),
+            p_deadline=none_if_nan(p),
+            note=SPEED_NOTES[surface.fitted.transferred(offer.instance, answers.catalog)[0].code],
+        )
+        for offer, seconds, cost, p in zip(offers, forecast.seconds, costs, odds, strict=True)
+    ]
 
 
 def _warnings(surface: Surface, goal: Goal, shown: Choice | None) -> tuple[Notice, ...]:

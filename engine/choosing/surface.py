@@ -310,7 +310,7 @@ class Surface:
         """Type name -> its row."""
         return {name: row for row, name in enumerate(self.candidates.names)}
 
-    def at(self, flat: int | Sequence[int]) -> Forecast:
+    def at(self, flat: int | Sequence[int] | IntArray) -> Forecast:
         """The forecasts of some points."""
         return self.interrupted_forecast.take(np.atleast_1d(np.asarray(flat)))
 

@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
 
 import numpy as np
 
-from engine.caching import Lazy
 from engine.catalog import Billing
 from engine.choosing.answer_notices import with_interval_notice
 from engine.choosing.difference_texts import more_usd, takes_longer
+from engine.choosing.outlines import Outline, OutlinedChoices, outlines
 from engine.choosing.recommendation import Choice, Goal, Recommendation
 from engine.choosing.surface import Surface
 from engine.errors import BadInput
@@ -172,10 +173,15 @@ def _with_mix_first(
     def runner_up(index: int) -> Choice:
         return others[index] if best_of_one_type is None or index >= 0 else best_of_one_type
 
+    def outlined() -> Sequence[Outline]:
+        first = [] if best_of_one_type is None else [Outline.of(best_of_one_type)]
+        return [*first, *outlines(others)]
+
+    first = 0 if best_of_one_type is None else -1
     return replace(
         answer,
         recommended=choice,
-        alternatives=Lazy(range(-1 if best_of_one_type else 0, len(others)), runner_up),
+        alternatives=OutlinedChoices(range(first, len(others)), runner_up, outlined),
         nearest=None,
         compromises=(),
         optimal=optimal,

@@ -244,42 +244,6 @@ async def test_another_source_is_not_said_to_be_read(planner):
         assert app.answer is not None
 
 
-class ReadsOneAtOnce(Fitting):
-    """Of other sources than the first, the runs come only once they may."""
-
-    def __init__(self):
-        super().__init__()
-        self.read_other = Event()
-
-    def build(self, state, say, show):
-        if state.sources == ("other",):
-            assert self.read_other.wait(60.0)
-        return super().build(state, say, show)
-
-
-async def test_ranges_are_never_those_of_a_source_that_was_left(planner):
-    """A deadline from the old range would count as chosen, and the other source got none."""
-    session = ReadsOneAtOnce()
-    async with planner(session).run_test(size=(80, 24)) as pilot:
-        app = pilot.app
-        assert await shows(pilot, "2.1 TB")
-        await pilot.press("right")
-        await pilot.pause()
-        assert app.state.deadline_seconds is not None
-        session.go_on.set()  # of the plan that nobody waits for any more
-        app.dispatch(OpenSources(("other",)))
-        assert await shows(pilot, "2.1 TB", gone=True)
-        await pilot.press("right")
-        assert await shows(pilot, "no time is known yet: press enter and type 45m")
-        assert (app.state.deadline_seconds, app.state.deadline_chosen) == (None, False)
-        session.read_other.set()
-        assert await shows(pilot, "is known yet", gone=True)
-        await settled(pilot)
-        assert app.state.deadline_seconds is not None, "the default one"
-        assert not app.state.deadline_chosen
-        assert await shows(pilot, "2.1 TB")
-
-
 async def test_why_there_is_no_plan_is_said_in_every_view(planner, tmp_path):
     """Until the evidence is another."""
     views = "12345678"

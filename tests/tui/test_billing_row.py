@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 import engine
-from tui.state import PlanState
+from tui.state import Limits, PlanState
 from tui.views import inputs
 from tui.views.marks import Marks
 
@@ -36,3 +36,28 @@ def test_a_share_is_shown_where_every_type_pays_it(
     told = inputs.billing(PlanState(sources=("a",)), catalog, MARKS)
     assert told == shown
     assert len(told) <= inputs.VALUE_CELLS
+
+
+def discounted(catalog: engine.Catalog, fraction: float) -> engine.Catalog:
+    return replace(catalog, billing=replace(catalog.billing, discount_fraction=fraction))
+
+
+@pytest.mark.parametrize(
+    ("catalog", "discount", "inputs_of_row", "shown"),
+    [
+        (AWS, 0.12, {}, "on demand -12 % +fee !"),
+        (AWS, 0.125, {}, "on demand -12.5 % !"),
+        (AWS, 0.12, {"spot": True}, "spot -12% +EMR's fee !"),
+        (without_own_fees(AWS), 0.12, {}, "on demand -12% +25% !"),
+        (AWS, 0.125, {"spot": True, "limits": Limits(max_spot=0.5)}, "spot to 50% -12.5% !"),
+        (engine.on_platform(AWS, "kubernetes"), 0.12, {}, "on demand -12 %"),
+        (engine.load_catalog("gcp"), 0.3, {}, "on demand -30 % +fee"),
+    ],
+)
+def test_a_discount_is_never_cut(
+    catalog: engine.Catalog, discount: float, inputs_of_row: dict, shown: str
+) -> None:
+    """ "on demand -12 % +EMR's fee" was cut in the fee, and so was what it says of the prices."""
+    state = PlanState(sources=("a",), **inputs_of_row)
+    assert inputs.billing(state, discounted(catalog, discount), MARKS) == shown
+    assert len(shown) <= inputs.VALUE_CELLS

@@ -1,15 +1,18 @@
 """The columns of costs in the planner's lists: even, and the same while a slider moves."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 from test_pins import FIRST, SECOND
 
 from tui import format as text
+from tui.input_text.training_text import saving_cells
 from tui.pins import NOW
 from tui.session import EngineSession
 from tui.state import PlanState
 from tui.views import compare, compositions, cost_columns
+from tui.views.composition_rows import listing
 from tui.views.marks import Marks
 from tui.widgets.table import text_of
 
@@ -52,7 +55,7 @@ def test_decimals_stay_while_the_deadline_moves(nightly):
     kinds = set()
     for seconds in (30.0, 38.0, 40.0, 45.0, 65.0, 120.0, 600.0):
         answer = session.answer(replace(NIGHTLY, deadline_seconds=seconds), built)
-        rows, _ = compositions.rows(answer, MARKS, most=compositions.FULL_LIST)
+        rows = listing(NIGHTLY, answer, MARKS).rows
         kinds |= {frozenset(decimals_in(text_of(row[COST]))) for row in rows}
         assert not any("<" in text_of(row[COST + 1]) for row in rows)
     assert kinds == {frozenset({4})}
@@ -69,11 +72,30 @@ def test_a_listed_price_is_a_budget_that_buys_it(nightly):
     assert found.composition == best.recommended.composition
 
 
-def test_compare_keeps_the_decimals_of_the_pinned_plans():
+def test_compare_keeps_its_decimals_while_the_plan_on_the_screen_follows_a_slider(nightly):
+    """Those of what is pinned alone gave a plan on the screen of $0.0345 as $0.03 beside one of
+    $2.00: a figure, where the others have three."""
+    session, built = nightly
+    plan = session.answer(replace(NIGHTLY, deadline_seconds=600.0), built).report.recommendation
     cost = next(i for i, column in enumerate(compare.COLUMNS) if column.title == "cost")
-    pinned = replace(FIRST, cost_usd=0.5123)
-    for usd in (0.0345, 0.25, 2.0):
-        now = replace(SECOND, name=NOW, cost_usd=usd)
-        rows = compare.rows([pinned, now], MARKS)
-        assert [decimals_in(text_of(row[cost])) for row in rows] == [{3}, {3}]
-        assert decimals_in(text_of(rows[1][cost + 2])) == {3}
+    for pinned_usd in (0.5123, 2.0):
+        pinned = replace(FIRST, cost_usd=pinned_usd)
+        for usd in (0.0345, 0.25, 1.5):
+            now = replace(SECOND, name=NOW, cost_usd=usd)
+            rows = compare.rows([pinned, now], MARKS, plan)
+            assert [decimals_in(text_of(row[cost])) for row in rows] == [{4}, {4}]
+            assert decimals_in(text_of(rows[1][cost + 2])) == {4}
+    assert text_of(compare.rows([pinned, replace(now, cost_usd=0.0345)], MARKS, plan)[1][cost]) == (
+        "$0.0345"
+    )
+
+
+def test_what_runs_save_has_equally_many_decimals():
+    """ "$0.0164" stood above "$0.21", and a saving of nothing has no decimals to give."""
+
+    def run(usd, seconds=None):
+        return SimpleNamespace(gain_usd=usd, gain_seconds=seconds)
+
+    assert saving_cells([run(0.0164), run(0.2134), run(1.2)]) == ["$0.0164", "$0.2134", "$1.2000"]
+    assert saving_cells([run(0.0), run(2.5)]) == ["$0.00", "$2.50"]
+    assert saving_cells([run(None, 90.0)]) == [text.seconds(90.0)]

@@ -3,7 +3,7 @@
 from threading import Event
 
 import pytest
-from screen import at_rest, settled, shows, text_of
+from screen import at_rest, settled, shows, text_of, words_in
 
 import engine
 from tui.changes import SetDeadline
@@ -241,3 +241,32 @@ def test_a_text_of_notes_alone_or_none_is_copied_as_it_is():
     assert text_to_copy("# all\n# notes\n", ".conf") == "# all\n# notes\n"
     assert text_to_copy("# note\nrun \\\n  x # not a note\n", ".sh") == "run \\\n  x # not a note\n"
     assert text_to_copy("run\n", ".sh") == "run\n"
+
+
+@pytest.mark.parametrize("name", ["./run1.zstd", "logs/run2.zstd"])
+async def test_neither_an_export_nor_a_chart_replaces_what_the_plan_reads(
+    planner, tmp_path, monkeypatch, name
+):
+    """Asked twice both did, as for any other file: the log of a run was lost."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "logs").mkdir()
+    for log in ("run1.zstd", "logs/run2.zstd", "chart.csv"):
+        (tmp_path / log).write_text("a log", encoding="utf-8")
+    sources = ("run1.zstd", "logs", f"file://{tmp_path}/chart.csv")
+    async with at_rest(planner(sources=sources), (120, 40), "e") as (app, pilot):
+        await pilot.pause()
+        app.screen.query_one("#path").value = name
+        for _ in range(2):
+            await pilot.press("ctrl+s")
+            await pilot.pause()
+            said = words_in(app.screen.query_one("#said"))
+            assert "a source, and would be replaced; choose another file" in said
+        await pilot.press("escape")
+        for _ in range(2):
+            app.action_save_chart("chart.csv")
+            await pilot.pause()
+            assert "chart.csv: is a source, and would be replaced" in text_of(app)
+        app.action_save_chart("new.csv")
+    assert (tmp_path / name).read_text("utf-8") == "a log"
+    assert (tmp_path / "chart.csv").read_text("utf-8") == "a log"
+    assert (tmp_path / "new.csv").read_text("utf-8").startswith("instance")

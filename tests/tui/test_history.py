@@ -3,9 +3,10 @@
 from dataclasses import replace
 
 import pytest
+from fakes import Gated
 from hypothesis import given
 from hypothesis import strategies as st
-from screen import at_rest, settled, text_of
+from screen import at_rest, settled, shows, text_of
 
 from tui.history import MAX_STEPS, ONE_GESTURE_SECONDS, History, difference
 from tui.state import INPUTS, JobInputs, Limits, PlanState, Terms, Training
@@ -188,3 +189,37 @@ async def test_undoing_a_refused_model_keeps_the_good_plan(planner):
         await pilot.pause()
         assert not app.state.spot
         assert app.answer is not None
+
+
+@pytest.mark.parametrize("walked_away", [(), ("right",)])
+async def test_an_undo_or_redo_that_is_cancelled_was_not_made(planner, walked_away):
+    """After a cancelled undo nothing was left to undo, and redo led to where one was already; after
+    a cancelled redo there was nothing to redo. A slider moved meanwhile changes nothing of that."""
+    session = Gated()
+    session.go_on.set()
+    async with at_rest(planner(session), (120, 40)) as (app, pilot):
+        for source in ("second", "third"):
+            app.history = replace(app.history, last_changed=frozenset())  # a step of its own
+            await app.run_command_line(f"open {source}")
+            await settled(pilot)
+
+        async def cancelled(key, at):
+            kept = app.history
+            session.go_on.clear()
+            await pilot.press(key, *walked_away, "escape")
+            assert await shows(pilot, "was cancelled")
+            assert app.state.sources == (at,)
+            assert (app.history.past, app.history.future) == (kept.past, kept.future)
+            session.go_on.set()
+            await settled(pilot)
+
+        await cancelled("u", "third")
+        await pilot.press("u")
+        await settled(pilot)
+        assert app.state.sources == ("second",)
+        await cancelled("ctrl+y", "second")
+        await cancelled("u", "second")
+        await pilot.press("ctrl+y")
+        await settled(pilot)
+        assert app.state.sources == ("third",)
+        assert not app.history.future

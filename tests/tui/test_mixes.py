@@ -9,7 +9,7 @@ from screen import at_rest, compared, settled, text_of
 
 import engine
 from tui.answers import Answer, BuiltPlan
-from tui.behaviours.plan_updates import MAX_REST_SECONDS, MIN_REST_SECONDS
+from tui.behaviours.settling import MAX_REST_SECONDS, MIN_REST_SECONDS
 from tui.changes import SetDeadline, SetMix, SetScale
 from tui.messages import MixReady
 from tui.mixing import max_types

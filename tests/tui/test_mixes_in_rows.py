@@ -1,10 +1,11 @@
 """A mix in its row of the compositions, where there is little room for it."""
 
 import pytest
-from screen import at_rest, text_of
+from screen import at_rest, settled, text_of
 
 from tui.views import compositions
 from tui.widgets.columns import fit_columns, natural_widths
+from tui.widgets.on_demand import OnDemand
 from tui.widgets.table import Table
 
 SINGLE = "1 × m7i.12xlarge"
@@ -67,3 +68,33 @@ async def test_below_the_charts_a_mix_has_the_room_that_there_is(planner):
         listed(app.query_one("#short", Table), TWO)
         await pilot.pause()
         assert f"{TWO} " in text_of(app)
+
+
+async def test_at_100_columns_types_of_long_names_are_told_apart(planner, monkeypatch):
+    """ "5 × n2d-standard…" stood twice in the list, for nodes of 8 and of 16 vCPUs."""
+    names = ["5 × n2d-standard-8 (3 spot)", "5 × n2d-standard-16 (3 spot)", "2 × c5ad.2xlarge"]
+    names += ["2 × n2d-standard-8 + 1 × n2d-standard-4", "2 × c5.large (1 spot)"]
+    rows = [("", (name, "plain"), ("1 s", "plain")) for name in names]
+
+    class Listed:
+        place_of = staticmethod(lambda _: 0)
+
+        def __init__(self, *_):
+            self.rows, self.types = rows, OnDemand(len(rows), lambda _: None)
+
+    monkeypatch.setattr(compositions, "short_rows", lambda *_, **__: (rows, [None] * len(rows)))
+    monkeypatch.setattr(compositions, "listing", Listed)
+    monkeypatch.setattr(compositions, "one_type_cells", lambda _: compositions.WHOLE)
+    async with at_rest(planner(deadline_seconds=3000.0), (100, 30)) as (app, pilot):
+        for key in "12":
+            await pilot.press(key)
+            await settled(pilot)
+            await settled(pilot)  # the list hears of its width once it is drawn
+            seen = text_of(app)
+            for told in ("5 × n2d-standard-8 ", "5 × n2d-s…ndard-16 ", "2 × c5ad.2xlarge "):
+                assert told in seen
+            assert "2×n2d-standard-8+… " in seen
+            assert "2 × c5.large  " in seen
+        await pilot.resize_terminal(120, 40)
+        await settled(pilot)
+        assert "5 × n2d-standard-16 (3 spot)" in text_of(app)

@@ -13,6 +13,7 @@ from tui.views import compare, sentences
 from tui.views.marks import Marks
 
 MARKS = Marks("@", "x", "!")
+PLAN = SimpleNamespace(frontier=[SimpleNamespace(cost_usd=2.0)])
 BASE = PlanState(
     sources=("/logs/run-1.zstd",), deadline_seconds=2700.0, deadline_chosen=True, view="compare"
 )
@@ -67,7 +68,7 @@ def test_inputs_differ_in_words():
 
 
 def test_differences_are_to_the_first():
-    first, second = compare.rows([FIRST, SECOND], MARKS)
+    first, second = compare.rows([FIRST, SECOND], MARKS, PLAN)
     assert [cell if isinstance(cell, str) else cell[0] for cell in first][4] == ""
     cells = [cell if isinstance(cell, str) else cell[0] for cell in second]
     assert cells[4] == f"-{text.seconds(500.0)}"
@@ -233,3 +234,15 @@ async def test_what_cannot_be_pinned(planner):
         await pilot.press("7")
         await pilot.pause()
         assert "[b]x[/b]" in text_of(app)
+
+
+async def test_a_name_that_is_too_long_shows_how_it_ends(planner):
+    """Names of a job's runs differ in their last letters, which were cut off."""
+    async with at_rest(planner(), (80, 24)) as (app, pilot):
+        name = "warehouse-nightly-features-2026-07-"
+        app.pins = tuple(replace(FIRST, name=f"{name}{day}") for day in (28, 29))
+        await pilot.press("7")
+        await settled(pilot)
+        shown = text_of(app)
+        assert "ware…-28  4 × m5.xlarge" in shown
+        assert "ware…-29  4 × m5.xlarge" in shown

@@ -11,16 +11,17 @@ from tui.changes import OpenSources, SetDeadline
 
 class OfOtherLength(FakeSession):
     """The runs of another source take a hundred times as long; they are read once they may be, and
-    planned once that may go on."""
+    planned once that may go on; with `first_waits` so is the first one."""
 
-    def __init__(self):
+    def __init__(self, *, first_waits=False):
         super().__init__()
-        self.read_other, self.go_on = Event(), Event()
+        self.read_other, self.go_on, self.first_waits = Event(), Event(), first_waits
 
     def build(self, state, say, show):
         def wait_after(evidence):
             show(evidence)
-            assert "other" not in state.sources or self.go_on.wait(60.0)
+            held = self.first_waits or "other" in state.sources
+            assert not held or self.go_on.wait(60.0)
 
         if "other" in state.sources:
             assert self.read_other.wait(60.0)
@@ -53,6 +54,29 @@ async def test_sliders_wait_for_other_evidence_and_follow_it_before_its_plan(pla
         session.go_on.set()
         await settled(pilot)
         assert app.state.deadline_seconds == app.answer.report.goal.deadline_seconds == chosen
+
+
+async def test_ranges_are_never_those_of_a_source_that_was_left(planner):
+    """A deadline from the old range would count as chosen, and the other source got none."""
+    session = OfOtherLength(first_waits=True)
+    async with planner(session).run_test(size=(80, 24)) as pilot:
+        app = pilot.app
+        assert await shows(pilot, "2.1 TB")
+        await pilot.press("right")
+        await pilot.pause()
+        assert app.state.deadline_seconds is not None
+        session.go_on.set()  # of the plan that nobody waits for any more
+        app.dispatch(OpenSources(("other",)))
+        assert await shows(pilot, "2.1 TB", gone=True)
+        await pilot.press("right")
+        assert await shows(pilot, "no time is known yet: press enter and type 45m")
+        assert (app.state.deadline_seconds, app.state.deadline_chosen) == (None, False)
+        session.read_other.set()
+        assert await shows(pilot, "is known yet", gone=True)
+        await settled(pilot)
+        assert app.state.deadline_seconds is not None, "the default one"
+        assert not app.state.deadline_chosen
+        assert await shows(pilot, "2.1 TB")
 
 
 async def test_a_goal_chosen_while_other_evidence_is_read_stays_beyond_its_range(planner):

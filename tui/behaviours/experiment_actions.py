@@ -98,6 +98,7 @@ class ExperimentActions(PlannerMixin):
                 lambda target: render(target, runs, layout),
                 application="training",
                 what="training runs",
+                read=app.files_read,
                 glyphs=app.glyphs,
             )
         )

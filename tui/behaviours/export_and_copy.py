@@ -42,6 +42,7 @@ def _export_answer(app: PlannerApp) -> None:
             lambda target: plan.export(recommendation, to=target, choice=choice, spot=spot),
             application=answer.built.profile.name,
             what=text.composition(dict(choice.composition)) or choice.note,
+            read=app.files_read,
             glyphs=app.glyphs,
         )
     )

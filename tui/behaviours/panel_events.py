@@ -87,7 +87,7 @@ class PanelEvents(PlannerMixin):
         elif app.state.view == "curves":
             curves.show_short(app._panels, app.answer)
         elif app.state.view == "compositions":
-            compositions.show_rows(app._panels, "full", app.answer, compositions.FULL_LIST)
+            compositions.show_rows(app._panels, app.answer)
 
     async def on_table_row_chosen(self, event: Table.RowChosen) -> None:
         """Enter on a row: change that input, adopt that point, or return to that pin."""

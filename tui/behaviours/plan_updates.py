@@ -1,21 +1,17 @@
-"""From changed inputs to the shown answer: plans built in a thread, answers at once, mixes
-later."""
+"""From changed inputs to the shown answer: plans are built in a thread, answers at once; mixes come
+later (`settling`)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
-from time import perf_counter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import engine
 from tui.behaviours.planner_mixin import PlannerMixin
 from tui.changes import DeadlineRelaxed, EvidenceRead, PlanRefused, ShowView
 from tui.messages import (
     EvidenceReady,
-    MixFailed,
-    MixReady,
     PlanFailed,
     PlanReady,
     Progress,
@@ -34,36 +30,23 @@ from tui.workers import Cancelled
 
 if TYPE_CHECKING:
     from tui.answers import Answer, BuiltPlan, Evidence
-
-MIN_REST_SECONDS, MAX_REST_SECONDS = 0.05, 0.15
-"""Delay without another question before mixes are searched, so that a slider step waits only for
-an answer of one type. It is the duration of the last search, bounded by these two values: keys
-that are held down repeat faster than the first, and the time wasted on outdated searches stays
-bounded."""
-
+    from tui.history import History
 
 GRID_ERROR = 0.02
 """Largest relative error of a time interpolated on the grid, compared with the settled answer."""
 
 
-class PendingAction(NamedTuple):
-    """An action that waits for the settled answer, and its announcement: "the export opens"."""
-
-    act: Callable[[], None]
-    then: str
-
-
 class PlanUpdates(PlannerMixin):
     """Mixin of `PlannerApp`."""
-
-    pending: tuple[PendingAction, ...] = ()
-    """Actions that wait for the answer to be settled."""
 
     initial_answer: Answer | None = None
     """The first answer on new evidence: the user has changed no goal yet."""
 
     replaced_inputs: PlanState | None = None
     """The inputs that a scenario or a pinned plan has replaced, while its plan is being built."""
+
+    history_to_return: History | None = None
+    """The history before an undo or redo, while the plan that it leads to is being built."""
 
     _evidence_read: EvidenceReady | None = None
     """The last evidence that was read, until its plan is built or refused."""
@@ -161,89 +144,10 @@ class PlanUpdates(PlannerMixin):
         return app._ask()
 
     @property
-    def settling(self) -> bool:
-        """Whether a better mix of types may still be found."""
-        app = self.planner
-        return app._settling is not None
-
-    @property
     def computing(self) -> bool:
         """Whether a plan for the current evidence is being built."""
         app = self.planner
         return bool(app.busy) and evidence_key(app.state) == app._evidence
-
-    def when_settled(self, act: Callable[[], None], *, then: str) -> None:
-        """Run `act` once the answer is settled: at once, or when the search has ended. Keys typed
-        meanwhile wait (`KeyOrder`), and the header announces `then`."""
-        app = self.planner
-        app.pending = (*app.pending, PendingAction(act, then))
-        self._act_if_settled()
-        if app.pending:
-            app._panels.show_header()
-
-    def _act_if_settled(self) -> None:
-        """Run the pending actions in order, once no better answer is to come."""
-        app = self.planner
-        if app.settling or self.computing or not app.pending:
-            return
-        due, app.pending = app.pending, ()
-        app._panels.show_header()
-        for action in due:
-            action.act()
-        app.call_later(app._deliver_next_key)  # keys stop waiting where no dialog was opened
-
-    def _settled(self) -> None:
-        """The answer is final."""
-        self.planner._settling = None
-        self._act_if_settled()
-
-    def _settle(self) -> None:
-        """Schedule the search for mixes and the exact evaluation of the answer, unless another
-        question follows first."""
-        app = self.planner
-        if app._settling is not None:
-            app._settling.stop()
-            app._settling = None
-        rest = min(max(app._searched_seconds, MIN_REST_SECONDS), MAX_REST_SECONDS)
-        app._settling = app.set_timer(rest, app._search_mixes)
-
-    def _search_mixes(self) -> None:
-        """Search mixes in a thread; of several searches that wait, only the last one is run."""
-        app = self.planner
-        state, before = app.state, app.answer
-        if before is None:
-            return
-
-        def job() -> None:
-            since = perf_counter()
-            try:
-                after = app._session.mixed(state, before)
-            except Exception as error:
-                app.post_message(MixFailed(before, error_text(error)))
-            else:
-                app.post_message(MixReady(before, after, perf_counter() - since))
-
-        app._mixes.submit(job)
-
-    def on_mix_ready(self, message: MixReady) -> None:
-        """Show the best mix, unless the question has changed."""
-        app = self.planner
-        app._searched_seconds = message.seconds
-        if message.before is app.answer:
-            if message.after is not app.answer:
-                app.answer = message.after
-                relaxed = message.before is self.initial_answer and self._relax()
-                app._panels.show()
-                if relaxed:
-                    return
-            app._settled()
-
-    def on_mix_failed(self, message: MixFailed) -> None:
-        """Show why the search failed; the answer of one type stays."""
-        app = self.planner
-        if message.before is app.answer:
-            app.show_notice(message.text, "bad")
-            app._settled()
 
     def on_progress(self, message: Progress) -> None:
         app = self.planner
@@ -299,12 +203,13 @@ class PlanUpdates(PlannerMixin):
             good = True
         else:
             good = self._ask_new_plan()
-        app._last_good, self.replaced_inputs = app.state if good else app._last_good, None
+        app._last_good = app.state if good else app._last_good
+        self.replaced_inputs = self.history_to_return = None
         if app._change_notice:
             app.show_notice(app._change_notice, "good")
             app._change_notice = ""
         app._panels.show()
-        self._act_if_settled()  # a refused question starts no search
+        app._act_if_settled()  # a refused question starts no search
 
     def _stop_reading(self) -> None:
         """Cancel the current read, or the plan for what was read; the last good plan stays."""
@@ -318,7 +223,7 @@ class PlanUpdates(PlannerMixin):
             self._revert_to(app._last_good)
         app.show_notice(f"{cancelled} was cancelled", "warn")
         app._panels.show()
-        self._act_if_settled()
+        app._act_if_settled()
 
     def _revert_to(self, good: PlanState) -> None:
         """Restore the last good inputs, as if the refused change had not been made."""
@@ -327,8 +232,8 @@ class PlanUpdates(PlannerMixin):
             app.state,
             PlanRefused(self.replaced_inputs or good, whole=self.replaced_inputs is not None),
         )
-        self.replaced_inputs = None
-        app.history = app.history.refused(app.state)
+        app.history = self.history_to_return or app.history.refused(app.state)
+        self.replaced_inputs = self.history_to_return = None
         app._ask()
 
     def _start_with_evidence(self, built: BuiltPlan) -> None:
@@ -397,4 +302,4 @@ class PlanUpdates(PlannerMixin):
             self._revert_to(app._last_good)
             app.show_refusal(message.text)
         app._panels.show()
-        self._act_if_settled()
+        app._act_if_settled()

@@ -64,14 +64,17 @@ class SessionActions(PlannerMixin):
         app._panels.show()
 
     def _apply_step(self, step: tuple[History, PlanState] | None, done: str, none: str) -> None:
-        """Go to a state of the history and show what changed."""
+        """Go to a state of the history and show what changed. Where its plan is cancelled or
+        refused, the step can be done again: it was not taken."""
         app = self.planner
         if step is None:
             app.show_notice(none, "warn")
             return
-        before = app.state
+        before, history = app.state, app.history
         app.history, target = step
         app.dispatch(RestoreInputs(target))
+        if app.busy and app.history_to_return is None:
+            app.history_to_return = history
         app.show_notice(f"{done}: {difference(before, app.state)}", "base")
 
     def action_scenario_save(self, name: str = "") -> None:

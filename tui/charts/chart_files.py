@@ -8,6 +8,7 @@ import engine
 from tui.charts import chart_csv
 from tui.charts.chart_svg import Panel, format_svg
 from tui.screens.export import safe_name
+from tui.storage.read_files import require_none_of
 from tui.storage.user_folders import current_folder, expand_home, path_exists
 from tui.views import curves, frontier, sentences
 from tui.views.chart_axes import TITLES
@@ -25,7 +26,8 @@ def suggested_name(app: PlannerApp) -> str:
 
 
 def save(app: PlannerApp, name: str, *, allowed: str) -> str:
-    """Write a file; an existing one is replaced only when asked twice.
+    """Write a file; an existing one is replaced only when asked twice, and none that the plan
+    reads.
 
     Args:
         allowed: the path that was refused the last time.
@@ -39,6 +41,7 @@ def save(app: PlannerApp, name: str, *, allowed: str) -> str:
             raise engine.BadInput(
                 f"{name!r} is neither a picture nor a table", remedy="end it in .svg or .csv"
             )
+        require_none_of(path, app.files_read())
         if path_exists(path) and str(path) != allowed:
             app.show_notice(f"{path} exists; the same command again replaces it", "warn")
             return str(path)

@@ -124,18 +124,19 @@ def advice_as_text(advice: engine.Advice, deadline: float | None) -> str:
         *("changes", "choice then"),
     )
     prices = text.usd_column([run.usd for run in advice.next_runs])
+    savings = training_text.saving_cells(advice.next_runs)
     rows = [
         (
             f"{run.nodes} × {text.escaped(run.instance or 'nodes')}",
             f"{run.fraction * 100:.3g} %",
             text.seconds(run.seconds),
             price,
-            training_text.saving_text(run),
+            saving,
             *(() if by_time else (training_text.payback(run.pays_after),)),
             text.percent(run.changes),
             text.span(run.then_low, run.then_high),
         )
-        for run, price in zip(advice.next_runs, prices, strict=True)
+        for run, price, saving in zip(advice.next_runs, prices, savings, strict=True)
     ]
     lines.append(text.table([header, *rows], right=range(1, len(header))))
     at_spot = " at spot prices, interruptions included" if advice.spot else ""

@@ -6,11 +6,11 @@ import argparse
 import os
 import re
 from codecs import BOM_UTF8
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
 import engine
+from tui.storage.read_files import read_files, require_none_of
 
 _PROFILE = re.compile(rb"^\s*[\"']?format[\"']?\s*:\s*[\"']?sparkplan-profile", re.MULTILINE)
 """The line by which a profile is known, after comments (docs/formats.md); in JSON with quotes."""
@@ -19,40 +19,19 @@ _START_BYTES = 4096
 
 
 def require_other_than_inputs(file: str | Path | None, args: argparse.Namespace) -> None:
-    """Refuse to write over anything that the command reads: a source, a file below a folder that is
-    one, a price file and its shapes, a resource profile. A profile too, since the output is none.
+    """Refuse to write over anything that the command reads (`tui.storage.read_files`).
 
     Args:
         file: the output; None or "-" for stdout.
     """
-    if file is None or file == "-" or not os.path.isfile(file):
+    if file is None or file == "-":
         return
-    for kind, path in _inputs(args):
-        with suppress(OSError, ValueError):  # it is no file, or not there
-            if os.path.samefile(file, path):
-                what = f"is a {kind}, and would be replaced"
-            elif path.is_dir() and Path(file).resolve().is_relative_to(path.resolve()):
-                what = f"lies in {str(path)!r}, a {kind}, and would be replaced"
-            else:
-                continue
-            raise engine.BadInput(what, where=str(file), remedy="choose another file")
-
-
-def _inputs(args: argparse.Namespace) -> Iterator[tuple[str, Path]]:
-    """What each file or folder is that a command's arguments name, and its path."""
     stress_log, resources = (getattr(args, name, None) for name in ("stress_log", "resources"))
-    for source in (*args.sources, stress_log):
-        if source is not None:
-            address = re.fullmatch(r"file://(?:localhost)?(/.*)", source, re.IGNORECASE)
-            yield "source", Path(address[1] if address else source)
-    if resources is not None:
-        yield "resource profile", Path(resources)
-    bundled = {entry.name for entry in engine.list_catalogs()}
-    for name in (args.catalog, (args.ran_on or "").partition("@")[2]):
-        if name and name not in bundled:
-            yield "catalog", Path(name)
-            if os.path.isfile(name) and (shapes := engine.read_yaml(Path(name)).get("shapes", str)):
-                yield "catalog's file of shapes", Path(name).parent / shapes
+    sources = [*args.sources, *([] if stress_log is None else [stress_log])]
+    require_none_of(
+        file,
+        read_files(sources, catalog=args.catalog, ran_on=args.ran_on, resources=resources),
+    )
 
 
 def require_profile_or_new(file: str | None) -> None:

@@ -4,6 +4,7 @@ runs."""
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import engine
 from tui import format as text
@@ -151,6 +152,23 @@ def saving_text(run: engine.NextRun) -> str:
     """The expected saving of later runs of the job: money, or time."""
     by_cost = run.gain_seconds is None
     return text.usd_cell(run.gain_usd) if by_cost else text.seconds(run.gain_seconds)
+
+
+def saving_cells(runs: Sequence[engine.NextRun]) -> list[str]:
+    """The savings of a column: amounts have equally many decimals, those of the least that is
+    more than nothing."""
+    saved = [run.gain_usd for run in runs if (run.gain_usd or 0.0) >= NO_SAVING_USD]
+    decimals = text.usd_cell_decimals(saved)
+    return [
+        text.usd_cell(run.gain_usd, decimals)
+        if run.gain_seconds is None and run.gain_usd in saved
+        else saving_text(run)
+        for run in runs
+    ]
+
+
+NO_SAVING_USD = 0.0005
+"""A smaller saving is one of nothing: no price has decimals for it."""
 
 
 def next_round_amount(amount: float, unit: str, by: int) -> float:

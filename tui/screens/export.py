@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import ClassVar, NamedTuple
 
@@ -18,6 +18,7 @@ import engine
 from tui.panels import CAPTION_ROWS
 from tui.screens.dialog import Dialog, TypedLine
 from tui.screens.picker import LEAVE
+from tui.storage.read_files import require_none_of
 from tui.storage.user_folders import current_folder, expand_home, path_exists
 from tui.views.bars import Bar, keys
 from tui.views.prose import Line, Prose, Verbatim
@@ -72,11 +73,15 @@ def safe_name(application: str) -> str:
     return re.sub("-{2,}", "-", safe)[:40].strip(".-") or "job"
 
 
-def save(path: Path, content: str, *, overwrite: bool) -> str | None:
-    """Write the text; None when done, else the reason why not."""
-    if path_exists(path) and not path.is_dir() and not overwrite:
-        return f"{path} exists; press ctrl+s again to overwrite it"
+def save(
+    path: Path, content: str, *, overwrite: bool, read: Iterable[tuple[str, Path]] = ()
+) -> str | None:
+    """Write the text; None when done, else the reason why not. No file that the plan reads
+    (`tui.storage.read_files`) is replaced."""
     try:
+        require_none_of(path, read)
+        if path_exists(path) and not path.is_dir() and not overwrite:
+            return f"{path} exists; press ctrl+s again to overwrite it"
         engine.write_text(path, content)
     except engine.EngineError as error:
         return str(error)
@@ -103,13 +108,15 @@ class ExportScreen(Dialog[str | None]):
         *,
         application: str,
         what: str,
+        read: Callable[[], Iterable[tuple[str, Path]]],
         glyphs: Glyphs,
     ) -> None:
+        """`read` tells the files that the plan reads: none of them is replaced."""
         super().__init__(glyphs)
         self._what = what
         self._targets = targets
         self._text_for = render
-        self._application = application
+        self._application, self._read = application, read
         self._content = self._text_to_copy = ""
         self._refused: Path | None = None
 
@@ -213,7 +220,8 @@ class ExportScreen(Dialog[str | None]):
             self.query_one("#path", Input).focus()
             return
         path = current_folder() / expand_home(name)
-        problem = save(path, self._content, overwrite=path == self._refused)
+        overwrite = path == self._refused
+        problem = save(path, self._content, overwrite=overwrite, read=self._read())
         self._refused = path if problem and path_exists(path) else None
         self._show_line([(problem, "bad")] if problem else [(f"saved to {path}", "good")])
 

@@ -17,12 +17,13 @@ from tui.widgets.table import CellStyle, Column, Row, Table
 if TYPE_CHECKING:
     from textual.widget import Widget
 
+    from engine import Recommendation
     from tui.answers import Answer
     from tui.panels import Panels
 
 COLUMNS = (
     Column(title="", width=1),
-    Column(title="name", shrink=True, least=4),
+    Column(title="name", shrink=True, least=4, names=True),
     Column(title="composition", shrink=True, least=16, closer=closer),
     Column(title="time", width=7, align="right"),
     Column(title="than 1st", width=8, align="right", priority=1),
@@ -58,15 +59,16 @@ def fill(panels: Panels) -> list[Widget]:
 def show(panels: Panels, answer: Answer) -> None:
     """Show the pinned plans beside the current one."""
     plans = [*panels.app.pins, pin_of(NOW, panels.app.state, answer)]
-    panels.table("pins").show(rows(plans, panels.app.marks))
+    recommendation = answer.report.recommendation
+    panels.table("pins").show(rows(plans, panels.app.marks, recommendation))
     cursor = panels.pin_cursor
     panels.prose("compared").show([*about(plans, cursor), *other_differences(plans, cursor)])
 
 
-def rows(shown: Sequence[Pin], marks: Marks) -> list[Row]:
-    """A row per plan; differences are to the first."""
-    # The plan on the screen follows the sliders: the decimals are those of the pinned ones.
-    decimals = cost_columns.of_rows([pin for pin in shown if pin.name != NOW] or shown)
+def rows(shown: Sequence[Pin], marks: Marks, recommendation: Recommendation) -> list[Row]:
+    """A row per plan; differences are to the first. The last one is that of `recommendation`."""
+    pinned = [pin for pin in shown if pin.name != NOW]
+    decimals = cost_columns.of_pins(pinned, recommendation)
     return [_row(pin, shown[0], marks, decimals) for pin in shown]
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
 import re
-from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, ClassVar
 
 from rich.cells import cell_len
@@ -13,29 +11,26 @@ from textual.binding import Binding, BindingType
 from textual.geometry import Size
 from textual.message import Message
 
-import engine
 from tui import format as text
 from tui.mixing import max_types
-from tui.state import Order, PlanState
-from tui.views import cost_columns, sentences
-from tui.views.marks import Marks
+from tui.state import PlanState
+from tui.views import sentences
+from tui.views.composition_rows import listing, short_rows
 from tui.views.prose import Prose
 from tui.widgets.columns import text_of
-from tui.widgets.table import Cell, CellStyle, Column, Row, Table
+from tui.widgets.on_demand import OnDemand
+from tui.widgets.table import CellStyle, Column, Row, Table
 from tui.widgets.text import fit_ends
 
 if TYPE_CHECKING:
     from textual.widget import Widget
 
-    from engine import Choice, Recommendation, Rejected
+    from engine import Recommendation
     from tui.answers import Answer
     from tui.panels import Panels
 
 SHORT_LIST = 24
 """Rows below the charts while the list has the focus; a slider redraws only what is visible."""
-
-FULL_LIST = 500
-"""Rows in the list's own view."""
 
 SHORT_MIX = 22
 """Least width of a composition below the charts."""
@@ -50,17 +45,15 @@ goes; the text below the list has the selected composition in full."""
 WHOLE = 30
 """Width of a composition of one type: "40 × n2d-standard-2 (38 spot)"."""
 
-REASON = 47
-"""Width of a reason in full: "misses the deadline by less than 750 ms at 90 %"."""
+REASON, LONGEST_REASON = 47, 120
+"""Width of a reason in full: "misses the deadline by less than 750 ms at 90 %"; and of one that is
+a sentence, for which there is room in wide terminals alone."""
 
 NARROW = 60
 """Below this width, as at 100 columns, a list has no room for a mix beside the interval."""
 
 NARROW_MIX = 18
 """Width of a composition there: "16 × c5ad.2xlarge", or the first type of a mix."""
-
-_LOST = 3
-"""Where rows are few, one in this many is for types that lost."""
 
 
 def closer(shown: str, cells: int) -> str:
@@ -93,10 +86,6 @@ KEYS = (
 
 _SORTED = {"time": "time", "cost": "cost", "odds": "in time"}
 """Sort order -> title of its column."""
-
-
-SHORT_NOTES = {"speed transferred": "transferred", "source type unknown": "speed guessed"}
-"""Abbreviations of notes that fit at 80 and 120 columns."""
 
 
 class ShortList(Table):
@@ -148,37 +137,47 @@ def show(panels: Panels, answer: Answer) -> None:
     state = panels.app.state
     title = f"Compositions with {state.listed}" if state.listed else "Compositions"
     panels.set_title("full", title)
-    show_rows(panels, "full", answer, FULL_LIST)
+    show_rows(panels, answer)
     chosen = sentences.selected(panels.app.state, answer, panels.app.marks)
     panels.prose("chosen").show(
         chosen or sentences.headline_and_reasons(panels.app.state, answer, panels.app.marks)
     )
 
 
-def show_rows(panels: Panels, name: str, answer: Answer, most: int) -> None:
-    """Fill a list of compositions; the cursor stays on its type when the order changes."""
-    state, selected = panels.app.state, panels.app.state.selected
-    if name == "full":
-        table_rows, types = chosen_rows(state, answer, panels.app.marks, most=most)
-    else:
-        table_rows, types = rows(answer, panels.app.marks, most=most)
-    order = state.order if name == "full" else "best"
-    mix = max_types(state, answer.built.catalog)
-    narrow = is_narrow(panels, name)
+def show_rows(panels: Panels, answer: Answer) -> None:
+    """Fill the list in its own view; the cursor stays on its type. What is sorted or filtered is
+    shown from its top where the type is not listed."""
+    state, ellipsis = panels.app.state, panels.app.glyphs.ellipsis
+    listed = listing(state, answer, panels.app.marks)
+    narrow = is_narrow(panels, "full")
+    rows = listed.rows
+    if narrow:
+        whole = listed.rows
+        rows = OnDemand(len(whole), lambda place: in_few_cells(whole[place], ellipsis))
+    panels.show_list(
+        "full",
+        rows,
+        keys=(listed.types,),
+        cursor=listed.place_of(state.selected) or 0,
+        columns=full_columns(state, answer, panels.app.glyphs.below, narrow=narrow),
+        message=f"no composition holds {state.listed}; esc shows all" if state.listed else "",
+    )
+
+
+def show_short_rows(panels: Panels, answer: Answer, most: int) -> None:
+    """Fill the list below the charts with at most so many rows."""
+    selected, mix = panels.app.state.selected, max_types(panels.app.state, answer.built.catalog)
+    table_rows, types = short_rows(answer, panels.app.marks, most=most)
+    narrow = is_narrow(panels, "short")
     if narrow:
         table_rows = [in_few_cells(row, panels.app.glyphs.ellipsis) for row in table_rows]
-    # A list that has just been sorted is shown from its top.
-    keeps_type = selected in types and (selected is not None or order == "best")
-    cursor = types.index(selected) if keeps_type else 0
     panels.show_list(
-        name,
+        "short",
         table_rows,
-        keys=(tuple(types), order, mix > 1 and mix, narrow),
-        cursor=cursor,
-        columns=full_columns(state, mix, panels.app.glyphs.below, narrow=narrow)
-        if name == "full"
-        else short_columns(mix, narrow=narrow),
-        message=f"no composition holds {state.listed}; esc shows all" if state.listed else "",
+        keys=(tuple(types), mix > 1 and mix, narrow),
+        cursor=types.index(selected) if selected in types else 0,
+        columns=short_columns(mix, narrow=narrow),
+        message="",
     )
 
 
@@ -201,112 +200,39 @@ def short_columns(mix: int, *, narrow: bool = False) -> tuple[Column, ...]:
 
 
 def full_columns(
-    state: PlanState, mix: int, sign: str, *, narrow: bool = False
+    state: PlanState, answer: Answer, sign: str, *, narrow: bool = False
 ) -> tuple[Column, ...]:
-    """The columns of the list's own view, a sign at the sorted one. Widths allow for a mix, which
-    may come or go with the next slider step, so that no column moves."""
+    """The columns of the list's own view, a sign at the sorted one. No width depends on the rows,
+    which need not be built for it; a mix may come or go with the next slider step, and no column
+    moves."""
+    mix = max_types(state, answer.built.catalog)
     sorted_title, columns = _SORTED.get(state.order), []
     for column in COLUMNS:
         if column.title == sorted_title:
-            column = column._replace(
-                title=f"{column.title} {sign}", width=max(column.width or 0, 9), priority=0
-            )
+            title = f"{column.title} {sign}"
+            width = max(column.width or 0, cell_len(title))  # time and cost stay where they are
+            column = column._replace(title=title, width=width, priority=0)
         elif column.title == "composition":
             cells = MIX_CELLS.get(mix)
             least = NARROW_MIX if narrow else MIN_MIX_CELLS if cells else column.least
-            column = column._replace(width=cells, least=least)
+            column = column._replace(width=cells or one_type_cells(answer), least=least)
+        elif column.title == "note":
+            column = column._replace(width=REASON, grows=LONGEST_REASON)
         columns.append(column)
     return tuple(columns)
 
 
-def chosen_rows(
-    state: PlanState, answer: Answer, marks: Marks, *, most: int
-) -> tuple[list[Row], list[str | None]]:
-    """Like `rows`, but filtered and sorted by the state; all that meet the goal come before those
-    that do not."""
-    if not state.listed and state.order == "best":
-        return rows(answer, marks, most=most)
-    recommendation = answer.report.recommendation
-    choices: list[Choice] = [
-        *([recommendation.recommended] if recommendation.recommended else []),
-        *recommendation.alternatives,
-    ]
-    misses: list[Rejected] = list(recommendation.rejected)
-    if state.listed:
-        choices = [x for x in choices if matches_filter(state.listed, tuple(x.composition), x.note)]
-        misses = [x for x in misses if matches_filter(state.listed, (x.instance,), x.reason)]
-    if state.order != "best":
-        choices.sort(key=lambda choice: _value(choice, state.order))
-    if state.order in ("time", "cost"):
-        misses.sort(key=lambda miss: _value(miss, state.order))
-    decimals = cost_columns.of_plan(recommendation)
-    table_rows: list[Row] = []
-    for choice in choices:
-        is_best = choice is recommendation.recommended
-        tone: CellStyle = "strong" if is_best else "plain"
-        table_rows.append(_row(choice, marks.best if is_best else "", tone, "muted", decimals))
-    types = [
-        None if choice is recommendation.recommended else choice.instance for choice in choices
-    ]
-    deadline = answer.report.goal.deadline_seconds
-    table_rows += [_rejected_row(miss, marks, deadline, decimals) for miss in misses]
-    return table_rows[:most], [*types, *(miss.instance for miss in misses)][:most]
-
-
-def matches_filter(wanted: str, names: tuple[str, ...], note: str) -> bool:
-    """Whether a row matches every word of the filter; a word with *, ? or [ is a glob of types."""
-    text_of_row = f"{' '.join(names)} {note}".lower()
-    return all(
-        any(fnmatchcase(name, word) for name in names)
-        if set(word) & set("*?[")
-        else word in text_of_row
-        for word in wanted.lower().split()
-    )
-
-
-def _value(row: Choice | Rejected, order: Order) -> float:
-    """The sort key of a row, best first; rows without the value come last."""
-    if order == "odds":
-        p = getattr(row, "p_deadline", None)
-        return math.inf if p is None else -p
-    value = row.seconds if order == "time" else row.cost_usd
-    return math.inf if value is None or math.isnan(value) else value
-
-
-def rows(answer: Answer, marks: Marks, *, most: int) -> tuple[list[Row], list[str | None]]:
-    """At most `most` rows, best first, and the type of each (None for the recommended one)."""
-    recommendation = answer.report.recommendation
-    decimals = cost_columns.of_plan(recommendation)
-    table_rows: list[Row] = []
-    types: list[str | None] = []
-    if recommendation.recommended is not None:
-        table_rows.append(_row(recommendation.recommended, marks.best, "strong", "plain", decimals))
-        types.append(None)
-    rows_left = most - len(table_rows)
-    rejected_rows = min(
-        len(recommendation.rejected),
-        max(most // _LOST, rows_left - len(recommendation.alternatives)),
-    )
-    for choice in recommendation.alternatives[: max(0, rows_left - rejected_rows)]:
-        table_rows.append(_row(choice, "", "plain", "muted", decimals))
-        types.append(choice.instance)
-    for rejected in recommendation.rejected[:rejected_rows]:
-        deadline = answer.report.goal.deadline_seconds
-        table_rows.append(_rejected_row(rejected, marks, deadline, decimals))
-        types.append(rejected.instance)
-    return table_rows, types
-
-
-def _row(choice: Choice, mark: str, tone: CellStyle, note: CellStyle, decimals: int) -> Row:
-    return (
-        (mark, "good"),
-        (sentences.composition(choice), tone),
-        (text.seconds(choice.seconds), tone),
-        (text.span_cell(choice.low, choice.high), tone),
-        *cost_columns.cells(choice, decimals, tone),
-        (text.percent(choice.p_deadline), tone),
-        (SHORT_NOTES.get(choice.note, choice.note), note),
-    )
+def one_type_cells(answer: Answer) -> int:
+    """The width of a composition of one type: the widest of all candidates, as any of them may be
+    the next one listed."""
+    recommendation, candidates = answer.report.recommendation, answer.built.plan.surface.candidates
+    spot = recommendation.recommended.spot if recommendation.recommended else {}
+    best = recommendation.recommended
+    if best is not None and spot and dict(spot) != dict(best.composition):
+        return WHOLE  # some nodes are spot nodes, and of each type others
+    names = (*candidates.names, *(lost.instance for lost in candidates.rejected))
+    widest = max(map(cell_len, names), default=0)
+    return max(cell_len("composition"), widest + len(f"{answer.report.goal.max_nodes} × "))
 
 
 def in_few_cells(row: Row, ellipsis: str) -> Row:
@@ -319,59 +245,6 @@ def in_few_cells(row: Row, ellipsis: str) -> Row:
         return row
     shown = fit_ends(shown.partition(" (")[0], NARROW_MIX, ellipsis=ellipsis).rstrip()
     return mark, (shown, tone), *others
-
-
-def _rejected_row(rejected: Rejected, marks: Marks, deadline: float | None, decimals: int) -> Row:
-    shown = text.composition(dict(rejected.composition)) if rejected.composition else None
-    cells: list[Cell] = [
-        (marks.missed, "bad"),
-        (shown or rejected.instance, "muted"),
-        (text.seconds(rejected.seconds), "muted"),
-        (miss_text(rejected, deadline), "muted"),
-        (text.usd_cell(rejected.cost_usd, decimals), "muted"),
-        ("", "muted"),
-        ("", "muted"),
-        (rejected.reason, "muted"),
-    ]
-    return tuple(cells)
-
-
-_REASONS = {
-    "deadline-and-budget": "late and over",
-    "no-executor": "no executor",
-    "no-spot-price": "no spot price",
-    "no-dbus": "DBUs unknown",
-    "no-prediction": "not predicted",
-    "limits": "not allowed",
-    "barrier": "too few slots",
-    "stage-needs-cores": "too few cores",
-    "not-supported": "not supported",
-}
-"""Rejection code -> why the type lost, in the width of an interval."""
-
-
-def miss_text(rejected: Rejected, deadline: float | None) -> str:
-    """Why a type lost, in the width of an interval: there is not always room for the note.
-
-    For a missed deadline it shows the time that decides, at the goal's confidence; the expected
-    time in the column before may be within the deadline.
-    """
-    late_seconds, over_usd = rejected.late_seconds, rejected.over_usd
-    if rejected.code == "deadline" and late_seconds is not None:
-        ends, expected_seconds = (deadline or 0.0) + late_seconds, rejected.seconds
-        has_interval = deadline and expected_seconds and ends > expected_seconds * (1.0 + SAME_TIME)
-        # "up to 30.0 s" where 30 s are asked tells nothing.
-        rounded = [engine.parse_seconds(text.seconds(each)) for each in (ends, deadline or 0.0)]
-        if has_interval and rounded[0] != rounded[1]:
-            return f"up to {text.seconds(ends)}"
-        return f"{text.time_difference(ends, ends - late_seconds)} late"
-    if rejected.code == "budget" and over_usd is not None:
-        return f"{text.usd_cell(over_usd)} over"
-    return _REASONS.get(rejected.code, "")
-
-
-SAME_TIME = 0.001
-"""Relative difference up to which the deciding time is the predicted time: there is no interval."""
 
 
 def count(recommendation: Recommendation) -> str:

@@ -19,13 +19,24 @@ def of_rows(rows: Sequence[Choice | Pin]) -> int:
     return text.usd_cell_decimals(row.cost_usd for row in rows)
 
 
+def of_pins(pins: Sequence[Pin], recommendation: Recommendation) -> int:
+    """The decimals of pinned plans beside the one on the screen, which follows the sliders: by what
+    is pinned, and by the cheapest composition of that plan (`of_plan`)."""
+    return text.usd_cell_decimals([*(pin.cost_usd for pin in pins), *_least_of(recommendation)])
+
+
 def of_plan(recommendation: Recommendation) -> int:
     """The decimals of the costs of a list that a slider changes: by the cheapest composition of the
     plan, which is the same for every deadline. Those of the rows would come and go with them, and
     no row costs much less."""
+    return text.usd_cell_decimals(_least_of(recommendation))
+
+
+def _least_of(recommendation: Recommendation) -> Iterable[float | None]:
+    """The cost of the cheapest composition; without one those of all that lost."""
     if not recommendation.frontier:
-        return text.usd_cell_decimals(miss.cost_usd for miss in recommendation.rejected)
-    return text.usd_cell_decimals(_with_figures(recommendation.frontier[-1].cost_usd))
+        return (miss.cost_usd for miss in recommendation.rejected)
+    return _with_figures(recommendation.frontier[-1].cost_usd)
 
 
 def _with_figures(usd: float | None) -> Iterable[float | None]:

@@ -51,7 +51,7 @@ def show_short(panels: Panels, answer: Answer) -> None:
     table = panels.table("short")
     visible_rows = table.size.height - 1 if table.size.height else len(table.rows)
     max_rows = compositions.SHORT_LIST if table.has_focus else max(3, visible_rows)
-    compositions.show_rows(panels, "short", answer, max_rows)
+    compositions.show_short_rows(panels, answer, max_rows)
 
 
 def look(panels: Panels, answer: Answer) -> None:

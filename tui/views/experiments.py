@@ -235,12 +235,12 @@ def next_rows(advice: Advice | None) -> list[Row]:
             text.seconds(run.seconds),
             text.span(run.low, run.high, to="–"),
             text.usd_cell(run.usd, decimals),
-            training_text.saving_text(run),
+            saving,
             text.UNKNOWN if run.gain_seconds is not None else _payback_cell(run.pays_after),
             text.percent(run.changes),
             text.span(run.then_low, run.then_high, to="–"),
         )
-        for run in next_runs
+        for run, saving in zip(next_runs, training_text.saving_cells(next_runs), strict=True)
     ]
 
 

@@ -195,22 +195,35 @@ def mix(types: int) -> str:
 
 
 def billing(state: PlanState, catalog: Catalog | None, marks: Marks) -> str:
-    """On demand or spot, the discount, and the surcharge of the managed service."""
+    """On demand or spot, the discount, and what the managed service takes on top: in words, where
+    these have no room as a fee, and last without it, which hardly anybody chooses."""
     rented = "spot" if state.spot else "on demand"
     if state.spot and state.limits.max_spot is not None:
         rented = f"spot up to {100.0 * state.limits.max_spot:.3g} %"
     if catalog is None:
         return rented
-    rules, parts = catalog.billing, [rented]
-    if rules.discount_fraction:
-        parts.append(f"-{rules.discount_fraction * 100:.3g} %")
+    discount = catalog.billing.discount_fraction
+    named = [rented, *([f"-{discount * 100:.3g} %"] if discount else [])]
+    fees = _fees(catalog)
+    mark = f" {marks.warning}" if catalog.billing.surcharge_assumed else ""
+    forms = [" ".join(form) + mark for form in ([*named, *fees], [*named, "+fee"], named)]
+    if not fees:
+        forms = forms[-1:]
+    tried = [either for form in forms for either in (form, form.replace(" %", "%"))]
+    tried.append(tried[-1].replace(" up to ", " to "))
+    return next((form for form in tried if len(form) <= VALUE_CELLS), tried[-1])
+
+
+def _fees(catalog: Catalog) -> list[str]:
+    """What is paid on top of the price of a node."""
+    rules, parts = catalog.billing, []
     if rules.surcharge_fraction:
         parts.append(_surcharge(catalog))
     if rules.surcharge_usd_per_vcpu_hour:
         parts.append(f"+${rules.surcharge_usd_per_vcpu_hour:g}/vCPU")
     if rules.usd_per_dbu is not None:
         parts.append(f"+${rules.usd_per_dbu:g}/DBU")
-    return " ".join(parts) + (f" {marks.warning}" if rules.surcharge_assumed else "")
+    return parts
 
 
 def _surcharge(catalog: Catalog) -> str:

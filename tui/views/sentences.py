@@ -172,8 +172,9 @@ def selected(state: PlanState, answer: Answer, marks: Marks) -> list[Line]:
     recommendation = answer.report.recommendation
     if state.selected is None:
         return []
-    for choice in recommendation.alternatives:
-        if choice.instance == state.selected:
+    for index, outline in enumerate(engine.outlines(recommendation.alternatives)):
+        if outline.instance == state.selected:
+            choice = recommendation.alternatives[index]
             return [_runner_up(state, choice, recommendation.recommended)]
     for rejected in recommendation.rejected:
         if rejected.instance == state.selected:

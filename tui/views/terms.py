@@ -8,7 +8,7 @@ import engine
 from tui import format as text
 from tui.state import MAX_NODES, PlanState
 from tui.views import inputs
-from tui.views.compositions import SHORT_NOTES
+from tui.views.composition_rows import SHORT_NOTES
 from tui.views.pages import page
 from tui.widgets.chart import Chart
 from tui.widgets.numbers import money_text, time_text
@@ -44,7 +44,7 @@ INPUTS = {
     "instances": "Types: those that are considered, by name or glob",
     "limits": "Limits: nodes that are owned, quotas, least and most nodes, types left out",
     "mix": "Mix: how many unlike types one cluster may have",
-    "spot": "Billing: on demand, or spot prices; +%: the managed service on top",
+    "spot": "Billing: on demand or spot prices; -%: discount; +: the managed service on top",
     "model": "Model: what predicts the time; 5 shows all of them on this question",
     "job": "Job: the parameters and iterations that are planned for; :param sets them",
 }

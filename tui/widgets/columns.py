@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 from rich.cells import cell_len
 
-from tui.widgets.text import cut_alike, plain
+from tui.widgets.text import plain
 
 CellStyle = Literal["plain", "strong", "muted", "good", "bad", "warn"]
 Cell = str | tuple[str, CellStyle]
@@ -31,7 +31,8 @@ class Column(NamedTuple):
         usual: the width that it asks for where its texts are shorter, so that the columns beside it
             stay where they are when longer ones come.
         grows: gets cells that no column needs, up to this width.
-        names: contains names: texts that would be cut to the same lose their middle, not their end.
+        names: contains names: one that is too long loses its middle, since names that begin alike
+            differ at the end.
         closer: another form of a text that does not fit into so many cells.
         filled: left out where no row has a text in it.
     """
@@ -126,12 +127,23 @@ def _fit(columns: Sequence[Column], natural: Sequence[int], width: int) -> Fitte
     return tuple((i, widths[i]) for i in kept)
 
 
-@lru_cache(maxsize=64)
 def natural_widths(
+    columns: tuple[Column, ...], rows: Sequence[Row], *, ascii_only: bool
+) -> tuple[int, ...]:
+    """The preferred width of each column, over all rows so that scrolling moves nothing; rows are
+    looked at only where a column has no width of its own."""
+    widths = tuple(column.width for column in columns if column.width is not None)
+    if len(widths) == len(columns):
+        return widths
+    return _longest_texts(columns, tuple(rows), ascii_only=ascii_only)
+
+
+@lru_cache(maxsize=64)
+def _longest_texts(
     columns: tuple[Column, ...], rows: tuple[Row, ...], *, ascii_only: bool
 ) -> tuple[int, ...]:
-    """The preferred width of each column, over all rows so that scrolling moves nothing. Cached: a
-    slider step leaves most tables as they are, and a table may have a row for each of many runs."""
+    """`natural_widths`, cached: a slider step leaves most tables as they are, and a table may have
+    a row for each of many runs."""
     widths = []
     for index, column in enumerate(columns):
         texts = () if column.width else _texts(rows, index, ascii_only=ascii_only)
@@ -139,19 +151,6 @@ def natural_widths(
         title = 0 if column.filled and not longest else cell_len(column.title)
         widths.append(column.width or max(title, longest, column.usual))
     return tuple(widths)
-
-
-@lru_cache(maxsize=64)
-def cut_alike_in(
-    columns: tuple[Column, ...], rows: tuple[Row, ...], fitted: FittedColumns, *, ascii_only: bool
-) -> tuple[tuple[int, int, frozenset[str]], ...]:
-    """(column, width, texts that would be cut to the same), over all rows; only columns with any.
-    Cached too."""
-    named = [(index, width) for index, width in fitted if columns[index].names]
-    entries = (
-        (i, width, cut_alike(_texts(rows, i, ascii_only=ascii_only), width)) for i, width in named
-    )
-    return tuple(entry for entry in entries if entry[2])
 
 
 def _texts(rows: tuple[Row, ...], index: int, *, ascii_only: bool) -> Iterator[str]:

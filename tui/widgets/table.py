@@ -19,7 +19,6 @@ from tui.widgets.columns import (
     FittedColumns,
     Row,
     column_at,
-    cut_alike_in,
     fit_columns,
     natural_widths,
     text_of,
@@ -28,6 +27,7 @@ from tui.widgets.columns import (
 )
 from tui.widgets.frame import Frame, FrameWidget
 from tui.widgets.glyphs import Glyphs
+from tui.widgets.on_demand import OnDemand
 from tui.widgets.text import fit, fit_ends, plain, wrapped
 
 __all__ = ["Cell", "CellStyle", "Column", "Row", "Table", "fit_columns", "text_of"]
@@ -113,11 +113,11 @@ class Table(FrameWidget, can_focus=True):
         no row of titles, and is high enough for all of its rows."""
         super().__init__(glyphs=glyphs, id=id)
         self._columns = tuple(columns)
-        self._rows: tuple[Row, ...] = tuple(tuple(row) for row in rows)
+        self._rows: Sequence[Row] = tuple(tuple(row) for row in rows)
         self._message = message
         self._head_rows = 1 if headed else 0
         self._wanted = ""
-        self._kept: tuple[int, ...] = tuple(range(len(self._rows)))
+        self._kept: Sequence[int] = range(len(self._rows))
         self._cursor = 0
         self._top = 0
         self._column: int | None = None
@@ -145,7 +145,7 @@ class Table(FrameWidget, can_focus=True):
         return self._columns
 
     @property
-    def rows(self) -> tuple[Row, ...]:
+    def rows(self) -> Sequence[Row]:
         return self._rows
 
     def show(
@@ -157,8 +157,9 @@ class Table(FrameWidget, can_focus=True):
         columns: Sequence[Column] | None = None,
     ) -> None:
         """Show other rows, perhaps under other columns; the cursor keeps its index unless `cursor`
-        is given. Nothing is drawn where nothing differs: that is what takes time."""
-        new_rows = tuple(tuple(row) for row in rows)
+        is given. Nothing is drawn where nothing differs: that is what takes time. Rows on demand
+        are made as they are drawn."""
+        new_rows = rows if isinstance(rows, OnDemand) else tuple(map(tuple, rows))
         same_texts = new_rows == self._rows and message in (None, self._message)
         if same_texts and columns is None and cursor in (None, self._cursor):
             return
@@ -192,7 +193,7 @@ class Table(FrameWidget, can_focus=True):
 
     def _keep(self) -> None:
         """Filter the rows; the cursor is moved to one of them."""
-        self._kept = self.matching(self._wanted)
+        self._kept = self.matching(self._wanted) if self._wanted else range(len(self._rows))
         if self._kept and self._cursor not in self._kept:
             self._cursor = self._kept[0]
 
@@ -335,16 +336,9 @@ class Table(FrameWidget, can_focus=True):
         frame.put(at, 0, more, "header")
 
     def _draw_rows(self, frame: Frame, fitted: FittedColumns, shown: Sequence[int]) -> None:
-        """The visible rows; names that a cut would make the same lose their middle instead."""
-        ambiguous = cut_alike_in(
-            self._columns, self._rows, fitted, ascii_only=self._glyphs.ascii_only
-        )
+        """The visible rows."""
         for y, index in enumerate(shown, start=self._head_rows):
             row = [self._cell(cell) for cell in self._rows[index]]
-            for column, width, texts in ambiguous:
-                if column < len(row) and row[column][0] in texts:
-                    ends = fit_ends(row[column][0], width, ellipsis=self._glyphs.ellipsis)
-                    row[column] = ends, row[column][1]
             at_cursor = index == self._cursor
             over = "cursor" if at_cursor and self.has_focus else None
             self._draw_row(frame, y, row, fitted, over)
@@ -385,8 +379,10 @@ class Table(FrameWidget, can_focus=True):
             cells_left = width if end is None else max(0, min(width, end - x))
             if cells_left < min(width, cell_len(text), _MIN_TITLE):
                 text = ""
-            text = self._columns[index].text_in(text, cells_left)
-            cut = fit(text, cells_left, align=align, ellipsis=self._glyphs.ellipsis)
+            text, ellipsis = self._columns[index].text_in(text, cells_left), self._glyphs.ellipsis
+            if self._columns[index].names:
+                text = fit_ends(text, cells_left, ellipsis=ellipsis)
+            cut = fit(text, cells_left, align=align, ellipsis=ellipsis)
             frame.put(x, y, cut, over or style)
             x += width + GAP
 

@@ -3,7 +3,7 @@
 import pytest
 from textual.app import App
 
-from tui.widgets.columns import natural_widths
+from tui.widgets.columns import _longest_texts, natural_widths
 from tui.widgets.glyphs import ASCII, UNICODE
 from tui.widgets.table import Column, Table, fit_columns
 
@@ -302,7 +302,8 @@ async def test_a_message_that_is_longer_than_a_row_goes_on_below():
 
 
 async def test_names_that_begin_alike_are_told_apart_by_how_they_end():
-    names = ["application_1700000000000_0042", "application_1700000000000_0043", "nightly_features"]
+    """A name alone too: the list beside it, or the one before, may have its like."""
+    names = ["application_1700000000000_0042", "warehouse_nightly_features_0043", "short_features"]
     columns = (
         Column(title="run", shrink=True, least=14, names=True),
         Column(title="time", width=40),
@@ -312,16 +313,16 @@ async def test_names_that_begin_alike_are_told_apart_by_how_they_end():
         await pilot.pause()
         shown = [text(app.table, y).split()[-2] for y in (1, 2, 3)]
         assert [name[-5:] for name in shown[:2]] == ["_0042", "_0043"]
-        assert shown[2] == "nightly_features"
+        assert shown[2] == "short_features"
 
 
 async def test_rows_that_stay_are_measured_once(driven):
     app, pilot = driven
-    measured = natural_widths.cache_info().misses
+    measured = _longest_texts.cache_info().misses
     for rows in (ROWS, [list(row) for row in ROWS]):
         app.table.show(rows)
         await pilot.pause()
-    assert natural_widths.cache_info().misses == measured
+    assert _longest_texts.cache_info().misses == measured
     app.table.show([("one more", "1m", "$1.00", ""), *ROWS])
     await pilot.pause()
-    assert natural_widths.cache_info().misses == measured + 1
+    assert _longest_texts.cache_info().misses == measured + 1

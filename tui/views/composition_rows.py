@@ -1,0 +1,229 @@
+"""Rows of compositions: the best, the runners-up that meet the goal, and the types that lost."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
+
+import engine
+from tui import format as text
+from tui.state import Order, PlanState
+from tui.views import cost_columns, sentences
+from tui.views.marks import Marks
+from tui.widgets.on_demand import OnDemand
+from tui.widgets.table import Cell, CellStyle, Row
+
+if TYPE_CHECKING:
+    from engine import Choice, Outline, Rejected
+    from tui.answers import Answer
+
+_LOST = 3
+"""Where rows are few, one in this many is for types that lost."""
+
+
+SHORT_NOTES = {"speed transferred": "transferred", "source type unknown": "speed guessed"}
+"""Abbreviations of notes that fit at 80 and 120 columns."""
+
+
+@dataclass(frozen=True, eq=False)
+class Listing:
+    """The list in its own view, filtered and sorted: all that meet the goal come before those that
+    do not. A choice is built when its row is looked at: a step of a slider would otherwise build
+    those of some 400 types.
+
+    Args:
+        met: indices of the alternatives; `BEST` is the recommended one.
+        missed: indices of the rejected types.
+    """
+
+    answer: Answer
+    marks: Marks
+    met: Sequence[int]
+    missed: Sequence[int]
+
+    def __len__(self) -> int:
+        return len(self.met) + len(self.missed)
+
+    @property
+    def rows(self) -> OnDemand[Row]:
+        """The rows."""
+        decimals = cost_columns.of_plan(self.answer.report.recommendation)
+        return OnDemand(len(self), lambda place: self._row(place, decimals))
+
+    @property
+    def types(self) -> OnDemand[str | None]:
+        """The type of each row; None for the recommended one."""
+        return OnDemand(len(self), self._type)
+
+    def _row(self, place: int, decimals: int) -> Row:
+        recommendation = self.answer.report.recommendation
+        if place >= len(self.met):
+            lost = recommendation.rejected[self.missed[place - len(self.met)]]
+            deadline = self.answer.report.goal.deadline_seconds
+            return _rejected_row(lost, self.marks, deadline, decimals)
+        index, best = self.met[place], recommendation.recommended
+        if index == BEST and best is not None:
+            return _row(best, self.marks.best, "strong", "muted", decimals)
+        return _row(recommendation.alternatives[index], "", "plain", "muted", decimals)
+
+    def _type(self, place: int) -> str | None:
+        recommendation = self.answer.report.recommendation
+        if place >= len(self.met):
+            return recommendation.rejected[self.missed[place - len(self.met)]].instance
+        index, others = self.met[place], recommendation.alternatives
+        return None if index == BEST else engine.outlines(others)[index].instance
+
+    def place_of(self, instance: str | None) -> int | None:
+        """The row of a type; None where it is not listed. Rejections are built for it only where no
+        choice has the type."""
+        return next((place for place, name in enumerate(self.types) if name == instance), None)
+
+
+BEST = -1
+"""The recommended choice, among indices of the alternatives."""
+
+
+def listing(state: PlanState, answer: Answer, marks: Marks) -> Listing:
+    """The list in its own view, filtered and sorted by the state."""
+    recommendation = answer.report.recommendation
+    best, rejected = recommendation.recommended, recommendation.rejected
+    outlines = dict(enumerate(engine.outlines(recommendation.alternatives)))
+    if best is not None:
+        outlines[BEST] = engine.Outline.of(best)
+    met, missed = sorted(outlines), list(range(len(rejected)))
+    if wanted := state.listed:
+        mix = {BEST: tuple(best.composition)} if best else {}
+        met = [
+            index
+            for index in met
+            if matches_filter(
+                wanted, mix.get(index) or _names(outlines[index]), outlines[index].note
+            )
+        ]
+        missed = [
+            index
+            for index in missed
+            if matches_filter(wanted, (rejected[index].instance,), rejected[index].reason)
+        ]
+    if state.order != "best":
+        met.sort(key=lambda index: _value(outlines[index], state.order))
+    if state.order in ("time", "cost"):
+        missed.sort(key=lambda index: _value(rejected[index], state.order))
+    return Listing(answer, marks, met, missed)
+
+
+def _names(outline: Outline) -> tuple[str, ...]:
+    return () if outline.instance is None else (outline.instance,)
+
+
+def matches_filter(wanted: str, names: tuple[str, ...], note: str) -> bool:
+    """Whether a row matches every word of the filter; a word with *, ? or [ is a glob of types."""
+    text_of_row = f"{' '.join(names)} {note}".lower()
+    return all(
+        any(fnmatchcase(name, word) for name in names)
+        if set(word) & set("*?[")
+        else word in text_of_row
+        for word in wanted.lower().split()
+    )
+
+
+def _value(row: Outline | Rejected, order: Order) -> float:
+    """The sort key of a row, best first; rows without the value come last."""
+    if order == "odds":
+        p = getattr(row, "p_deadline", None)
+        return math.inf if p is None else -p
+    value = row.seconds if order == "time" else row.cost_usd
+    return math.inf if value is None or math.isnan(value) else value
+
+
+def short_rows(answer: Answer, marks: Marks, *, most: int) -> tuple[list[Row], list[str | None]]:
+    """At most so many rows for the list below the charts, best first, and the type of each (None
+    for the recommended one)."""
+    recommendation = answer.report.recommendation
+    decimals = cost_columns.of_plan(recommendation)
+    table_rows: list[Row] = []
+    types: list[str | None] = []
+    if recommendation.recommended is not None:
+        table_rows.append(_row(recommendation.recommended, marks.best, "strong", "plain", decimals))
+        types.append(None)
+    rows_left = most - len(table_rows)
+    rejected_rows = min(
+        len(recommendation.rejected),
+        max(most // _LOST, rows_left - len(recommendation.alternatives)),
+    )
+    for choice in recommendation.alternatives[: max(0, rows_left - rejected_rows)]:
+        table_rows.append(_row(choice, "", "plain", "muted", decimals))
+        types.append(choice.instance)
+    for rejected in recommendation.rejected[:rejected_rows]:
+        deadline = answer.report.goal.deadline_seconds
+        table_rows.append(_rejected_row(rejected, marks, deadline, decimals))
+        types.append(rejected.instance)
+    return table_rows, types
+
+
+def _row(choice: Choice, mark: str, tone: CellStyle, note: CellStyle, decimals: int) -> Row:
+    return (
+        (mark, "good"),
+        (sentences.composition(choice), tone),
+        (text.seconds(choice.seconds), tone),
+        (text.span_cell(choice.low, choice.high), tone),
+        *cost_columns.cells(choice, decimals, tone),
+        (text.percent(choice.p_deadline), tone),
+        (SHORT_NOTES.get(choice.note, choice.note), note),
+    )
+
+
+def _rejected_row(rejected: Rejected, marks: Marks, deadline: float | None, decimals: int) -> Row:
+    shown = text.composition(dict(rejected.composition)) if rejected.composition else None
+    cells: list[Cell] = [
+        (marks.missed, "bad"),
+        (shown or rejected.instance, "muted"),
+        (text.seconds(rejected.seconds), "muted"),
+        (miss_text(rejected, deadline), "muted"),
+        (text.usd_cell(rejected.cost_usd, decimals), "muted"),
+        ("", "muted"),
+        ("", "muted"),
+        (rejected.reason, "muted"),
+    ]
+    return tuple(cells)
+
+
+_REASONS = {
+    "deadline-and-budget": "late and over",
+    "no-executor": "no executor",
+    "no-spot-price": "no spot price",
+    "no-dbus": "DBUs unknown",
+    "no-prediction": "not predicted",
+    "limits": "not allowed",
+    "barrier": "too few slots",
+    "stage-needs-cores": "too few cores",
+    "not-supported": "not supported",
+}
+"""Rejection code -> why the type lost, in the width of an interval."""
+
+
+def miss_text(rejected: Rejected, deadline: float | None) -> str:
+    """Why a type lost, in the width of an interval: there is not always room for the note.
+
+    For a missed deadline it shows the time that decides, at the goal's confidence; the expected
+    time in the column before may be within the deadline.
+    """
+    late_seconds, over_usd = rejected.late_seconds, rejected.over_usd
+    if rejected.code == "deadline" and late_seconds is not None:
+        ends, expected_seconds = (deadline or 0.0) + late_seconds, rejected.seconds
+        has_interval = deadline and expected_seconds and ends > expected_seconds * (1.0 + SAME_TIME)
+        # "up to 30.0 s" where 30 s are asked tells nothing.
+        rounded = [engine.parse_seconds(text.seconds(each)) for each in (ends, deadline or 0.0)]
+        if has_interval and rounded[0] != rounded[1]:
+            return f"up to {text.seconds(ends)}"
+        return f"{text.time_difference(ends, ends - late_seconds)} late"
+    if rejected.code == "budget" and over_usd is not None:
+        return f"{text.usd_cell(over_usd)} over"
+    return _REASONS.get(rejected.code, "")
+
+
+SAME_TIME = 0.001
+"""Relative difference up to which the deciding time is the predicted time: there is no interval."""
