@@ -38,6 +38,7 @@ WRONG = (
     *("memory-spill", "memory-not-proven", "result-too-large"),
     *("broadcast-outgrown", "model-does-not-fit", "rates-too-low"),
     *("different-engine", "mixed-engines"),
+    "prices-of-another-service",
     *("code-changed", "data-shape-changed"),
     *("mixed-applications", "session-names"),
     *("shape-contradicts-catalog", "misspelt-type", "wrong-clock"),

@@ -288,8 +288,11 @@ class EngineSession:
 
         def matched() -> engine.Profile:
             profile = read if self._workflow is not None else engine.held_against(read, catalog)
-            if where.notice is not None:
-                profile = replace(profile, notices=(*profile.notices, where.notice))
+            service = (
+                engine.another_service_notice(catalog, read) if terms.platform is None else None
+            )
+            if notices := [notice for notice in (where.notice, service) if notice is not None]:
+                profile = replace(profile, notices=(*profile.notices, *notices))
             if terms.fill_nodes:
                 profile = engine.with_filled_nodes(profile)
             if overhead is not None:

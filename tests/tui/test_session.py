@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from depth import DEEP
@@ -20,6 +21,9 @@ STATE = PlanState(
     mix=1,
     deadline_seconds=600.0,
 )
+
+
+DATA = Path(__file__).parents[1] / "data"
 
 
 def quiet(words: str) -> None:
@@ -81,6 +85,18 @@ def test_prices_are_of_where_it_ran_until_others_are_named() -> None:
     named = session.build(replace(state, catalog="aws"), quiet)
     assert named.catalog.name == "aws"
     assert "prices-of-where-it-ran" not in {notice.code for notice in named.profile.notices}
+
+
+def test_the_planner_says_that_another_service_is_priced() -> None:
+    session, log = EngineSession(), str(DATA / "emr-serverless.zstd")
+    state = replace(STATE, sources=(log,), catalog="aws", ran_on=None)
+    said = session.answer(state, session.build(state, quiet)).report.recommendation.warnings
+    texts = [notice.text for notice in said if notice.code == "prices-of-another-service"]
+    assert len(texts) == 1
+    assert texts[0].startswith("the runs were on EMR Serverless; ")
+    meant = replace(state, terms=state.terms._replace(platform="emr"))
+    notices = session.build(meant, quiet).profile.notices
+    assert "prices-of-another-service" not in {notice.code for notice in notices}
 
 
 RUN_TIMES = replace(STATE, sources=("ernest-rcv1",), ran_on="r3.xlarge")

@@ -199,12 +199,17 @@ def _catalog_with_price(
 def with_price_notice(
     args: argparse.Namespace, profile: engine.Profile, cluster: engine.Cluster
 ) -> engine.Profile:
-    """The profile with a notice on the prices of a cluster, where the user named no catalog."""
-    if args.catalog is not None or cluster.catalog is None:
+    """The profile with notices on the prices of a cluster: where they come from if the user named
+    no catalog, and whether they are of another service."""
+    catalog = cluster.catalog
+    if catalog is None:
         return profile
-    where = prices.where_it_ran(args, profile, candidates=tuple(cluster.composition))
-    return prices.with_notice(
-        profile, where.notice if where.catalog == cluster.catalog.name else None
+    origin = None
+    if args.catalog is None:
+        where = prices.where_it_ran(args, profile, candidates=tuple(cluster.composition))
+        origin = where.notice if where.catalog == catalog.name else None
+    return prices.with_notices(
+        profile, origin, prices.another_service_notice(args, catalog, profile)
     )
 
 

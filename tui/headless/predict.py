@@ -100,8 +100,8 @@ def run_composition(args: argparse.Namespace) -> int:
     )
     composition = composition_of(args.composition)
     profile = options.read_profile(args)
-    catalog, notice = prices.catalog_for(args, profile, candidates=tuple(composition))
-    return run_priced(args, prices.with_notice(profile, notice), composition, catalog)
+    catalog, notices = prices.catalog_for(args, profile, candidates=tuple(composition))
+    return run_priced(args, prices.with_notices(profile, *notices), composition, catalog)
 
 
 def run_priced(
