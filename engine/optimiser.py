@@ -70,7 +70,7 @@ def recommend(
     require_kind(fitted, FittedModel, "a fitted model", remedy="fit one with engine.fit(profile)")
     require_kind(limits, Limits, "engine.Limits", remedy="leave it out for none")
     goal = Goal(deadline_seconds, budget_usd, confidence, max_nodes, objective)
-    billing = _billing_of(catalog, billing, spot=spot)
+    billing = limits.billed(_billing_of(catalog, billing, spot=spot))
     today = date.today() if today is None else today
     require_kind(today, date, "a date for today")
     surface = _recent_surface(
@@ -218,7 +218,7 @@ def sensitivity(
         mix: the most types in one cluster.
         answer: the answer to the goal, if already known.
     """
-    billing = billing or surface.candidates.catalog.billing
+    billing = surface.limits.billed(billing or surface.candidates.catalog.billing)
 
     answer = answer or select_with_mixes(surface, goal, billing, mix=mix)
     best, most_bounds = answer.recommended, MAX_BOUNDS if answer.optimal else MAX_BOUNDS_SENSITIVITY

@@ -120,7 +120,7 @@ class EngineSession:
         """The report for the goal of the state, the curve of the selected type, and the explanation
         of the best composition."""
         goal = _goal(state)
-        billing = replace(built.catalog.billing, spot=state.spot)
+        billing = limits_of(state).billed(replace(built.catalog.billing, spot=state.spot))
         plan = self._under_limits(built.plan, limits_of(state))
         if plan is not built.plan:
             built = replace(built, plan=plan)

@@ -93,7 +93,8 @@ class Case:
         owned, step = dict(self.limits.owned), self.billing.granularity_seconds
         ran = self.billing.startup_seconds + self.seconds(nodes)
         billed = max(self.billing.minimum_seconds, math.ceil(ran / step - 1e-9) * step)
-        hourly = MASTER if self.billing.master else 0.0
+        rents_master = self.limits.rent_master or not owned
+        hourly = MASTER if self.billing.master and rents_master else 0.0
         for name, (plain, spot) in nodes.items():
             hourly += max(plain - owned.get(name, 0), 0) * self.price[name]
             hourly += spot * (self.spot_price[name] or 0.0)
@@ -154,6 +155,7 @@ def random_case(seed: int, *, mix: int, max_spot: bool) -> Case:
         if rng.random() < 0.3
         else None,
         max_spot=float(rng.choice([0.25, 0.5, 0.75])) if max_spot else None,
+        rent_master=bool(rng.random() < 0.5),
     )
     kind = ["deadline", "budget", "both", "none"][int(rng.integers(0, 4))]
     objective = [None, "cost", "time", "resource-time"][int(rng.integers(0, 4))]

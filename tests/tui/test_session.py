@@ -11,7 +11,7 @@ from depth import DEEP
 import engine
 from tui.answers import Answer, BuiltPlan
 from tui.session import EngineSession
-from tui.state import MAX_NODES, PlanState
+from tui.state import MAX_NODES, Limits, PlanState
 
 STATE = PlanState(
     sources=("sort-large",),
@@ -97,6 +97,20 @@ def test_the_planner_says_that_another_service_is_priced() -> None:
     meant = replace(state, terms=state.terms._replace(platform="emr"))
     notices = session.build(meant, quiet).profile.notices
     assert "prices-of-another-service" not in {notice.code for notice in notices}
+
+
+def test_the_planner_rents_a_master_beside_owned_nodes_where_that_is_asked_for() -> None:
+    session = EngineSession()
+    built = session.build(STATE, quiet)
+    usd = []
+    for rent_master in (False, True):
+        limits = Limits(owned=(("m5.xlarge", 2),), rent_master=rent_master)
+        state = replace(STATE, limits=limits)
+        answer = session.answer(state, built)
+        usd.append(answer.best.cost_usd)
+        settled = session.mixed(replace(state, mix=2), answer)
+        assert settled.best.cost_usd == answer.best.cost_usd
+    assert usd[0] == 0.0 < usd[1]
 
 
 RUN_TIMES = replace(STATE, sources=("ernest-rcv1",), ran_on="r3.xlarge")
