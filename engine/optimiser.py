@@ -16,7 +16,11 @@ from engine.choosing.selection import select_exact
 from engine.choosing.surface import Surface
 from engine.cluster import Workload, require_workload
 from engine.errors import BadInput, require_kind
-from engine.mixing.compromises import with_cheapest_as_nearest, with_compromises
+from engine.mixing.compromises import (
+    with_cheapest_as_nearest,
+    with_closest_as_nearest,
+    with_compromises,
+)
 from engine.mixing.effort import MAX_BOUNDS, MAX_BOUNDS_SENSITIVITY
 from engine.mixing.mix_step import with_mixes
 from engine.mixing.purchase_options import rents_both_ways
@@ -189,6 +193,7 @@ def recommend_for_goal(
             return select_with_mixes(surface, goal, billing, mix=mix, today=today)
 
         answer = with_cheapest_as_nearest(with_compromises(answer, ask, surface), ask)
+        answer = with_closest_as_nearest(answer, ask, surface)
     return with_on_demand_notice(answer, surface, billing, today=today)
 
 
