@@ -385,3 +385,14 @@ def test_the_master_of_owned_nodes_is_owned_unless_one_is_rented(
     assert min(rented["cost"]["master_usd"], rented["cost"]["startup_usd"]) > 0.0
     told = refused(capsys, line.replace("--own m5.2xlarge=4", "--rent-master"))
     assert "--rent-master: nothing is owned" in told
+
+
+def test_an_exported_cluster_has_a_master_that_the_cost_left_out(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """A create command starts one, whether or not nodes of the owner are in the cluster."""
+    said = "# starts a master of its own, which is billed, and not in the cost"
+    line = f"export {LOG} --ran-on m5.xlarge --to emr --own m5.2xlarge=1 --deadline"
+    for deadline in ("5m", "45s"):
+        assert said in run(capsys, f"{line} {deadline}")[0]
+    assert said not in run(capsys, f"{line} 5m --rent-master")[0]
