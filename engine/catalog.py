@@ -156,6 +156,7 @@ class Billing:
         startup_note: what the start-up time is based on.
         master: instance type of the master node billed beside the workers; None for none.
         master_note: what that type is based on.
+        master_owned: whether there is a master that costs nothing, beside owned workers.
         surcharge_fraction: the managed service's price as a share of the on-demand price, of types
             without a fee of their own (`Offer.surcharge`); 0 where no such service is paid for.
         surcharge_usd_per_vcpu_hour: its price per vCPU of every node, including the master.
@@ -175,6 +176,7 @@ class Billing:
     startup_note: str | None = None
     master: str | None = None
     master_note: str | None = None
+    master_owned: bool = False
     surcharge_fraction: float = 0.0
     surcharge_usd_per_vcpu_hour: float = 0.0
     surcharge_assumed: bool = False

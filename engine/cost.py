@@ -36,6 +36,8 @@ EXACT_BILLING = Billing(granularity_seconds=0.0)
 _ROUNDING_SLACK = 1e-9
 """A time this close (relatively) above a whole multiple is that multiple, not one more."""
 
+OWNED_MASTER_LINE = "the master is that of the owned nodes and costs nothing here"
+
 OLD_PRICE_DAYS = 180
 """A price of which the day lies further back is old; a fee, where it does so beside its price."""
 
@@ -293,6 +295,8 @@ def assumptions(
         worker: None where no worker is paid for.
         master: None where none is billed.
     """
+    if worker is None and master is None:  # nothing is billed
+        return (OWNED_MASTER_LINE,) if billing.master_owned else ()
     lines: list[str] = []
     price = None if worker is None else price_of(worker, billing)
     head = None if master is None else master.on_demand
@@ -326,6 +330,8 @@ def billing_notes(billing: Billing, offers: Sequence[Offer] = ()) -> list[str]:
             else "not billed (nor in the time)"
         )
         lines.append(f"start-up {startup}: {billing.startup_note}")
+    if billing.master_owned:
+        lines.append(OWNED_MASTER_LINE)
     if billing.master and billing.master_note:
         lines.append(f"master {billing.master} assumed: {billing.master_note}")
     if billing.platform_note:

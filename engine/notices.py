@@ -38,6 +38,7 @@ WRONG = (
     *("memory-spill", "memory-not-proven", "result-too-large"),
     *("broadcast-outgrown", "model-does-not-fit", "rates-too-low"),
     *("different-engine", "mixed-engines"),
+    "prices-of-another-service",
     *("code-changed", "data-shape-changed"),
     *("mixed-applications", "session-names"),
     *("shape-contradicts-catalog", "misspelt-type", "wrong-clock"),
@@ -67,6 +68,11 @@ NOTES = (
 )
 """Codes of informational notices on how the evidence was used; they seldom require action."""
 
+KEEP_EVENTS = (
+    "let Spark drop fewer events (spark.scheduler.listenerbus.eventqueue.capacity), or give the "
+    "log of another run"
+)
+"""The remedy where a log has the application's end, and lacks events before it."""
 
 COVERED_BY = {"unknown-source-type": "no-machine-types"}
 """Code -> the code of a notice that covers it, with more of the reason and the same remedy."""

@@ -16,7 +16,11 @@ from engine.choosing.selection import select_exact
 from engine.choosing.surface import Surface
 from engine.cluster import Workload, require_workload
 from engine.errors import BadInput, require_kind
-from engine.mixing.compromises import with_cheapest_as_nearest, with_compromises
+from engine.mixing.compromises import (
+    with_cheapest_as_nearest,
+    with_closest_as_nearest,
+    with_compromises,
+)
 from engine.mixing.effort import MAX_BOUNDS, MAX_BOUNDS_SENSITIVITY
 from engine.mixing.mix_step import with_mixes
 from engine.mixing.purchase_options import rents_both_ways
@@ -70,7 +74,7 @@ def recommend(
     require_kind(fitted, FittedModel, "a fitted model", remedy="fit one with engine.fit(profile)")
     require_kind(limits, Limits, "engine.Limits", remedy="leave it out for none")
     goal = Goal(deadline_seconds, budget_usd, confidence, max_nodes, objective)
-    billing = _billing_of(catalog, billing, spot=spot)
+    billing = limits.billed(_billing_of(catalog, billing, spot=spot))
     today = date.today() if today is None else today
     require_kind(today, date, "a date for today")
     surface = _recent_surface(
@@ -189,6 +193,7 @@ def recommend_for_goal(
             return select_with_mixes(surface, goal, billing, mix=mix, today=today)
 
         answer = with_cheapest_as_nearest(with_compromises(answer, ask, surface), ask)
+        answer = with_closest_as_nearest(answer, ask, surface)
     return with_on_demand_notice(answer, surface, billing, today=today)
 
 
@@ -218,7 +223,7 @@ def sensitivity(
         mix: the most types in one cluster.
         answer: the answer to the goal, if already known.
     """
-    billing = billing or surface.candidates.catalog.billing
+    billing = surface.limits.billed(billing or surface.candidates.catalog.billing)
 
     answer = answer or select_with_mixes(surface, goal, billing, mix=mix)
     best, most_bounds = answer.recommended, MAX_BOUNDS if answer.optimal else MAX_BOUNDS_SENSITIVITY

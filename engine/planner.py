@@ -108,12 +108,13 @@ class Plan:
         Raises:
             BadInput: when the goal asks for more nodes than the plan holds.
         """
-        billing = billing or self.request.catalog.billing
+        billing = self.surface.limits.billed(billing or self.request.catalog.billing)
         recommendation = select(self.surface, goal, billing, today=today)
         return self._report(recommendation, goal, billing)
 
     def settled(self, goal: Goal, billing: Billing) -> PlanReport:
         """As `report`, with the points that decide evaluated exactly."""
+        billing = self.surface.limits.billed(billing)
         recommendation = select_exact(self.surface, goal, billing)
         return self._report(
             with_on_demand_notice(recommendation, self.surface, billing), goal, billing
@@ -250,7 +251,7 @@ class Plan:
             and choice is not recommendation.recommended
             and choice.instance is not None
         ):
-            rules = replace(self.request.catalog.billing, spot=spot)
+            rules = self.surface.limits.billed(replace(self.request.catalog.billing, spot=spot))
             surface, rented = self.surface.for_purchase_option(rules)
             choice = ChoiceBuilder(surface, recommendation.goal, rented).with_model_warnings(choice)
         return export(

@@ -120,7 +120,7 @@ class EngineSession:
         """The report for the goal of the state, the curve of the selected type, and the explanation
         of the best composition."""
         goal = _goal(state)
-        billing = replace(built.catalog.billing, spot=state.spot)
+        billing = limits_of(state).billed(replace(built.catalog.billing, spot=state.spot))
         plan = self._under_limits(built.plan, limits_of(state))
         if plan is not built.plan:
             built = replace(built, plan=plan)
@@ -288,8 +288,11 @@ class EngineSession:
 
         def matched() -> engine.Profile:
             profile = read if self._workflow is not None else engine.held_against(read, catalog)
-            if where.notice is not None:
-                profile = replace(profile, notices=(*profile.notices, where.notice))
+            service = (
+                engine.another_service_notice(catalog, read) if terms.platform is None else None
+            )
+            if notices := [notice for notice in (where.notice, service) if notice is not None]:
+                profile = replace(profile, notices=(*profile.notices, *notices))
             if terms.fill_nodes:
                 profile = engine.with_filled_nodes(profile)
             if overhead is not None:

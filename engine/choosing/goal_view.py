@@ -177,15 +177,22 @@ class GoalView:
     def _nearest_misses(self, rows: IntArray) -> IntArray:
         """Surface points of the least violation of each row, least first. The violation is the
         ratio of the time at the goal's confidence to the deadline, of the cost to the budget, or
-        the larger of the two."""
+        the larger of the two. Of equal ones the cheapest comes first; where the cost alone is
+        limited, the fastest."""
+        by_cost = self.goal.deadline_seconds is None
+        tie_breaker = self.seconds if by_cost else self.costs
         lowest, column = np.empty(len(rows)), np.empty(len(rows), dtype=np.int64)
         for block in row_blocks(len(rows), self.costs.shape[1]):
             violation = self._violation(rows[block])
-            column[block] = violation.argmin(axis=1)
-            lowest[block] = violation[np.arange(len(violation)), column[block]]
+            least = lowest[block] = violation.min(axis=1)
+            equal = (least * (1.0 + TIE) if by_cost else least + TIE)[:, None]
+            second = np.minimum(tie_breaker[rows[block]], sys.float_info.max)
+            column[block] = np.where(violation <= equal, second, np.inf).argmin(axis=1)
         flat = self._flat_indices(rows, column)
         unpriced = ~np.isfinite(self.costs[rows, column])
-        return np.asarray(flat[np.lexsort((flat, lowest, unpriced))])
+        keys = significant(lowest) if by_cost else np.round(lowest, 9)
+        second = significant(tie_breaker[rows, column])
+        return np.asarray(flat[np.lexsort((flat, second, keys, unpriced))])
 
     def _violation(self, rows: IntArray) -> FloatArray:
         deadline, budget = self.goal.deadline_seconds, self.goal.budget_usd

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
 import numpy as np
 
-from engine.catalog import Catalog, InstanceType
+from engine.catalog import Billing, Catalog, InstanceType
 from engine.cluster import Layout, is_finite, is_number
 from engine.errors import BadInput, UnknownName
 from engine.forecast import FloatArray, IntArray
@@ -67,6 +67,7 @@ class Limits:
 
     Args:
         owned: (type, nodes): up to that many nodes cost nothing; not all need be used.
+        rent_master: whether a master is rented beside owned nodes; otherwise theirs serves all.
         most: (glob, nodes): the most nodes of all matching types together.
         max_vcpus: quota of vCPUs over all workers; None for none.
         min_nodes: the fewest workers.
@@ -91,6 +92,7 @@ class Limits:
     max_spot: float | None = None
     executors: tuple[int, int] | None = None
     barrier_stages: tuple[BarrierStage, ...] = ()
+    rent_master: bool = False
 
     def __post_init__(self) -> None:
         for what, entries, least in (("owned", self.owned, 1), ("limit", self.most, 0)):
@@ -249,6 +251,13 @@ class Limits:
     def excludes(self, name: str) -> bool:
         """Whether a type is not to be rented."""
         return any(fnmatchcase(name, glob) for glob in self.exclude)
+
+    def billed(self, billing: Billing) -> Billing:
+        """The rules by which clusters are billed: owned nodes are part of a cluster that runs, so
+        that its master is not rented, and rented workers join it."""
+        if not self.owned or self.rent_master or billing.master is None:
+            return billing
+        return replace(billing, master=None, master_note=None, master_owned=True)
 
     def owned_of(self, instances: Sequence[InstanceType]) -> IntArray:
         """(k,) owned nodes of each type."""

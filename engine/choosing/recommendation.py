@@ -272,6 +272,7 @@ class Recommendation:
             candidates, whatever the goal.
         rejected: one per type that does not satisfy the goal.
         nearest: the choice that comes closest when nothing satisfies the goal.
+        miss_of_nearest: why that does not count, where it is no single type's nearest miss.
         compromises: where a deadline and a budget cannot both be kept, among the compositions
             searched: the least cost within the deadline (where nothing meets it, within the least
             that can be met, rounded by `reachable_seconds`), and the least deadline within the
@@ -298,6 +299,7 @@ class Recommendation:
     sensitivity: Sensitivity | None = None
     dynamic_allocation: tuple[int, int] | None = None
     compromises: tuple[Compromise, ...] = ()
+    miss_of_nearest: Rejected | None = None
 
     @property
     def hardly_slower(self) -> Choice | None:
@@ -315,6 +317,8 @@ class Recommendation:
     @property
     def nearest_miss(self) -> Rejected | None:
         """Why the nearest does not count; None where that is not said, or there is none."""
+        if self.miss_of_nearest is not None:
+            return self.miss_of_nearest
         first = next(iter(self.rejected), None)
         if self.nearest is None or first is None or first.composition is None:
             return None

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from engine.choosing.recommendation import Choice, Recommendation
 from engine.cluster import Layout
+from engine.cost import OWNED_MASTER_LINE
 from engine.errors import BadInput
 from engine.memory import default_overhead_gib, requested_cores
 from engine.notices import Notice
@@ -227,13 +228,16 @@ def comments(handover: Handover) -> str:
 
 def rented_comments(handover: Handover) -> str:
     """`comments` for a rented cluster, plus the cost of its idle time before termination, and that
-    owned nodes are started anew: no service uses running ones."""
+    owned nodes and their master are started anew: no service uses running ones."""
     lines = [f"ends after {IDLE_MINUTES} minutes without work: billed too, and not in the cost"]
     if handover.owned:
         owned = " + ".join(f"{count} x {name}" for name, count in handover.owned.items())
         lines.append(
             f"starts the nodes you own as well ({owned}): billed unless a reservation covers them"
         )
+    cost = handover.choice.cost if handover.choice is not None else None
+    if cost is not None and OWNED_MASTER_LINE in cost.assumptions:
+        lines.append("starts a master of its own, which is billed, and not in the cost")
     return "\n".join([comments(handover), *(f"# {printable(line)}" for line in lines)])
 
 

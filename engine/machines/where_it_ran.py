@@ -15,6 +15,7 @@ from engine.catalog_files.find_type import named_type
 from engine.catalog_files.index import list_catalogs
 from engine.catalog_files.reader import load_catalog
 from engine.machines.platforms import platform_of, runs_on, with_dbu_note
+from engine.machines.priced_services import majority_names_service
 from engine.notices import Notice
 from engine.profile import Profile, Run
 from engine.text.lists import abbreviated_list
@@ -71,7 +72,7 @@ def where_it_ran(
     wanted = candidates if _any_catalog_has(candidates) else ()
     stated_catalog = _catalog_of_ran_on(ran_on, platform, wanted) if ran_on and stated else None
     names = [*_types_of_majority(profiles), *([origin] if origin else [])]
-    databricks = _majority_names_service(profiles, "Databricks")
+    databricks = majority_names_service(profiles, "Databricks")
     service = None if names else _service(profiles)
     shown = (
         catalog
@@ -104,7 +105,7 @@ def noting_missing_dbus(catalog: Catalog, *profiles: Profile) -> Catalog:
     """The catalog, with a note for its costs where the jobs ran on Databricks, which is planned for
     too, and the catalog has no price of DBUs; else unchanged."""
     on_databricks = platform_of(catalog) == DATABRICKS
-    if on_databricks and _majority_names_service(profiles, "Databricks"):
+    if on_databricks and majority_names_service(profiles, "Databricks"):
         return with_dbu_note(catalog)
     return catalog
 
@@ -144,15 +145,6 @@ def _is_compatible(catalog: Catalog, platform: str | None, candidates: Sequence[
     return not candidates or any(named)
 
 
-def _majority_names_service(profiles: Sequence[Profile], service: str) -> bool:
-    """Whether at least half of the jobs name the service beside their version of Spark
-    (`engine.sources.distilling.settings.spark_version`), and none names a version without it."""
-    versions = [[v for run in profile.runs if (v := run.spark_version)] for profile in profiles]
-    known_versions = [known for known in versions if known]
-    all_name_it = all(service in version for known in known_versions for version in known)
-    return bool(known_versions) and 2 * len(known_versions) >= len(profiles) and all_name_it
-
-
 def _majority_on_pods(profiles: Sequence[Profile]) -> bool:
     """Whether all runs of at least half of the jobs were on Kubernetes without a service's fee, and
     no log of the others names another master or a service."""
@@ -190,7 +182,7 @@ the default."""
 
 
 def _service(profiles: Sequence[Profile]) -> str | None:
-    return next((name for name in _PROVIDERS if _majority_names_service(profiles, name)), None)
+    return next((name for name in _PROVIDERS if majority_names_service(profiles, name)), None)
 
 
 def _default_or_first(catalogs: Iterable[Catalog], *, databricks: bool) -> Catalog | None:
@@ -219,7 +211,7 @@ def _prices_text(catalog: Catalog | None, names: Sequence[str], service: str | N
         return ""
     text = f"no catalog is named: prices are of {catalog.name}, "
     if service == SERVERLESS:
-        return f"{text}for a cluster of Dataproc, and not for the workers that {service} bills"
+        return f"{text}where {service} runs"
     if service is not None:
         return f"{text}whose nodes {service} rents"
     elsewhere = [name for name in dict.fromkeys(names) if name not in catalog.offers]

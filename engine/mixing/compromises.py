@@ -3,15 +3,21 @@ compromises between a deadline and a budget, and the least budget."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 
-from engine.choosing.recommendation import Choice, Compromise, Goal, Recommendation
+from engine.choosing.difference_texts import missed_by
+from engine.choosing.recommendation import Choice, Compromise, Goal, Recommendation, Rejected
 from engine.choosing.surface import Surface
 from engine.choosing.sweeps import TIE
 from engine.forecast import Forecast, none_if_nan
 from engine.mixing.composition import PlacedComposition
 from engine.text.reachable import promised_seconds, reachable_seconds, reachable_usd
+from engine.units import format_count, format_usd
+
+CLOSE = 0.005
+"""Log ratio by which a nearest miss may exceed the least one: each halving is a search."""
 
 Ask = Callable[[Goal], Recommendation]
 
@@ -66,6 +72,83 @@ def with_cheapest_as_nearest(answer: Recommendation, ask: Ask) -> Recommendation
     if cheapest.cost_usd >= nearest.cost_usd * (1.0 - TIE):
         return answer
     return replace(answer, nearest=replace(cheapest, why=()))
+
+
+def with_closest_as_nearest(answer: Recommendation, ask: Ask, surface: Surface) -> Recommendation:
+    """The answer, whose nearest miss of a deadline, alone or beside a budget, is the cluster that
+    comes closest of all that the same search finds, to within `CLOSE`: limits may allow so few
+    nodes of each type that a mix is sooner than all of one type. Bisects the ratio by which both
+    limits are exceeded.
+
+    Args:
+        answer: its nearest miss is of one type.
+        ask: the search that found the answer.
+    """
+    goal, nearest = answer.goal, answer.nearest
+    if nearest is None or nearest.cost_usd is None or goal.deadline_seconds is None:
+        return answer
+    least, closest, excess = 0.0, nearest, _log_excess(nearest, goal, surface)
+    asked = excess - CLOSE
+    while excess - least > CLOSE:
+        found = ask(_loosened(goal, asked)).recommended
+        if found is None:
+            least = asked
+        else:
+            closest, excess = found, min(asked, _log_excess(found, goal, surface))
+        asked = 0.5 * (least + excess)
+    if closest is nearest:
+        return answer
+    p_deadline = none_if_nan(_forecast(closest, surface).p_within(goal.deadline_seconds)[0])
+    return replace(
+        answer,
+        nearest=replace(closest, p_deadline=p_deadline, why=()),
+        miss_of_nearest=_miss(closest, goal, surface),
+    )
+
+
+def _loosened(goal: Goal, log_ratio: float) -> Goal:
+    """The goal with its limits so much looser, met at the least cost."""
+    ratio = math.exp(log_ratio)
+    deadline, budget = goal.deadline_seconds, goal.budget_usd
+    return replace(
+        goal,
+        deadline_seconds=None if deadline is None else deadline * ratio,
+        budget_usd=None if budget is None else budget * ratio,
+        objective="cost",
+    )
+
+
+def _log_excess(choice: Choice, goal: Goal, surface: Surface) -> float:
+    """Log ratio of the time at the goal's confidence to the deadline, or of the cost to the budget
+    where that is larger."""
+    assert goal.deadline_seconds is not None
+    least = float(promised_seconds(_forecast(choice, surface), goal.confidence)[0])
+    ratio = least / goal.deadline_seconds
+    if goal.budget_usd is not None:
+        ratio = max(ratio, (choice.cost_usd or 0.0) / goal.budget_usd)
+    return math.log(ratio)
+
+
+def _miss(choice: Choice, goal: Goal, surface: Surface) -> Rejected:
+    """What a cluster misses, as of a rejected type."""
+    assert goal.deadline_seconds is not None
+    least = float(_forecast(choice, surface).quantile_or_median(goal.confidence)[0])
+    late = max(least - goal.deadline_seconds, 0.0) or None
+    usd = choice.cost_usd or 0.0
+    over = usd - goal.budget_usd if goal.budget_usd is not None and usd > goal.most_usd else None
+    texts = []
+    if late is not None:
+        confidence = None if choice.low is None else goal.confidence
+        texts.append(missed_by(late, confidence, deadline_seconds=goal.deadline_seconds))
+    if over is not None:
+        texts.append(f"{'is ' if texts else ''}over budget by {format_usd(over)}")
+    codes = {(True, True): "deadline-and-budget", (False, True): "budget"}
+    return Rejected(
+        " + ".join(choice.composition), choice.composition,
+        reason=f"{' and '.join(texts)} with {format_count(choice.nodes or 0, 'node')}",
+        code=codes.get((late is not None, over is not None), "deadline"),
+        seconds=choice.seconds, cost_usd=usd, late_seconds=late, over_usd=over,
+    )  # fmt: skip
 
 
 def _rounded_limits(compromise: Compromise) -> tuple[float, float]:

@@ -120,6 +120,26 @@ def test_misses_go_by_what_they_say() -> None:
     assert answer.nearest.instance == "slow"
 
 
+def test_of_two_that_miss_a_deadline_alike_the_cheaper_comes_first() -> None:
+    """The first by name did, and of one type the fewest nodes though more cost less."""
+    catalog = catalog_of(offer("alike-dear", 0.5), offer("cheap", 0.1))
+    fitted = model(lambda name, nodes: 100.0 + 0.0 * nodes)
+    answer = recommend(fitted, catalog=catalog, deadline_seconds=50.0, max_nodes=3)
+    assert answer.nearest.composition == {"cheap": 1}
+    assert [entry.instance for entry in answer.rejected] == ["cheap", "alike-dear"]
+
+
+def test_of_two_that_miss_a_budget_alike_the_faster_comes_first() -> None:
+    """By the hour two nodes for an hour cost what one costs for two."""
+    hourly = Billing(granularity_seconds=3600.0)
+    catalog = catalog_of(offer("slow", 0.1), offer("swift", 0.1), billing=hourly)
+    fitted = model(lambda name, nodes: (7200.0 if name == "slow" else 7100.0) / nodes)
+    answer = recommend(fitted, catalog=catalog, budget_usd=0.1, max_nodes=2)
+    assert answer.nearest.composition == {"swift": 2}
+    told = [dict(entry.composition) for entry in answer.rejected]
+    assert told == [{"swift": 2}, {"slow": 2}]
+
+
 @pytest.mark.parametrize(
     ("late", "confidence", "said"),
     [

@@ -9,13 +9,14 @@ from itertools import product
 import numpy as np
 import pytest
 from depth import cases
-from scipy.special import stdtrit
+from scipy.special import stdtr, stdtrit
 from synthetic import DAY, catalog_of, model, offer
 
 from engine.catalog import Billing
 from engine.choosing.limits import Limits
 from engine.choosing.recommendation import Recommendation
 from engine.errors import BadInput
+from engine.mixing.compromises import CLOSE
 from engine.optimiser import recommend
 
 CASES = cases(24, deep=45)
@@ -93,7 +94,8 @@ class Case:
         owned, step = dict(self.limits.owned), self.billing.granularity_seconds
         ran = self.billing.startup_seconds + self.seconds(nodes)
         billed = max(self.billing.minimum_seconds, math.ceil(ran / step - 1e-9) * step)
-        hourly = MASTER if self.billing.master else 0.0
+        rents_master = self.limits.rent_master or not owned
+        hourly = MASTER if self.billing.master and rents_master else 0.0
         for name, (plain, spot) in nodes.items():
             hourly += max(plain - owned.get(name, 0), 0) * self.price[name]
             hourly += spot * (self.spot_price[name] or 0.0)
@@ -109,6 +111,17 @@ class Case:
         """The shortest deadline that is met at the confidence."""
         widest = max(self.scale[name] for name in nodes)
         return self.seconds(nodes) * math.exp(widest * stdtrit(9.0, self.goal["confidence"]))
+
+    def probability(self, nodes: dict[str, tuple[int, int]], deadline: float) -> float:
+        """How likely a deadline is met."""
+        widest = max(self.scale[name] for name in nodes)
+        return float(stdtr(9.0, math.log(deadline / self.seconds(nodes)) / widest))
+
+    def excess(self, nodes: dict[str, tuple[int, int]]) -> float:
+        """The largest ratio of what the goal limits to its limit."""
+        deadline, budget = self.goal["deadline_seconds"], self.goal["budget_usd"]
+        late = 0.0 if deadline is None else self.promised(nodes) / deadline
+        return max(late, 0.0 if budget is None else self.cost(nodes) / budget)
 
     def value(self, nodes: dict[str, tuple[int, int]]) -> float:
         """What the goal asks for the least of."""
@@ -154,6 +167,7 @@ def random_case(seed: int, *, mix: int, max_spot: bool) -> Case:
         if rng.random() < 0.3
         else None,
         max_spot=float(rng.choice([0.25, 0.5, 0.75])) if max_spot else None,
+        rent_master=bool(rng.random() < 0.5),
     )
     kind = ["deadline", "budget", "both", "none"][int(rng.integers(0, 4))]
     objective = [None, "cost", "time", "resource-time"][int(rng.integers(0, 4))]
@@ -214,7 +228,7 @@ def test_nothing_that_may_be_rented_is_better(mix: int, max_spot: bool) -> None:
         best = answer.recommended
         if best is None:
             assert not open_to, seed
-            missed += 1
+            missed += _is_nearest(case, answer)
             continue
         answered += 1
         nodes = {t: (n - best.spot.get(t, 0), best.spot.get(t, 0)) for t, n in
@@ -227,6 +241,29 @@ def test_nothing_that_may_be_rented_is_better(mix: int, max_spot: bool) -> None:
     assert answered > CASES / 2
     assert missed
     assert split or not max_spot
+
+
+def _is_nearest(case: Case, answer: Recommendation) -> bool:
+    """No composition misses the goal by less than the nearest, to within a step of the search, and
+    what is said of it is true. Whether there is one."""
+    every = list(case.compositions())
+    if answer.nearest is None:
+        assert not every
+        return False
+    near, miss = answer.nearest, answer.nearest_miss
+    nodes = {t: (n - near.spot.get(t, 0), near.spot.get(t, 0)) for t, n in
+             near.composition.items()}  # fmt: skip
+    assert nodes in every
+    excess = case.excess(nodes)
+    assert 1.0 < excess <= min(map(case.excess, every)) * math.exp(1.01 * CLOSE), nodes
+    deadline, budget = case.goal["deadline_seconds"], case.goal["budget_usd"]
+    late = 0.0 if deadline is None else case.promised(nodes) - deadline
+    over = 0.0 if budget is None else case.cost(nodes) - budget
+    assert (miss.late_seconds or 0.0) == pytest.approx(max(late, 0.0), rel=1e-6, abs=1e-6)
+    assert (miss.over_usd or 0.0) == pytest.approx(max(over, 0.0), rel=1e-6, abs=1e-9)
+    if deadline is not None:
+        assert near.p_deadline == pytest.approx(case.probability(nodes, deadline), abs=1e-6)
+    return True
 
 
 def _as_told(case: Case, answer: Recommendation, nodes: dict[str, tuple[int, int]]) -> None:

@@ -225,3 +225,20 @@ def test_up_to_which_number_of_nodes_a_job_does_not_start(least: int, said: list
     found = curve.warnings_of(fitted, "nodes", points, unit="bytes")
     assert [notice.text for notice in found] == said
     assert len(fitted.asked) <= 9, "not every number of nodes is asked"
+
+
+@pytest.mark.parametrize("over", ["input-size --input-size 1x:2x", "iterations --iterations 1:2"])
+def test_nodes_of_a_named_type_are_as_many_as_the_largest_run_had(
+    over: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A type alone was refused, where neither type nor number was not."""
+    rows = [f"{n},{10 * n},{k},{20 + 9 * k / n},m5.xlarge" for n in (1, 2, 3) for k in (1, 4)]
+    header = "nodes,input_size,iterations,seconds,instance_type"
+    table = tmp_path / "runs.csv"
+    table.write_text("\n".join([header, *rows]))
+    for command in (f"curve {table} --over {over}", f"predict {table} --input-size 30"):
+        line = f"{command} --instance r5.xlarge"
+        assert answer(capsys, line) == answer(capsys, f"{line} --nodes 3")
+    assert "how many nodes is not said; add --nodes N" in refused(
+        capsys, "predict optex-wordcount-yarn --instance m5.xlarge"
+    )

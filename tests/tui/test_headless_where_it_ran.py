@@ -223,3 +223,39 @@ def test_pods_that_are_told_as_nodes_alone_are_executors(
     without = re.sub(r"(?m)^  executor_cores: .*\n", "", without)
     of_pods.write_text(without, encoding="utf-8")
     assert "how many cores the pods had is not known; add --nodes N" in refused(capsys, line)
+
+
+OTHER_SERVICE = "prices-of-another-service"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "predict {} --nodes 2 --instance m5.xlarge",
+        "predict {} --composition m5.xlarge=2",
+        "curve {} --instance m5.xlarge --over nodes --nodes 1:2",
+        "recommend {} --deadline 10m --max-nodes 2 --instances m5.xlarge",
+        "fleet {} --deadline 10m --max-nodes 2 --instances m5.xlarge",
+        "export {} --deadline 10m --max-nodes 2 --instances m5.xlarge --to spark-submit",
+        "experiments {} --deadline 10m --nodes 1:2 --instances m5.xlarge",
+    ],
+)
+def test_every_command_says_that_another_service_is_priced(
+    line: str, of_databricks: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The catalog that is named has the prices of EMR, and nothing said so."""
+    asked = f"{line.format(of_databricks)} --ran-on m5.xlarge"
+    _, err = run(capsys, f"{asked} --catalog aws")
+    assert err.count("the runs were on Databricks; prices and the memory of executors are") == 1
+    for meant in ("--catalog aws --platform databricks", "--catalog aws --platform emr", ""):
+        assert "the runs were on Databricks" not in run(capsys, f"{asked} {meant}")[1]
+
+
+def test_another_service_stands_before_what_is_said_of_most_answers(
+    of_databricks: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    line = f"recommend {of_databricks} --ran-on m5.xlarge --deadline 10m --max-nodes 2"
+    found = answer(capsys, f"{line} --catalog aws")
+    codes = [warning["code"] for warning in found["recommended"]["warnings"] + found["warnings"]]
+    assert codes.count(OTHER_SERVICE) == 1
+    assert codes.index(OTHER_SERVICE) < codes.index("single-run")

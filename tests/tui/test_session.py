@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from depth import DEEP
@@ -10,7 +11,7 @@ from depth import DEEP
 import engine
 from tui.answers import Answer, BuiltPlan
 from tui.session import EngineSession
-from tui.state import MAX_NODES, PlanState
+from tui.state import MAX_NODES, Limits, PlanState
 
 STATE = PlanState(
     sources=("sort-large",),
@@ -20,6 +21,9 @@ STATE = PlanState(
     mix=1,
     deadline_seconds=600.0,
 )
+
+
+DATA = Path(__file__).parents[1] / "data"
 
 
 def quiet(words: str) -> None:
@@ -81,6 +85,32 @@ def test_prices_are_of_where_it_ran_until_others_are_named() -> None:
     named = session.build(replace(state, catalog="aws"), quiet)
     assert named.catalog.name == "aws"
     assert "prices-of-where-it-ran" not in {notice.code for notice in named.profile.notices}
+
+
+def test_the_planner_says_that_another_service_is_priced() -> None:
+    session, log = EngineSession(), str(DATA / "emr-serverless.zstd")
+    state = replace(STATE, sources=(log,), catalog="aws", ran_on=None)
+    said = session.answer(state, session.build(state, quiet)).report.recommendation.warnings
+    texts = [notice.text for notice in said if notice.code == "prices-of-another-service"]
+    assert len(texts) == 1
+    assert texts[0].startswith("the runs were on EMR Serverless; ")
+    meant = replace(state, terms=state.terms._replace(platform="emr"))
+    notices = session.build(meant, quiet).profile.notices
+    assert "prices-of-another-service" not in {notice.code for notice in notices}
+
+
+def test_the_planner_rents_a_master_beside_owned_nodes_where_that_is_asked_for() -> None:
+    session = EngineSession()
+    built = session.build(STATE, quiet)
+    usd = []
+    for rent_master in (False, True):
+        limits = Limits(owned=(("m5.xlarge", 2),), rent_master=rent_master)
+        state = replace(STATE, limits=limits)
+        answer = session.answer(state, built)
+        usd.append(answer.best.cost_usd)
+        settled = session.mixed(replace(state, mix=2), answer)
+        assert settled.best.cost_usd == answer.best.cost_usd
+    assert usd[0] == 0.0 < usd[1]
 
 
 RUN_TIMES = replace(STATE, sources=("ernest-rcv1",), ran_on="r3.xlarge")

@@ -14,7 +14,11 @@ def add_limits(parser: argparse._ActionsContainer) -> None:
     """Add the options for what may be rented and what is owned."""
     group = sections.section(parser, sections.RENTED)
     group.add_argument(
-        "--own", action="append", default=[], metavar="TYPE=N", help="N nodes that cost nothing"
+        "--own", action="append", default=[], metavar="TYPE=N",
+        help="N nodes that cost nothing, with the master of their cluster",
+    )  # fmt: skip
+    group.add_argument(
+        "--rent-master", action="store_true", help="with --own: a master is rented all the same"
     )
     group.add_argument(
         "--limit", action="append", default=[], metavar="GLOB=N",
@@ -37,7 +41,8 @@ def add_limits(parser: argparse._ActionsContainer) -> None:
 
 
 NAMES = (
-    "own", "limit", "max_vcpus", "min_nodes", "arch", "max_spot", "dynamic_allocation", "exclude",
+    "own", "rent_master", "limit", "max_vcpus", "min_nodes", "arch", "max_spot",
+    "dynamic_allocation", "exclude",
 )  # fmt: skip
 """Names of the limit options."""
 
@@ -49,8 +54,15 @@ def limits_of(args: argparse.Namespace) -> engine.Limits:
 
 def fields_of(args: argparse.Namespace) -> dict[str, Any]:
     """The arguments by the fields of `engine.Limits`."""
+    if args.rent_master and not args.own:
+        raise engine.BadInput(
+            "nothing is owned: the master is rented anyhow",
+            where="--rent-master",
+            remedy="leave it out, or add --own TYPE=N",
+        )
     return {
         "owned": tuple(parse_type_count(text, "--own") for text in args.own),
+        "rent_master": args.rent_master,
         "most": tuple(parse_type_count(text, "--limit", least=0) for text in args.limit),
         "max_vcpus": args.max_vcpus,
         "min_nodes": args.min_nodes or 1,

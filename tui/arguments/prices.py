@@ -35,19 +35,40 @@ def where_it_ran(
 
 def catalog_for(
     args: argparse.Namespace, *profiles: engine.Profile, candidates: Sequence[str] = ()
-) -> tuple[engine.Catalog, engine.Notice | None]:
-    """The catalog of --catalog, else that of where the runs ran, with a notice on that choice.
+) -> tuple[engine.Catalog, tuple[engine.Notice, ...]]:
+    """As `catalog_and_origin`, with all notices on whose prices they are.
 
     Args:
         candidates: types that the question names.
     """
+    catalog, origin = catalog_and_origin(args, *profiles, candidates=candidates)
+    service = another_service_notice(args, catalog, *profiles)
+    return catalog, tuple(notice for notice in (origin, service) if notice is not None)
+
+
+def catalog_and_origin(
+    args: argparse.Namespace, *profiles: engine.Profile, candidates: Sequence[str] = ()
+) -> tuple[engine.Catalog, engine.Notice | None]:
+    """The catalog of --catalog, else that of where the runs ran, with a notice on that choice."""
     if args.catalog is not None:
-        return engine.noting_missing_dbus(options.catalog_of(args), *profiles), None
-    origin = where_it_ran(args, *profiles, candidates=candidates)
-    catalog = options.catalog_of(args, origin.catalog, platform=origin.platform)
-    return engine.noting_missing_dbus(catalog, *profiles), origin.notice
+        catalog, origin = options.catalog_of(args), None
+    else:
+        where = where_it_ran(args, *profiles, candidates=candidates)
+        catalog = options.catalog_of(args, where.catalog, platform=where.platform)
+        origin = where.notice
+    return engine.noting_missing_dbus(catalog, *profiles), origin
 
 
-def with_notice(profile: engine.Profile, notice: engine.Notice | None) -> engine.Profile:
-    """The profile with a notice for its answers."""
-    return profile if notice is None else replace(profile, notices=(*profile.notices, notice))
+def another_service_notice(
+    args: argparse.Namespace, catalog: engine.Catalog, *profiles: engine.Profile
+) -> engine.Notice | None:
+    """The notice that prices are of another service than the runs', unless the user names the
+    platform, or the service that an export is for."""
+    named = getattr(args, "platform", None) or getattr(args, "to", None) in SERVICES
+    return None if named else engine.another_service_notice(catalog, *profiles)
+
+
+def with_notices(profile: engine.Profile, *notices: engine.Notice | None) -> engine.Profile:
+    """The profile with notices for its answers."""
+    new = tuple(notice for notice in notices if notice is not None)
+    return replace(profile, notices=(*profile.notices, *new)) if new else profile

@@ -13,7 +13,8 @@ from tui.arguments.layouts import check_layout_applies
 def cluster_of(
     args: argparse.Namespace, profile: engine.Profile, *, nodes: int | None
 ) -> engine.Cluster:
-    """The cluster asked for: executors, nodes of a type, or that of the profile's largest run."""
+    """The cluster asked for: executors, nodes of a type (by default as many as the profile's
+    largest run had), or that of the largest run."""
     catalog_options = ["--catalog"] * (args.catalog is not None) + options.given_terms(args)
     if args.executors is not None:
         if nodes is not None or args.instance is not None:
@@ -32,12 +33,18 @@ def cluster_of(
         raise engine.BadInput(
             "--executor-cores and --executor-memory need --executors", remedy="add --executors N"
         )
-    if nodes is None:
+    if nodes is None and args.instance is None:
         return _as_run(args, profile, catalog_options)
+    nodes = _nodes_of_largest_run(profile) if nodes is None else nodes
     name = args.instance or _only_type(profile)
     catalog = type_catalog(args, profile, name)
     _check_used(args, catalog)
     return engine.Cluster.of_nodes(instance_type=name, nodes=nodes, catalog=catalog)
+
+
+def names_nodes(args: argparse.Namespace) -> bool:
+    """Whether the command names nodes, by their number or their type."""
+    return args.nodes is not None or args.instance is not None
 
 
 def _check_used(args: argparse.Namespace, catalog: engine.Catalog | None) -> None:
@@ -117,7 +124,7 @@ def _as_run(
         looked_up: the options that were given of what a type is looked up in.
     """
     largest = profile.largest_run
-    if args.instance is not None or largest is None:
+    if largest is None:
         raise engine.BadInput("how many nodes is not said", remedy="add --nodes N")
     if looked_up and largest.cluster.instance is None:
         raise engine.BadInput(
@@ -133,6 +140,18 @@ def _as_run(
             )
         return replace(largest.cluster, groups=())  # how many nodes they took is not known
     return largest.cluster
+
+
+def _nodes_of_largest_run(profile: engine.Profile) -> int:
+    """How many nodes the profile's largest run had.
+
+    Raises:
+        BadInput: where no run says it; the pods of Kubernetes are no nodes.
+    """
+    largest = profile.largest_run
+    if largest is None or largest.counts_pods or largest.cluster.nodes is None:
+        raise engine.BadInput("how many nodes is not said", remedy="add --nodes N")
+    return largest.cluster.nodes
 
 
 def type_catalog(
@@ -180,12 +199,17 @@ def _catalog_with_price(
 def with_price_notice(
     args: argparse.Namespace, profile: engine.Profile, cluster: engine.Cluster
 ) -> engine.Profile:
-    """The profile with a notice on the prices of a cluster, where the user named no catalog."""
-    if args.catalog is not None or cluster.catalog is None:
+    """The profile with notices on the prices of a cluster: where they come from if the user named
+    no catalog, and whether they are of another service."""
+    catalog = cluster.catalog
+    if catalog is None:
         return profile
-    where = prices.where_it_ran(args, profile, candidates=tuple(cluster.composition))
-    return prices.with_notice(
-        profile, where.notice if where.catalog == cluster.catalog.name else None
+    origin = None
+    if args.catalog is None:
+        where = prices.where_it_ran(args, profile, candidates=tuple(cluster.composition))
+        origin = where.notice if where.catalog == catalog.name else None
+    return prices.with_notices(
+        profile, origin, prices.another_service_notice(args, catalog, profile)
     )
 
 

@@ -52,7 +52,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="what varies along the curve",
     )
     sections.section(parser, sections.CLUSTER).add_argument(
-        "--nodes", metavar="A:B", help="range of nodes (default 1:64), or N for the other curves"
+        "--nodes",
+        metavar="A:B",
+        help="range of nodes (default 1:64), or N for the other curves (default: as in the largest "
+        "run)",
     )
     options.add_cluster(parser)
     limits.add_spot(parser)
@@ -80,7 +83,7 @@ def run(args: argparse.Namespace) -> int:
     points = {"nodes": over_nodes, "input-size": over_size, "iterations": over_iterations}[
         args.over
     ](args, profile)
-    named = args.over == "nodes" or args.nodes is not None
+    named = args.over == "nodes" or target.names_nodes(args)
     remedy = target.ADD_CATALOG if named else target.ADD_TYPE
     paid = target.priced_cluster(args, points[0].cluster, profile, remedy=remedy)
     profile = target.with_price_notice(args, profile, paid)

@@ -237,22 +237,23 @@ def design(
     )
     needs_prices = bool(args.catalog is not None or request.instances or options.given_terms(args))
     profiles = (fitted.profile,) if fitted is not None else ()
-    catalog, notice = prices.catalog_for(args, *profiles) if needs_prices else (None, None)
+    catalog, notices = prices.catalog_for(args, *profiles) if needs_prices else (None, ())
     plan = engine.plan_experiments(request, fitted=fitted, workload=workload, catalog=catalog)
-    return plan if notice is None else replace(plan, notices=(*plan.notices, notice))
+    return replace(plan, notices=(*plan.notices, *notices)) if notices else plan
 
 
 def next_runs(
     args: argparse.Namespace, fitted: engine.FittedModel, workload: engine.Workload | None
 ) -> engine.Advice:
-    catalog, notice = None, None
+    catalog: engine.Catalog | None = None
+    notices: tuple[engine.Notice, ...] = ()
     has_prices = any(
         group.price_usd_per_hour is not None and group.instance is not None
         for run in fitted.profile.runs
         for group in run.cluster.groups
     )
     if args.catalog is not None or args.spot or options.given_terms(args) or not has_prices:
-        catalog, notice = prices.catalog_for(args, fitted.profile)
+        catalog, notices = prices.catalog_for(args, fitted.profile)
     advice = engine.advise(
         fitted,
         catalog=catalog,
@@ -267,4 +268,4 @@ def next_runs(
         budget_usd=args.job_budget,
         billing=None if catalog is None else replace(catalog.billing, spot=args.spot),
     )
-    return advice if notice is None else replace(advice, notices=(*advice.notices, notice))
+    return replace(advice, notices=(*advice.notices, *notices)) if notices else advice

@@ -76,15 +76,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    given = None if args.catalog is None else options.catalog_of(args)
+    if args.catalog is not None:
+        options.catalog_of(args)  # what is wrong with it is told before anything is read
     resources = options.resources_of(args)
     with streams.stderr_progress(args.sources) as progress:
         each = engine.read_each(*args.sources, ran_on=options.ran_on(args), progress=progress)
     profiles = [evidence.profile for evidence in each if evidence.profile is not None]
-    if given is None:
-        catalog, notice = prices.catalog_for(args, *profiles)
-    else:
-        catalog, notice = engine.noting_missing_dbus(given, *profiles), None
+    catalog, notice = prices.catalog_and_origin(args, *profiles)
     jobs = [plan_job(args, evidence, catalog, resources) for evidence in each]
     if all(job.problem for job in jobs) and jobs[0].problem is not None:
         raise jobs[0].problem
@@ -112,6 +110,8 @@ def plan_job(
     args_with_deadline = argparse.Namespace(**{**vars(args), "deadline": seconds})
     try:
         profile = options.with_layout_options(args, engine.held_against(evidence.profile, catalog))
+        service = prices.another_service_notice(args, catalog, profile)
+        profile = prices.with_notices(profile, service)
         if resources is not None:
             profile = replace(profile, resources=resources)
         if seconds is None and args.budget is None and args.objective is None:

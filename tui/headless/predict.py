@@ -17,7 +17,12 @@ from tui.widgets.text import fit_ends
 def configure(parser: argparse.ArgumentParser) -> None:
     options.add_sources(parser)
     cluster = sections.section(parser, sections.CLUSTER)
-    cluster.add_argument("--nodes", type=options.whole(), metavar="N", help="worker nodes")
+    cluster.add_argument(
+        "--nodes",
+        type=options.whole(),
+        metavar="N",
+        help="worker nodes (default: as in the largest run)",
+    )
     options.add_cluster(parser)
     cluster.add_argument(
         "--composition",
@@ -64,7 +69,7 @@ def run_as_measured(
 ) -> int:
     """Predict for nodes or executors like those of the evidence; with the cost where the type of
     the nodes is known."""
-    remedy = target.ADD_CATALOG if args.nodes is not None else ADD_TYPE
+    remedy = target.ADD_CATALOG if target.names_nodes(args) else ADD_TYPE
     paid = target.priced_cluster(args, cluster, profile, remedy=remedy)
     profile = target.with_price_notice(args, profile, paid)
     fitted = engine.fit(profile, model=args.model)
@@ -95,8 +100,8 @@ def run_composition(args: argparse.Namespace) -> int:
     )
     composition = composition_of(args.composition)
     profile = options.read_profile(args)
-    catalog, notice = prices.catalog_for(args, profile, candidates=tuple(composition))
-    return run_priced(args, prices.with_notice(profile, notice), composition, catalog)
+    catalog, notices = prices.catalog_for(args, profile, candidates=tuple(composition))
+    return run_priced(args, prices.with_notices(profile, *notices), composition, catalog)
 
 
 def run_priced(

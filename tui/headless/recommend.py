@@ -142,10 +142,10 @@ def read_question(args: argparse.Namespace) -> Question:
     goal_checks.check_goal(args)
     given = None if args.catalog is None else options.catalog_of(args)
     profile = options.read_profile(args, given)
-    catalog = None if given is None else engine.noting_missing_dbus(given, profile)
-    if args.max_executors is None and catalog is None:
-        catalog, notice = prices.catalog_for(args, profile)
-        profile = prices.with_notice(profile, notice)
+    catalog = None
+    if args.max_executors is None:
+        catalog, notices = prices.catalog_for(args, profile)
+        profile = prices.with_notices(profile, *notices)
     return Question(profile, workloads.workload_of(args, profile), catalog)
 
 

@@ -204,8 +204,8 @@ def run_recommend(args: argparse.Namespace, sources: Sequence[str]) -> int:
     if args.deadline is None and args.budget is None:
         raise engine.BadInput("no goal is given", remedy="add --deadline D, --budget B, or both")
     fitted, _ = fitted_of(args, sources)
-    catalog, notice = prices.catalog_for(args, fitted.profile)
-    fitted = replace(fitted, profile=prices.with_notice(fitted.profile, notice))
+    catalog, notices = prices.catalog_for(args, fitted.profile)
+    fitted = replace(fitted, profile=prices.with_notices(fitted.profile, *notices))
     recommendation = recommend.rented(args, fitted, catalog, workload_of(args, fitted))
     return recommend.print_recommendation(args, recommendation, catalog)
 

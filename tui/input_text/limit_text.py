@@ -26,6 +26,7 @@ class Clause(NamedTuple):
 
 CLAUSES = (
     Clause("own", "TYPE=N", "nodes paid for already; N = off forgets them", "owned"),
+    Clause("rent-master", "on", "rent a master beside owned nodes", "rent_master"),
     Clause("limit", "GLOB=N", "at most N nodes of these types together", "most"),
     Clause("max-vcpus", "N", "quota of vCPUs over all workers", "max_vcpus"),
     Clause("min-nodes", "N", "at least N workers", "min_nodes"),
@@ -72,6 +73,7 @@ def _with_part(limits: Limits, part: str) -> Limits:
 def line_of(limits: Limits) -> str:
     """The line that states these limits; "" for none."""
     parts = [f"own {name}={nodes}" for name, nodes in limits.owned]
+    parts += ["rent-master on"] * limits.rent_master
     parts += [f"limit {glob}={nodes}" for glob, nodes in limits.most]
     if limits.max_vcpus is not None:
         parts.append(f"max-vcpus {limits.max_vcpus:g}")
@@ -138,6 +140,12 @@ def _whole(typed: str, word: str) -> int:
     return int(typed)
 
 
+def _is_on(typed: str) -> bool:
+    if typed != "on":
+        raise engine.BadInput(f"rent-master: {typed!r} is neither on nor off")
+    return True
+
+
 def _united(globs: tuple[str, ...], others: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*globs, *others)))
 
@@ -145,6 +153,7 @@ def _united(globs: tuple[str, ...], others: Sequence[str]) -> tuple[str, ...]:
 _READ: dict[str, Callable[[Limits, str], Any]] = {
     "own": lambda limits, typed: _counts(limits.owned, "own", typed, least=1),
     "limit": lambda limits, typed: _counts(limits.most, "limit", typed, least=0),
+    "rent-master": lambda limits, typed: _is_on(typed),
     "max-vcpus": lambda limits, typed: float(_whole(typed, "max-vcpus")),
     "min-nodes": lambda limits, typed: _whole(typed, "min-nodes"),
     "exclude": lambda limits, typed: _united(limits.exclude, typed.replace(",", " ").split()),

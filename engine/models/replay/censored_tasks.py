@@ -22,7 +22,7 @@ from engine.models.replay.priors import ERROR_PER_DOUBLING_INPUT
 from engine.models.stages.durations.first_tasks import starts_executors
 from engine.models.stages.durations.task_times import StageModel
 from engine.models.stages.stage_models import stage_models
-from engine.notices import Notice
+from engine.notices import KEEP_EVENTS, Notice
 from engine.profile import Run
 from engine.stage_run import EXACT_VALUES, STAGE_AMOUNTS, Measure, StageRun
 
@@ -127,7 +127,12 @@ def with_all_tasks(run: Run) -> Run:
 
 def _stages_over(run: Run) -> set[int]:
     """The stages that would not have run longer: Spark dropped the ends of their tasks, or the run
-    went on after they were aborted. What came then did not wait for more."""
+    went on after they were aborted. What came then did not wait for more.
+
+    A job that ended without a failed stage has done all of its work. The last job of a micro-batch
+    may have been cancelled: Spark then says no failure of its stages.
+    """
+    work_is_done = not run.has_failed and run.batch_id is None
     starts = [job.submitted_seconds for job in run.jobs]
     starts += [stage.submitted_seconds for stage in run.stages]
     last_start = max(starts)
@@ -138,7 +143,8 @@ def _stages_over(run: Run) -> set[int]:
     over |= {
         stage.stage_id
         for stage in run.stages
-        if stage.stage_id in of_ended_jobs and last_start >= stage.completed_seconds
+        if stage.stage_id in of_ended_jobs
+        and (work_is_done or last_start >= stage.completed_seconds)
     }
     return over
 
@@ -259,6 +265,8 @@ def partial_stages_notice(runs: Sequence[Run]) -> Notice | None:
         return None
     ended_in_failure = all(run.complete and run.has_failed for run in censored_runs)
     remedy = "let the application end, or give the log of a run that did"
+    if all(s.stage_id in _stages_over(run) for run in censored_runs for s in censored_stages(run)):
+        remedy = KEEP_EVENTS
     tasks = sum(stage.tasks for stage in stages)
     ended = sum(stage.task_seconds.count for stage in stages)
     single = len(stages) == 1

@@ -266,6 +266,7 @@ class _Context:
         torn = incomplete_notice(
             lost, seconds, read, unlogged_seconds=unlogged, complete=complete,
             damaged=bool(self._lost), of_batch=window.of_batch,
+            ended=self._application.ended_ms is not None and not window.of_batch,
         )  # fmt: skip
         return Ending(complete, lost, torn, failed)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from engine.notices import Notice
+from engine.notices import KEEP_EVENTS, Notice
 from engine.sources.access.codecs import Stream
 from engine.sources.access.folders import parts_text
 from engine.sources.distilling.log_gaps import missing_jobs
@@ -156,12 +156,14 @@ def incomplete_notice(
     unlogged_seconds: float,
     complete: bool,
     damaged: bool,
+    ended: bool,
     of_batch: bool,
 ) -> Notice:
     """The notice about what a log lacks.
 
     Args:
         read: input bytes read until the log ends, which is less than the job's input.
+        ended: whether the log has the application's end; not asked of a micro-batch.
         unlogged_seconds: time in gaps with unknown activity, which does not count.
     """
     whose = "this micro-batch's" if of_batch else "the application's"
@@ -178,5 +180,5 @@ def incomplete_notice(
     return Notice(
         "incomplete-log",
         f"{what}; {counted}",
-        _DAMAGED_REMEDY if damaged else _UNFINISHED_REMEDY,
+        _DAMAGED_REMEDY if damaged else KEEP_EVENTS if ended else _UNFINISHED_REMEDY,
     )

@@ -186,7 +186,7 @@ def test_what_the_master_costs_is_warned_of_as_the_workers_prices_are(
     owned: tuple[tuple[str, int], ...], mix: int
 ) -> None:
     """Its price may be a guess and years old, and that of its DBUs; beside nodes that one owns it
-    is all that is paid."""
+    may be all that is paid."""
     guess = Price(1.0, date(2019, 1, 1), "a guess", estimated=True)
     head = replace(offer("head", 1.0), on_demand=guess, dbu_per_hour=1.0)
     metered = replace(offer("one", 0.36), dbu_per_hour=1.0)
@@ -195,7 +195,7 @@ def test_what_the_master_costs_is_warned_of_as_the_workers_prices_are(
     fitted = model(lambda name, nodes: 60.0 * nodes + 1800.0 / nodes, log_scale=0.1)
     best = ask(
         fitted, catalog, deadline_seconds=1000.0, mix=mix,
-        limits=Limits(owned=owned, most=(("head", 0),)),
+        limits=Limits(owned=owned, most=(("head", 0),), rent_master=True),
     ).recommended  # fmt: skip
     assert set(best.composition) == {"one"}
     said = [notice.text for notice in best.warnings if notice.code.endswith("-price")]

@@ -27,10 +27,30 @@ def test_no_limits_change_nothing() -> None:
     assert best().recommended == free.recommended
 
 
-def test_a_job_that_owned_nodes_can_do_costs_only_the_master() -> None:
-    chosen = best(5000.0, owned=(("small", 20),)).recommended
+@pytest.mark.parametrize("mix", [1, 2])
+def test_a_job_that_owned_nodes_can_do_costs_nothing(mix: int) -> None:
+    """The owner of a running cluster was told to pay a master, and its start-up."""
+    chosen = best(5000.0, mix=mix, owned=(("small", 20),)).recommended
+    assert set(chosen.composition) == {"small"}
+    assert set(chosen.cost.parts.values()) == {0.0}
+    assert chosen.cost_usd == chosen.cost_high_usd == 0.0
+    lines = chosen.cost.assumptions
+    assert lines[-1] == "the master is that of the owned nodes and costs nothing here"
+    assert not any("start-up" in line for line in lines)
+
+
+@pytest.mark.parametrize("mix", [1, 2])
+def test_a_job_that_owned_nodes_can_do_costs_only_a_master_that_is_rented(mix: int) -> None:
+    chosen = best(5000.0, mix=mix, owned=(("small", 20),), rent_master=True).recommended
     assert set(chosen.composition) == {"small"}
     assert chosen.cost.workers_usd == 0.0
+    hourly = 0.20 * 1.25 * chosen.cost.billed_seconds / 3600.0
+    assert chosen.cost_usd == pytest.approx(hourly)
+    assert not any("owned nodes and costs" in line for line in chosen.cost.assumptions)
+
+
+def test_rent_master_alone_changes_nothing() -> None:
+    assert best(rent_master=True).recommended == best().recommended
 
 
 @pytest.mark.parametrize("mix", [1, 2])
@@ -42,12 +62,14 @@ def test_a_family_may_be_limited(mix: int) -> None:
     assert {r.instance: r.code for r in nothing.rejected}["big"] == "limits"
 
 
-def test_owned_nodes_cost_nothing_in_a_mix_either() -> None:
-    """Ten of them beside others that are paid for: those and the master."""
-    chosen = best(mix=2, owned=(("small", 10),)).recommended
+@pytest.mark.parametrize("rent_master", [True, False])
+def test_owned_nodes_cost_nothing_in_a_mix_either(rent_master: bool) -> None:
+    """Ten of them beside others that are paid for: those, and a master that is rented too."""
+    master = 0.20 if rent_master else 0.0
+    chosen = best(mix=2, owned=(("small", 10),), rent_master=rent_master).recommended
     assert chosen.composition["small"] >= 10
     paid = chosen.composition["small"] - 10
-    hourly = paid * 0.20 + chosen.composition["big"] * 1.50 + 0.20
+    hourly = paid * 0.20 + chosen.composition["big"] * 1.50 + master
     billed = chosen.cost.billed_seconds
     assert chosen.cost_usd == pytest.approx(hourly * 1.25 * billed / 3600.0)
 

@@ -153,7 +153,10 @@ def test_a_cluster_is_priced_for_what_ran_without_one() -> None:
     )
     found = engine.where_it_ran(alone)
     assert found.catalog == "gcp"
-    assert "for a cluster of Dataproc, and not for the workers that" in found.notice.text
+    assert found.notice.text.endswith("prices are of gcp, where Dataproc Serverless runs")
+    priced = engine.another_service_notice(engine.load_catalog("gcp"), alone).text
+    assert priced.startswith("the runs were on Dataproc Serverless; prices and the memory of")
+    assert priced.endswith("executors are those of Dataproc, the service of catalog gcp")
     for jobs in ([cluster], [alone, cluster]):
         assert "whose nodes Dataproc rents" in engine.where_it_ran(*jobs).notice.text
 

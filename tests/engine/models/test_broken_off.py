@@ -37,7 +37,8 @@ def broken_off(seconds: np.ndarray, seen: int) -> Run:
     """The same up to the end of its first tasks."""
     part = run_of(seconds[:seen])
     stages = tuple(replace(stage, tasks=len(seconds)) for stage in part.stages)
-    return replace(part, stages=stages, complete=False)
+    jobs = tuple(replace(job, completed_seconds=None) for job in part.jobs)
+    return replace(part, stages=stages, jobs=jobs, complete=False)
 
 
 def ask(run: Run, model_name: str = "sparkplan") -> Prediction:

@@ -58,7 +58,9 @@ def broken_off(
     (stage,) = run.stages
     node = Cluster.of_nodes(instance_type="own", nodes=1, vcpus=SLOTS, memory_gib=16.0)
     cluster = replace(run.cluster, groups=node.groups)
-    return replace(run, cluster=cluster, stages=(replace(stage, tasks=TASKS),), complete=False)
+    jobs = tuple(replace(job, completed_seconds=None) for job in run.jobs)
+    stages = (replace(stage, tasks=TASKS),)
+    return replace(run, cluster=cluster, stages=stages, jobs=jobs, complete=False)
 
 
 def ask(run: Run, model: str) -> Prediction:

@@ -1,7 +1,11 @@
 """Stages of several scheduler pools on the same slots."""
 
+import heapq
+from collections import Counter, defaultdict
+
 import numpy as np
 import pytest
+from depth import cases
 
 from engine.scheduling.fair_pools import (
     FEWEST_PLACED_WAVES,
@@ -95,3 +99,72 @@ def test_neighbours_are_placed_together_where_tasks_are_very_many() -> None:
     few = placed_together(seconds[:5000], lanes=100, of_tasks=10**9)
     assert len(few) == 100 * FEWEST_PLACED_WAVES
     assert len(placed_together(seconds[:5000], lanes=100, of_tasks=5000)) == 5000
+
+
+class OfferRounds:
+    """Spark's scheduler as its source has it: a round of offers sorts the pools once, and each
+    takes what it can of the slots that are offered. A stage that is submitted is a round of all
+    idle slots, a task that ends is one of its own."""
+
+    def __init__(self, nodes: list[ScheduledNode], slots: int) -> None:
+        self.nodes, self.idle, self.running = nodes, slots, Counter[int]()
+        self.launched, self.to_end = Counter[int](), {i: len(n.tasks) for i, n in enumerate(nodes)}
+        self.waiting: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
+        self.end: dict[int, float] = {}
+        self.events = [(n.delay_seconds, 0, i) for i, n in enumerate(nodes) if not n.after]
+
+    def run(self) -> list[float]:
+        heapq.heapify(self.events)
+        while self.events:
+            now, ended, index = heapq.heappop(self.events)
+            node = self.nodes[index]
+            if not ended:
+                heapq.heappush(self.waiting[node.pool], (node.priority, index))
+                self._offer(self.idle, now)
+                continue
+            self.idle += 1
+            self.running[node.pool] -= 1
+            self.to_end[index] -= 1
+            self._offer(1, now)
+            if not self.to_end[index]:
+                self.end[index] = now
+                self._submit_after(index)
+        return [self.end[index] for index in range(len(self.nodes))]
+
+    def _submit_after(self, index: int) -> None:
+        for child, node in enumerate(self.nodes):
+            if index in node.after and self.end.keys() >= set(node.after):
+                ready = max(self.end[parent] for parent in node.after) + node.delay_seconds
+                heapq.heappush(self.events, (ready, 0, child))
+
+    def _offer(self, slots: int, now: float) -> None:
+        for pool in sorted(self.waiting, key=lambda pool: (self.running[pool], pool)):
+            queue = self.waiting[pool]
+            while slots and queue:
+                index = queue[0][1]
+                seconds = self.nodes[index].tasks.seconds
+                heapq.heappush(self.events, (now + seconds[self.launched[index]], 1, index))
+                self.launched[index] += 1
+                self.running[pool] += 1
+                self.idle, slots = self.idle - 1, slots - 1
+                if self.launched[index] == len(seconds):
+                    heapq.heappop(queue)
+
+
+@pytest.mark.parametrize("seed", range(cases(60, deep=1600)))
+def test_pools_share_as_in_rounds_of_offers(seed: int) -> None:
+    """Pools are sorted anew for each slot here: it is the same, unless two stages of several pools
+    are ready at the same moment."""
+    random = np.random.default_rng(seed)
+    nodes = [
+        ScheduledNode(
+            tuple(parent for parent in range(index) if random.random() < 0.3),
+            float(random.uniform(0.0, 2.0)),
+            index,
+            Tasks(random.gamma(4.0, 0.25, int(random.integers(1, 30)))),
+            pool=index % int(random.integers(2, 5)),
+        )
+        for index in range(int(random.integers(3, 9)))
+    ]
+    slots = int(random.integers(2, 16))
+    assert schedule(nodes, slots, exact=True).end.tolist() == OfferRounds(nodes, slots).run()

@@ -1,5 +1,6 @@
 """Task ends that Spark dropped, of stages that are known to have ended."""
 
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 
@@ -9,7 +10,11 @@ from distilled import run_of, stage_of
 
 import engine
 from engine.cluster import Cluster, Workload
-from engine.models.replay.censored_tasks import with_all_tasks, without_censored_tasks
+from engine.models.replay.censored_tasks import (
+    partial_stages_notice,
+    with_all_tasks,
+    without_censored_tasks,
+)
 from engine.profile import Run
 from engine.sources.access.codecs import open_path
 from engine.sources.logs.eventlog import TASK_END
@@ -49,6 +54,8 @@ def test_the_work_of_tasks_without_an_end_counts(tmp_path: Path) -> None:
     """No task is seen twice, and the stage has the time that it had."""
     run = run_of(tmp_path, two_jobs(kept=30))
     assert (run.lost, run.complete) == (("10 of 40 tasks of 1 stage are missing",), False)
+    (told,) = (notice for notice in run.notices if notice.code == "incomplete-log")
+    assert told.remedy.startswith("let Spark drop fewer events"), "the application did end"
     assert stage_of(run, 0).task_seconds.count == 30
     whole = with_all_tasks(run)
     stage, other = stage_of(whole, 0), stage_of(whole, 1)
@@ -69,12 +76,36 @@ def test_a_stage_with_a_reader_is_over_whatever_became_of_its_job(tmp_path: Path
 
 
 def test_a_stage_that_is_cut_off_would_have_run_longer(tmp_path: Path) -> None:
-    """Whether the log breaks off, or its job ended with it and nothing came then."""
-    events = two_jobs(kept=30)
+    """Where the log breaks off in it, or it was given up with its job and nothing came then."""
+    events = two_jobs(kept=30, failure="Job aborted")
     cut = next(n for n, event in enumerate(events) if event["Event"].endswith("StageCompleted"))
     for last in (cut, cut + 2):
         run = run_of(tmp_path, events[:last])
         assert with_all_tasks(run).seconds > run.seconds
+
+
+@pytest.mark.parametrize("beyond", [1, 2])
+def test_the_last_stage_is_over_where_it_or_its_job_ended(tmp_path: Path, beyond: int) -> None:
+    """It counted as cut off, since nothing came after it: the run was taken to be longer."""
+    events = two_jobs(kept=30)
+    cut = next(n for n, event in enumerate(events) if event["Event"].endswith("StageCompleted"))
+    for ended in ([], [log.end(13.0)]):
+        run = run_of(tmp_path, [*events[: cut + beyond], *ended])
+        whole = with_all_tasks(run)
+        assert whole.seconds == run.seconds
+        assert stage_of(whole, 0).completed_seconds == stage_of(run, 0).completed_seconds == 12.0
+        assert stage_of(whole, 0).task_seconds.count == 40
+        assert stage_of(without_censored_tasks(run), 0).tasks == 40
+        remedy = partial_stages_notice([run]).remedy
+        assert remedy.startswith("let Spark drop fewer events (spark.scheduler.listenerbus")
+
+
+def test_the_last_stage_of_a_cancelled_micro_batch_is_not_over(tmp_path: Path) -> None:
+    """Its job has an end, and its stages no failure that counts."""
+    events = two_jobs(kept=30)
+    cut = next(n for n, event in enumerate(events) if event["Event"].endswith("StageCompleted"))
+    run = replace(run_of(tmp_path, events[: cut + 2]), batch_id=3)
+    assert with_all_tasks(run).seconds > run.seconds
 
 
 @pytest.mark.parametrize("model", ["sparkplan", "boe", "simcost"])
