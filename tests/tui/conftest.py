@@ -1,5 +1,6 @@
 """The planner under test: fixed data, a fixed terminal, no clock."""
 
+import inspect
 import sys
 from collections.abc import Callable, Hashable, Iterator
 from pathlib import Path
@@ -12,7 +13,9 @@ from textual.css.stylesheet import Stylesheet
 sys.path.insert(0, str(Path(__file__).parent))
 
 from fakes import FakeSession, started
+from kept_fits import KeptFits
 
+import engine
 from tui.app import AppOptions, PlannerApp
 from tui.state import INPUTS
 
@@ -46,6 +49,21 @@ def _sheets_parsed_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Stylesheet, "_parse_rules", parse_once)
         yield
+
+
+@pytest.fixture(scope="session")
+def kept_fits() -> KeptFits:
+    """The fits of all command lines that tests run in this process."""
+    return KeptFits()
+
+
+@pytest.fixture(autouse=True)
+def _commands_share_fits(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, kept_fits: KeptFits
+) -> None:
+    """Not those of planners, which ask from several threads, each of which has a fit of its own."""
+    if not inspect.iscoroutinefunction(request.function):
+        monkeypatch.setattr(engine, "fit", kept_fits.fit)
 
 
 @pytest.fixture
