@@ -117,9 +117,16 @@ def test_a_stream_in_memory_takes_everything(monkeypatch: pytest.MonkeyPatch) ->
     assert out.getvalue().startswith("format: sparkplan-profile")
 
 
+ESCAPES = ("\\x", "\\u", "\\U", "\\N", "\\1", "\\2", "\\3")
+"""How a sign beyond ASCII is written in ASCII."""
+
+
 def shown_constants(path: Path) -> Iterator[str]:
-    """The texts in a module that are no docstrings."""
-    tree = ast.parse(path.read_text("utf-8"))
+    """The texts in a module that are no docstrings, where any of its signs may be beyond ASCII."""
+    source = path.read_text("utf-8")
+    if source.isascii() and not any(escape in source for escape in ESCAPES):
+        return
+    tree = ast.parse(source)
     stated = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     for node in ast.walk(tree):
         if not isinstance(node, ast.Constant) or id(node) in stated:
