@@ -16,6 +16,7 @@ from fakes import FakeSession, started
 from kept_fits import KeptFits
 
 import engine
+from tui import cli
 from tui.app import AppOptions, PlannerApp
 from tui.state import INPUTS
 
@@ -63,9 +64,17 @@ def _commands_share_fits(
 ) -> None:
     """Not those of planners, which ask from several threads, each of which has a fit of its own;
     and what a test has put in the place of something is in no fit but its own."""
-    if not inspect.iscoroutinefunction(request.function):
-        replaces = "monkeypatch" in inspect.signature(request.function).parameters
-        monkeypatch.setattr(engine, "fit", (KeptFits() if replaces else kept_fits).fit)
+    replaces = "monkeypatch" in inspect.signature(request.function).parameters
+    fits, run = KeptFits() if replaces else kept_fits, cli.run
+
+    def run_with_fits(arguments: list[str]) -> int:
+        if arguments[:1] and arguments[0] in cli.COMMANDS:
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(engine, "fit", fits.fit)
+                return run(arguments)
+        return run(arguments)
+
+    monkeypatch.setattr(cli, "run", run_with_fits)
 
 
 @pytest.fixture
