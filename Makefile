@@ -22,10 +22,9 @@ run: $(STAMP)
 test: style
 	@$(MAKE) --no-print-directory -j2 types tests
 
-# Linear algebra in one thread, as the command has it; files in their order, in which those of a few
-# long tests do not come last. What pytest makes of the sources of the tests is kept from one run to
-# the next. In a fresh tree it is made once, before the workers begin: each of them would make all of
-# it, at the same time.
+# Linear algebra in one thread, as the command has it; files in the order of tests/conftest.py. What
+# pytest makes of the sources of the tests is kept from one run to the next. In a fresh tree it is
+# made once, before the workers begin: each of them would make all of it, at the same time.
 tests: export PYTHONDONTWRITEBYTECODE :=
 tests: export OPENBLAS_NUM_THREADS := 1
 tests: $(DEV_STAMP)

@@ -4,6 +4,7 @@ every composition and every way of renting it."""
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import product
 
 import numpy as np
@@ -41,7 +42,8 @@ class Case:
     most_nodes: int
     mix: int
 
-    def compositions(self) -> Iterator[dict[str, tuple[int, int]]]:
+    @cached_property
+    def compositions(self) -> list[dict[str, tuple[int, int]]]:
         """Type -> (nodes not at spot prices, nodes at spot prices), of all that may be rented."""
         owned, share = dict(self.limits.owned), self.limits.max_spot
         ways: list[list[tuple[int, int]]] = []
@@ -59,10 +61,9 @@ class Case:
                 if fits and plain + spot <= self.most_nodes:
                     found.append((plain, spot))
             ways.append(found)
-        for chosen in product(*ways):
-            nodes = {name: pair for name, pair in zip(VCPUS, chosen, strict=True) if sum(pair)}
-            if 1 <= len(nodes) <= self.mix and self.allowed(nodes):
-                yield nodes
+        every = (dict(zip(VCPUS, chosen, strict=True)) for chosen in _of_few(ways, self.mix))
+        nodes = ({name: pair for name, pair in all_of.items() if sum(pair)} for all_of in every)
+        return [rented for rented in nodes if rented and self.allowed(rented)]
 
     def allowed(self, nodes: dict[str, tuple[int, int]]) -> bool:
         """Whether every limit is kept."""
@@ -154,6 +155,17 @@ class Case:
         )  # fmt: skip
 
 
+def _of_few(ways: list[list[tuple[int, int]]], most: int) -> Iterator[tuple[tuple[int, int], ...]]:
+    """The product of the ways to rent each type, of `most` types at a time."""
+    if not ways:
+        yield ()
+        return
+    for pair in ways[0]:
+        left = most - any(pair)
+        if left >= 0:
+            yield from ((pair, *others) for others in _of_few(ways[1:], left))
+
+
 def random_case(seed: int, *, mix: int, max_spot: bool) -> Case:
     rng = np.random.default_rng([seed, mix, max_spot])
     spot = max_spot or bool(rng.random() < 0.3)
@@ -201,7 +213,7 @@ def random_case(seed: int, *, mix: int, max_spot: bool) -> Case:
         mix=mix,
     )
     deadline, budget = float(rng.uniform(150.0, 900.0)), float(rng.uniform(0.02, 0.6))
-    every = list(case.compositions())
+    every = case.compositions
     if every and rng.random() < 0.6:  # what one of them just keeps
         deadline = case.promised(every[rng.integers(len(every))]) * (1.0 + 1e-13)
         budget = case.cost(every[rng.integers(len(every))]) * (1.0 + 1e-13) or budget
@@ -218,11 +230,11 @@ def test_nothing_that_may_be_rented_is_better(mix: int, max_spot: bool) -> None:
     answered = missed = split = 0
     for seed in range(CASES):
         case = random_case(seed, mix=mix, max_spot=max_spot)
-        open_to = [nodes for nodes in case.compositions() if case.met(nodes)]
+        open_to = [nodes for nodes in case.compositions if case.met(nodes)]
         try:
             answer = case.asked()
         except BadInput:
-            assert not any(True for _ in case.compositions()), seed
+            assert not case.compositions, seed
             continue
         assert answer.optimal, seed
         best = answer.recommended

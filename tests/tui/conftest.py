@@ -1,5 +1,6 @@
 """The planner under test: fixed data, a fixed terminal, no clock."""
 
+import inspect
 import sys
 from collections.abc import Callable, Hashable, Iterator
 from pathlib import Path
@@ -12,7 +13,10 @@ from textual.css.stylesheet import Stylesheet
 sys.path.insert(0, str(Path(__file__).parent))
 
 from fakes import FakeSession, started
+from kept_fits import KeptFits
 
+import engine
+from tui import cli
 from tui.app import AppOptions, PlannerApp
 from tui.state import INPUTS
 
@@ -46,6 +50,31 @@ def _sheets_parsed_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Stylesheet, "_parse_rules", parse_once)
         yield
+
+
+@pytest.fixture(scope="session")
+def kept_fits() -> KeptFits:
+    """The fits of all command lines that tests run in this process."""
+    return KeptFits()
+
+
+@pytest.fixture(autouse=True)
+def _commands_share_fits(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, kept_fits: KeptFits
+) -> None:
+    """Not those of planners, which ask from several threads, each of which has a fit of its own;
+    and what a test has put in the place of something is in no fit but its own."""
+    replaces = "monkeypatch" in inspect.signature(request.function).parameters
+    fits, run = KeptFits() if replaces else kept_fits, cli.run
+
+    def run_with_fits(arguments: list[str]) -> int:
+        if arguments[:1] and arguments[0] in cli.COMMANDS:
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(engine, "fit", fits.fit)
+                return run(arguments)
+        return run(arguments)
+
+    monkeypatch.setattr(cli, "run", run_with_fits)
 
 
 @pytest.fixture

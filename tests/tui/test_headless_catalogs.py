@@ -248,10 +248,14 @@ def test_prices_dated_in_the_future_are_said_to_be(
 def test_measure_host(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    measure = engine.measure_host
-    monkeypatch.setattr(
-        engine, "measure_host", lambda **given: measure(**{**given, "seconds": 0.02})
-    )
+    measure, reports = engine.measure_host, list[engine.HostReport]()
+
+    def measured_once(**given: object) -> engine.HostReport:
+        if not reports:
+            reports.append(measure(**{**given, "seconds": 0.02}))
+        return reports[0]
+
+    monkeypatch.setattr(engine, "measure_host", measured_once)
     box, throughputs = tmp_path / "box.yaml", tmp_path / "resources.yaml"
     line = f"measure-host --name box --dir {tmp_path} --disk-size 4MiB"
     out, err = run(capsys, f"{line} -o {box} --resources {throughputs}")

@@ -1,7 +1,6 @@
 """A maximum share of spot nodes: the search against brute force, and through the optimiser."""
 
 from dataclasses import replace
-from itertools import product
 
 import numpy as np
 import pytest
@@ -43,10 +42,9 @@ def every_composition(law, market, m: int, q: int):
     k = len(law.slots)
     most = [range(int(market.most[row]) + 1) for row in range(k)]
     rows, counts = [], []
-    for n in product(*most):
-        members = [row for row in range(k) if n[row]]
-        if not members or sum(n) > m:
-            continue
+    every = np.stack(np.meshgrid(*most, indexing="ij"), axis=-1).reshape(-1, k)
+    for n in every[every.any(axis=1) & (every.sum(axis=1) <= m)]:
+        members = np.flatnonzero(n)
         if len({market.share.types[row] for row in members}) > q:
             continue
         if len({law.executor_cores[row] for row in members}) > 1:

@@ -171,6 +171,7 @@ def levels_by_halving(jobs: list[Needs], capacity: np.ndarray, counts: list[int]
         return sum(w / t for w, t in zip(wanted, times(), strict=True)) / capacity[resource]
 
     for _ in range(60):
+        before = most.copy()
         for resource in range(3):
             most[resource], low, high = 1.0, -18.0, 0.0
             for _ in range(50 if use(resource) > 1.0 else 0):
@@ -178,6 +179,8 @@ def levels_by_halving(jobs: list[Needs], capacity: np.ndarray, counts: list[int]
                 low, high = (low, np.log(most[resource])) if use(resource) > 1.0 else (
                     np.log(most[resource]), high
                 )  # fmt: skip
+        if np.abs(most / before - 1.0).max() < 1e-9:
+            break
     return times()
 
 
