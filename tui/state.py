@@ -88,7 +88,7 @@ class Limits(NamedTuple):
     exclude: tuple[str, ...] = ()
     max_spot: float | None = None
     executors: tuple[int, int] | None = None
-    rent_master: bool = False
+    owned_master: bool = False
 
 
 NO_LIMITS = Limits()

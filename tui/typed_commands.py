@@ -127,7 +127,7 @@ def _limit_values(word: str) -> Callable[[CommandContext], Sequence[str]]:
     """Arguments to offer: types and globs are followed by "=" and a number."""
     if word in ("own", "limit"):
         return lambda names: [f"{name}=" for name in names.instances]
-    if word == "rent-master":
+    if word == "own-master":
         return lambda names: ("on", "off")
     if word == "arch":
         return lambda names: ("x86_64", "arm64", "off")
@@ -253,7 +253,7 @@ EXAMPLES = {
     "confidence": "95%", "region": "us-east-1", "discount": "15%", "dbu-price": "premium-jobs",
     "platform": "kubernetes", "overhead-per-core": "512m", "dynamic-allocation": "2:20",
     "arch": "arm64", "plan": "peridot", "add": "app.zstd", "view": "frontier", "chart": "cost",
-    "save": "nightly", "load": "nightly", "rent-master": "on",
+    "save": "nightly", "load": "nightly", "own-master": "on",
 }  # fmt: skip
 CHOICE_ACTIONS = {
     "model": "model", "catalog": "catalog", "instances": "instances", "ran-on": "ran_on",

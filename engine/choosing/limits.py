@@ -67,7 +67,8 @@ class Limits:
 
     Args:
         owned: (type, nodes): up to that many nodes cost nothing; not all need be used.
-        rent_master: whether a master is rented beside owned nodes; otherwise theirs serves all.
+        owned_master: whether owned nodes are of a cluster that runs, which rented workers join: its
+            master costs nothing. Otherwise one is billed beside any workers, as catalogs have it.
         most: (glob, nodes): the most nodes of all matching types together.
         max_vcpus: quota of vCPUs over all workers; None for none.
         min_nodes: the fewest workers.
@@ -92,7 +93,7 @@ class Limits:
     max_spot: float | None = None
     executors: tuple[int, int] | None = None
     barrier_stages: tuple[BarrierStage, ...] = ()
-    rent_master: bool = False
+    owned_master: bool = False
 
     def __post_init__(self) -> None:
         for what, entries, least in (("owned", self.owned, 1), ("limit", self.most, 0)):
@@ -253,9 +254,8 @@ class Limits:
         return any(fnmatchcase(name, glob) for glob in self.exclude)
 
     def billed(self, billing: Billing) -> Billing:
-        """The rules by which clusters are billed: owned nodes are part of a cluster that runs, so
-        that its master is not rented, and rented workers join it."""
-        if not self.owned or self.rent_master or billing.master is None:
+        """The rules by which clusters are billed: no master where it is owned."""
+        if not self.owned_master or not self.owned or billing.master is None:
             return billing
         return replace(billing, master=None, master_note=None, master_owned=True)
 

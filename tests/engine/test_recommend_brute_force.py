@@ -95,8 +95,8 @@ class Case:
         owned, step = dict(self.limits.owned), self.billing.granularity_seconds
         ran = self.billing.startup_seconds + self.seconds(nodes)
         billed = max(self.billing.minimum_seconds, math.ceil(ran / step - 1e-9) * step)
-        rents_master = self.limits.rent_master or not owned
-        hourly = MASTER if self.billing.master and rents_master else 0.0
+        has_master = not (self.limits.owned_master and owned)
+        hourly = MASTER if self.billing.master and has_master else 0.0
         for name, (plain, spot) in nodes.items():
             hourly += max(plain - owned.get(name, 0), 0) * self.price[name]
             hourly += spot * (self.spot_price[name] or 0.0)
@@ -179,7 +179,7 @@ def random_case(seed: int, *, mix: int, max_spot: bool) -> Case:
         if rng.random() < 0.3
         else None,
         max_spot=float(rng.choice([0.25, 0.5, 0.75])) if max_spot else None,
-        rent_master=bool(rng.random() < 0.5),
+        owned_master=bool(rng.random() < 0.5),
     )
     kind = ["deadline", "budget", "both", "none"][int(rng.integers(0, 4))]
     objective = [None, "cost", "time", "resource-time"][int(rng.integers(0, 4))]
@@ -258,7 +258,7 @@ def test_nothing_that_may_be_rented_is_better(mix: int, max_spot: bool) -> None:
 def _is_nearest(case: Case, answer: Recommendation) -> bool:
     """No composition misses the goal by less than the nearest, to within a step of the search, and
     what is said of it is true. Whether there is one."""
-    every = list(case.compositions())
+    every = case.compositions
     if answer.nearest is None:
         assert not every
         return False

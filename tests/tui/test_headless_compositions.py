@@ -369,22 +369,23 @@ def test_what_is_noted_of_all_runners_up_is_said_once(
     assert count == 1 or max(map(len, table.splitlines())) < 80
 
 
-def test_the_master_of_owned_nodes_is_owned_unless_one_is_rented(
+def test_the_master_of_an_owned_cluster_costs_nothing(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """Workers that one owns paid for a master and its start-up."""
-    line = f"recommend {LOG} --ran-on m5.xlarge --deadline 5m --own m5.2xlarge=4"
+    rented_line = f"recommend {LOG} --ran-on m5.xlarge --deadline 5m --own m5.2xlarge=4"
+    line = f"{rented_line} --own-master"
     mine = answer(capsys, line)["recommended"]
     assert mine["composition"] == {"m5.2xlarge": 4}
     assert (mine["cost_usd"], mine["cost"]["startup_usd"]) == (0.0, 0.0)
     out, _ = run(capsys, line)
     assert "  cost: nothing; " in out
     assert "the master is that of the owned nodes and costs nothing here" in out
-    rented = answer(capsys, f"{line} --rent-master")["recommended"]
+    rented = answer(capsys, rented_line)["recommended"]
     assert rented["cost"]["workers_usd"] == 0.0
     assert min(rented["cost"]["master_usd"], rented["cost"]["startup_usd"]) > 0.0
-    told = refused(capsys, line.replace("--own m5.2xlarge=4", "--rent-master"))
-    assert "--rent-master: nothing is owned" in told
+    told = refused(capsys, line.replace("--own m5.2xlarge=4 ", ""))
+    assert "--own-master: no nodes are owned" in told
 
 
 def test_an_exported_cluster_has_a_master_that_the_cost_left_out(
@@ -394,5 +395,5 @@ def test_an_exported_cluster_has_a_master_that_the_cost_left_out(
     said = "# starts a master of its own, which is billed, and not in the cost"
     line = f"export {LOG} --ran-on m5.xlarge --to emr --own m5.2xlarge=1 --deadline"
     for deadline in ("5m", "45s"):
-        assert said in run(capsys, f"{line} {deadline}")[0]
-    assert said not in run(capsys, f"{line} 5m --rent-master")[0]
+        assert said in run(capsys, f"{line} {deadline} --own-master")[0]
+    assert said not in run(capsys, f"{line} 5m")[0]

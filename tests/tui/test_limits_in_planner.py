@@ -17,7 +17,7 @@ from tui.typed_commands import CommandContext
 from tui.widgets.table import Table
 
 LINE = (
-    "own m5.xlarge=10, rent-master on, limit c6i.*=4, max-vcpus 512, min-nodes 3, "
+    "own m5.xlarge=10, own-master on, limit c6i.*=4, max-vcpus 512, min-nodes 3, "
     "exclude t3.* t2.*, max-spot 50%, dynamic-allocation 2:40, arch arm64"
 )
 LIMITS = Limits(
@@ -29,7 +29,7 @@ LIMITS = Limits(
     exclude=("t3.*", "t2.*"),
     max_spot=0.5,
     executors=(2, 40),
-    rent_master=True,
+    owned_master=True,
 )
 
 names = st.text("abcdm5.*-", min_size=1, max_size=8)
@@ -88,7 +88,7 @@ def test_one_clause_changes_only_its_own_kind():
         ("arch sparc", "architecture"),
         ("ovn m5.xlarge=1", "own"),
         ("own", "own needs TYPE=N"),
-        ("rent-master yes", "neither on nor off"),
+        ("own-master yes", "neither on nor off"),
     ],
 )
 def test_a_wrong_limit_says_what_to_type(line, says):

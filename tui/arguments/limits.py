@@ -15,10 +15,12 @@ def add_limits(parser: argparse._ActionsContainer) -> None:
     group = sections.section(parser, sections.RENTED)
     group.add_argument(
         "--own", action="append", default=[], metavar="TYPE=N",
-        help="N nodes that cost nothing, with the master of their cluster",
+        help="N nodes that cost nothing",
     )  # fmt: skip
     group.add_argument(
-        "--rent-master", action="store_true", help="with --own: a master is rented all the same"
+        "--own-master",
+        action="store_true",
+        help="with --own: their cluster runs, and its master costs nothing",
     )
     group.add_argument(
         "--limit", action="append", default=[], metavar="GLOB=N",
@@ -41,7 +43,7 @@ def add_limits(parser: argparse._ActionsContainer) -> None:
 
 
 NAMES = (
-    "own", "rent_master", "limit", "max_vcpus", "min_nodes", "arch", "max_spot",
+    "own", "own_master", "limit", "max_vcpus", "min_nodes", "arch", "max_spot",
     "dynamic_allocation", "exclude",
 )  # fmt: skip
 """Names of the limit options."""
@@ -54,15 +56,15 @@ def limits_of(args: argparse.Namespace) -> engine.Limits:
 
 def fields_of(args: argparse.Namespace) -> dict[str, Any]:
     """The arguments by the fields of `engine.Limits`."""
-    if args.rent_master and not args.own:
+    if args.own_master and not args.own:
         raise engine.BadInput(
-            "nothing is owned: the master is rented anyhow",
-            where="--rent-master",
+            "no nodes are owned",
+            where="--own-master",
             remedy="leave it out, or add --own TYPE=N",
         )
     return {
         "owned": tuple(parse_type_count(text, "--own") for text in args.own),
-        "rent_master": args.rent_master,
+        "owned_master": args.own_master,
         "most": tuple(parse_type_count(text, "--limit", least=0) for text in args.limit),
         "max_vcpus": args.max_vcpus,
         "min_nodes": args.min_nodes or 1,

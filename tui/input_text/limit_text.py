@@ -26,7 +26,7 @@ class Clause(NamedTuple):
 
 CLAUSES = (
     Clause("own", "TYPE=N", "nodes paid for already; N = off forgets them", "owned"),
-    Clause("rent-master", "on", "rent a master beside owned nodes", "rent_master"),
+    Clause("own-master", "on", "the master is of the owned nodes' cluster", "owned_master"),
     Clause("limit", "GLOB=N", "at most N nodes of these types together", "most"),
     Clause("max-vcpus", "N", "quota of vCPUs over all workers", "max_vcpus"),
     Clause("min-nodes", "N", "at least N workers", "min_nodes"),
@@ -73,7 +73,7 @@ def _with_part(limits: Limits, part: str) -> Limits:
 def line_of(limits: Limits) -> str:
     """The line that states these limits; "" for none."""
     parts = [f"own {name}={nodes}" for name, nodes in limits.owned]
-    parts += ["rent-master on"] * limits.rent_master
+    parts += ["own-master on"] * limits.owned_master
     parts += [f"limit {glob}={nodes}" for glob, nodes in limits.most]
     if limits.max_vcpus is not None:
         parts.append(f"max-vcpus {limits.max_vcpus:g}")
@@ -142,7 +142,7 @@ def _whole(typed: str, word: str) -> int:
 
 def _is_on(typed: str) -> bool:
     if typed != "on":
-        raise engine.BadInput(f"rent-master: {typed!r} is neither on nor off")
+        raise engine.BadInput(f"own-master: {typed!r} is neither on nor off")
     return True
 
 
@@ -153,7 +153,7 @@ def _united(globs: tuple[str, ...], others: Sequence[str]) -> tuple[str, ...]:
 _READ: dict[str, Callable[[Limits, str], Any]] = {
     "own": lambda limits, typed: _counts(limits.owned, "own", typed, least=1),
     "limit": lambda limits, typed: _counts(limits.most, "limit", typed, least=0),
-    "rent-master": lambda limits, typed: _is_on(typed),
+    "own-master": lambda limits, typed: _is_on(typed),
     "max-vcpus": lambda limits, typed: float(_whole(typed, "max-vcpus")),
     "min-nodes": lambda limits, typed: _whole(typed, "min-nodes"),
     "exclude": lambda limits, typed: _united(limits.exclude, typed.replace(",", " ").split()),

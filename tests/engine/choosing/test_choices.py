@@ -195,7 +195,7 @@ def test_what_the_master_costs_is_warned_of_as_the_workers_prices_are(
     fitted = model(lambda name, nodes: 60.0 * nodes + 1800.0 / nodes, log_scale=0.1)
     best = ask(
         fitted, catalog, deadline_seconds=1000.0, mix=mix,
-        limits=Limits(owned=owned, most=(("head", 0),), rent_master=True),
+        limits=Limits(owned=owned, most=(("head", 0),)),
     ).recommended  # fmt: skip
     assert set(best.composition) == {"one"}
     said = [notice.text for notice in best.warnings if notice.code.endswith("-price")]

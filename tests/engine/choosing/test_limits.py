@@ -28,9 +28,9 @@ def test_no_limits_change_nothing() -> None:
 
 
 @pytest.mark.parametrize("mix", [1, 2])
-def test_a_job_that_owned_nodes_can_do_costs_nothing(mix: int) -> None:
+def test_a_job_that_an_owned_cluster_can_do_costs_nothing(mix: int) -> None:
     """The owner of a running cluster was told to pay a master, and its start-up."""
-    chosen = best(5000.0, mix=mix, owned=(("small", 20),)).recommended
+    chosen = best(5000.0, mix=mix, owned=(("small", 20),), owned_master=True).recommended
     assert set(chosen.composition) == {"small"}
     assert set(chosen.cost.parts.values()) == {0.0}
     assert chosen.cost_usd == chosen.cost_high_usd == 0.0
@@ -40,8 +40,8 @@ def test_a_job_that_owned_nodes_can_do_costs_nothing(mix: int) -> None:
 
 
 @pytest.mark.parametrize("mix", [1, 2])
-def test_a_job_that_owned_nodes_can_do_costs_only_a_master_that_is_rented(mix: int) -> None:
-    chosen = best(5000.0, mix=mix, owned=(("small", 20),), rent_master=True).recommended
+def test_a_job_that_owned_nodes_can_do_costs_only_the_master(mix: int) -> None:
+    chosen = best(5000.0, mix=mix, owned=(("small", 20),)).recommended
     assert set(chosen.composition) == {"small"}
     assert chosen.cost.workers_usd == 0.0
     hourly = 0.20 * 1.25 * chosen.cost.billed_seconds / 3600.0
@@ -49,8 +49,8 @@ def test_a_job_that_owned_nodes_can_do_costs_only_a_master_that_is_rented(mix: i
     assert not any("owned nodes and costs" in line for line in chosen.cost.assumptions)
 
 
-def test_rent_master_alone_changes_nothing() -> None:
-    assert best(rent_master=True).recommended == best().recommended
+def test_owned_master_alone_changes_nothing() -> None:
+    assert best(owned_master=True).recommended == best().recommended
 
 
 @pytest.mark.parametrize("mix", [1, 2])
@@ -62,11 +62,11 @@ def test_a_family_may_be_limited(mix: int) -> None:
     assert {r.instance: r.code for r in nothing.rejected}["big"] == "limits"
 
 
-@pytest.mark.parametrize("rent_master", [True, False])
-def test_owned_nodes_cost_nothing_in_a_mix_either(rent_master: bool) -> None:
-    """Ten of them beside others that are paid for: those, and a master that is rented too."""
-    master = 0.20 if rent_master else 0.0
-    chosen = best(mix=2, owned=(("small", 10),), rent_master=rent_master).recommended
+@pytest.mark.parametrize("owned_master", [True, False])
+def test_owned_nodes_cost_nothing_in_a_mix_either(owned_master: bool) -> None:
+    """Ten of them beside others that are paid for: those, and a master that is not theirs."""
+    master = 0.0 if owned_master else 0.20
+    chosen = best(mix=2, owned=(("small", 10),), owned_master=owned_master).recommended
     assert chosen.composition["small"] >= 10
     paid = chosen.composition["small"] - 10
     hourly = paid * 0.20 + chosen.composition["big"] * 1.50 + master
