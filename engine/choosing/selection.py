@@ -37,10 +37,10 @@ from engine.notices import Notice
 _REFINEMENTS = 16
 """The most rounds of exact re-evaluation; each re-evaluates the best points of the previous one."""
 
-_REFINED_AT_ONCE, _MOST_AT_ONCE = 8, 60
-"""How many types a round evaluates at first, and at most. The number doubles whenever another type
-comes out best: on a plateau each round would otherwise confirm one type. Models evaluate so many
-points one by one (`MAX_REPLAYED_SINGLY` of replays)."""
+_REFINED_AT_ONCE = 8
+"""How many types a round evaluates at first. The number doubles whenever another type comes out
+best, as far as the model evaluates so many points one by one (`exact_at_once`): on a plateau each
+round would otherwise confirm one type."""
 
 
 def select(
@@ -118,6 +118,7 @@ def select_exact(
     billing = billing or surface.candidates.catalog.billing
     surface, billing = surface.for_purchase_option(billing)
     answer = select(surface, goal, billing, today=today)
+    most_at_once = surface.fitted.exact_at_once
     types_at_once, near_best_refined = _REFINED_AT_ONCE, False
     for _ in range(_REFINEMENTS):
         refined = surface.refined(points := _deciding_points(surface, answer, types_at_once))
@@ -126,7 +127,7 @@ def select_exact(
             near_best: list[int] = []
             for asked in (goal, *_compromise_goals(answer)):
                 view = GoalView.of(surface, asked, billing, surface.candidates)
-                near_best += view.nearly_best(_MOST_AT_ONCE)
+                near_best += view.nearly_best(most_at_once)
             refined = surface.refined(near_best)
         if refined is surface:
             break
@@ -134,7 +135,7 @@ def select_exact(
         if changed:
             answer = select(surface, goal, billing, today=today)
             if _deciding_points(surface, answer, 1)[:1] != points[:1]:
-                types_at_once = min(2 * types_at_once, _MOST_AT_ONCE)
+                types_at_once = min(2 * types_at_once, most_at_once)
     answers = ChoiceBuilder(surface, goal, billing, today)
     return replace(
         answer,

@@ -355,9 +355,13 @@ class Surface:
         new = [point for point in dict.fromkeys(points) if point not in self.exact]
         if not new:
             return self
-        batch = ClusterBatch.of([self.cluster(point) for point in new], self.fitted.profile)
-        forecast = self.fitted.forecast(batch, self.workload)
-        corrected = with_exact_points(
-            self.forecast, new, forecast, exact_before=self.exact, row_length=self.max_nodes
-        )
-        return replace(self, forecast=corrected, exact=self.exact | frozenset(new))
+        corrected, exact, at_once = self.forecast, self.exact, self.fitted.exact_at_once
+        for start in range(0, len(new), at_once):
+            points = new[start : start + at_once]
+            batch = ClusterBatch.of([self.cluster(point) for point in points], self.fitted.profile)
+            forecast = self.fitted.forecast(batch, self.workload)
+            corrected = with_exact_points(
+                corrected, points, forecast, exact_before=exact, row_length=self.max_nodes
+            )
+            exact |= frozenset(points)
+        return replace(self, forecast=corrected, exact=exact)

@@ -36,6 +36,9 @@ from engine.runs.barrier_stages import BarrierStage, barrier_stages
 from engine.runs.slow_runs import SuspectedOutlier
 from engine.text.quantities import check_times
 
+EXACT_AT_ONCE = 60
+"""The most clusters that any model answers one by one, unless it says otherwise."""
+
 _KEPT = 2
 """Surfaces that a fitted model keeps: about ten MB each for a whole catalog."""
 
@@ -249,6 +252,11 @@ class FittedModel(ABC):
             BadInput: as `forecast`.
         """
         return self
+
+    @property
+    def exact_at_once(self) -> int:
+        """The most clusters that `forecast` answers one by one; it may interpolate over more."""
+        return EXACT_AT_ONCE
 
     @property
     def ran_on(self) -> tuple[InstanceType, ...]:

@@ -5,13 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from time import perf_counter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from tui.behaviours.planner_mixin import PlannerMixin
 from tui.messages import MixFailed, MixReady, error_text
-
-if TYPE_CHECKING:
-    pass
 
 MIN_REST_SECONDS, MAX_REST_SECONDS = 0.05, 0.15
 """Delay without another question before mixes are searched, so that a slider step waits only for

@@ -12,6 +12,7 @@ from order_statistics import expected_largest
 import engine
 from engine.batch import ClusterBatch
 from engine.choosing.candidate_selection import select_candidates
+from engine.choosing.surface import Surface
 from engine.models.boe.fitted_states import FittedStates
 from engine.models.boe.jobs import ObservedJob, catalog_rates, learnt_rates
 from engine.models.boe.model import fit_states, fit_workflow
@@ -267,6 +268,20 @@ def test_what_is_recommended_is_estimated_exactly() -> None:
         instance_type=best.instance, nodes=best.nodes or 0, catalog=catalog(), layout=best.layout
     )
     assert pipeline().predict(cluster=cluster).seconds == pytest.approx(best.seconds)
+
+
+def test_many_points_of_a_workflow_that_are_evaluated_exactly_are_exact() -> None:
+    """More than are estimated one by one were read off a curve, and passed for exact."""
+    fitted = pipeline()
+    candidates = select_candidates(
+        catalog(), profile=fitted.profile, instances=["m5.xlarge", "m5.2xlarge"]
+    )
+    surface = Surface.build(fitted, candidates, max_nodes=16)
+    points = range(1, 2 * fitted.exact_at_once)
+    assert len(points) > fitted.exact_at_once
+    exact = surface.refined(points).forecast.seconds
+    alone = [fitted.predict(cluster=surface.cluster(point)).seconds for point in points]
+    assert exact[list(points)] == pytest.approx(alone, rel=1e-9)
 
 
 @pytest.mark.parametrize("profile", ["normal", "mean", "median"])
