@@ -143,7 +143,12 @@ def _mix(typed: str, names: CommandContext) -> Action:
 def _spot(typed: str, names: CommandContext) -> CommandEffect:
     if not typed:
         return "spot"
-    return changes.SetSpot(_one_of(_SWITCH, "state of spot prices", typed) == "on")
+    if typed not in _SWITCH:
+        raise engine.BadInput(
+            f"spot: {typed!r} is neither on nor off",
+            remedy="type max-spot 50% for a share of the nodes, with spot on",
+        )
+    return changes.SetSpot(typed == "on")
 
 
 def _training(typed: str, names: CommandContext) -> Action:
