@@ -144,10 +144,10 @@ def _spot(typed: str, names: CommandContext) -> CommandEffect:
     if not typed:
         return "spot"
     if typed not in _SWITCH:
-        raise engine.BadInput(
-            f"spot: {typed!r} is neither on nor off",
-            remedy="type max-spot 50% for a share of the nodes, with spot on",
-        )
+        raise engine.UnknownName(
+            "state of spot prices", typed, _SWITCH,
+            remedy="a share of the nodes is max-spot 50%, with spot on",
+        )  # fmt: skip
     return changes.SetSpot(typed == "on")
 
 
