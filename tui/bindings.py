@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from textual.binding import Binding, BindingType
 
+from tui.action_list import KEYS
 from tui.behaviours.planner_mixin import PlannerMixin
 
 VI_BINDINGS = tuple(
@@ -36,8 +37,14 @@ class KeyActions(PlannerMixin):
     _keys: Mapping[str, str] = {}
 
     def key_shown(self, action: str, key: str) -> str:
-        """The key of an action as the screen shows it: that of the settings, else `key`."""
+        """The key of an action as the screen shows it: that of the settings, else `key`, or the
+        next of its keys that the settings give to no other action; empty where none is left."""
         given = self._keys.get(binding_id(action), "").partition(",")[0]
+        taken = {other for keys in self._keys.values() for other in keys.split(",")}
+        usual = KEYS.get(key, key).split(",")
+        if not given and action and usual[0] in taken:
+            given = next((other for other in usual if other not in taken), "")
+            return given.replace("ctrl+", "^")
         return given.replace("ctrl+", "^") or key
 
     def action_vi(self, moves: str) -> None:

@@ -145,7 +145,12 @@ def _mix(typed: str, names: CommandContext) -> Action:
 def _spot(typed: str, names: CommandContext) -> CommandEffect:
     if not typed:
         return "spot"
-    return changes.SetSpot(_one_of(_SWITCH, "state of spot prices", typed) == "on")
+    if typed not in _SWITCH:
+        raise engine.UnknownName(
+            "state of spot prices", typed, _SWITCH,
+            remedy="a share of the nodes is max-spot 50%, with spot on",
+        )  # fmt: skip
+    return changes.SetSpot(typed == "on")
 
 
 def _training(typed: str, names: CommandContext) -> Action:

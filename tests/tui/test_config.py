@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from command_line import refused
-from screen import at_rest
+from screen import at_rest, text_of
 
 import engine
 from tui.action_list import COMMANDS, ELSEWHERE
@@ -304,3 +304,21 @@ async def test_a_key_that_was_anothers_by_default_goes_to_the_users_choice(plann
         assert [pin.name for pin in app.pins] == ["A"]
         await pilot.press("ctrl+z")
         assert not app.state.spot
+
+
+@pytest.mark.parametrize(
+    ("keys", "quit_key"), [("z", "^q quit"), ("ctrl+q", "^c quit"), ("ctrl+q,ctrl+c", "  quit")]
+)
+async def test_the_foot_names_no_key_that_now_does_something_else(planner, keys, quit_key):
+    """It said ^q quit, and ^q was undo."""
+    async with at_rest(planner(keys={"undo": keys}), (80, 24)) as (app, _):
+        foot = text_of(app).splitlines()[-1]
+        assert quit_key in foot
+        assert ("^q quit" in foot) == (keys == "z")
+
+
+def test_an_action_whose_key_was_taken_has_none_to_show(planner):
+    app = planner(keys={"pin": "u", "undo": "ctrl+z", "spot": "x"})
+    assert [app.key_shown("undo", "u"), app.key_shown("pin", "p")] == ["^z", "u"]
+    assert [app.key_shown("mix", "x"), app.key_shown("suspend", "^z")] == ["", ""]
+    assert [app.key_shown("redo", "^y"), app.key_shown("", "tab")] == ["^y", "tab"]

@@ -366,3 +366,13 @@ def test_what_runs_do_not_tell_is_said_in_words():
     assert known_line([silent], "bytes")[1][0] == (
         "unnamed nodes, 1 run on nodes unknown, input unknown"
     )
+
+
+def test_one_run_is_counted_as_one(capsys):
+    """It said 1 smallest runs, the 1 cheapest runs, 1 possible runs."""
+    line = "experiments ernest-rcv1 --nodes 1:1 --fractions 0.1 --budget 1"
+    assert main(line.split()) == 0
+    out = capsys.readouterr().out
+    assert "1 smallest run of 1 smallest run\n" in out
+    assert "the 1 cheapest run for the same money" in out
+    assert "1 possible run, terms" in out

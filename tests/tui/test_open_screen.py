@@ -94,6 +94,29 @@ async def test_a_mark_stays_while_another_folder_is_looked_at_and_goes_again(pla
         assert app.state.sources == ("nightly-als", "run-a")
 
 
+async def test_a_log_that_is_still_written_is_followed_while_the_screen_is_open(
+    planner, folder, monkeypatch
+):
+    """Size, time and state stayed those of the moment at which the screen was opened."""
+    monkeypatch.setattr("tui.screens.open.INTERVAL_SECONDS", 0.02)
+    written, rolled = folder / "run-b.inprogress", folder / "eventlog_v2_c" / "events_1_c"
+    rolled.write_bytes(written.read_bytes())
+    async with opened(planner()) as (app, pilot):
+        await shows(pilot, "eventlog_v2_c/", "not ended")
+        await typed(pilot, "run")
+        await pilot.press("down", "space")
+        await shows(pilot, "1 marked: run-b.inprogress")
+        await shows(pilot, "run-b.inprogress", "not ended")
+        written.write_bytes(TEXT)
+        await shows(pilot, "run-b.inprogress", "11 s", "complete")
+        written.rename(folder / "run-b")
+        await shows(pilot, "1 marked: run-b ")
+        assert app.screen.current.value == "run-b"
+        await pilot.press(*["backspace"] * 3)
+        rolled.write_bytes(TEXT)
+        await shows(pilot, "eventlog_v2_c/", "11 s", "complete")
+
+
 async def test_a_folder_cannot_be_marked_but_opened_whole(planner, folder):
     async with opened(planner()) as (app, pilot):
         await typed(pilot, "bel")

@@ -109,7 +109,7 @@ def test_an_answer_may_be_nothing_known_or_zero(tmp_path):
 @pytest.mark.parametrize("key", ["seconds", "usd-high"])
 def test_a_number_of_an_answer_is_finite_and_not_below_zero(tmp_path, key, value):
     path = written(tmp_path, "pins:", *pin_lines("A", f"{key}: {value}"))
-    with pytest.raises(engine.EngineError, match=rf"x\.yaml:8.*{key}"):
+    with pytest.raises(engine.EngineError, match=rf"x\.yaml:8.*{key} must be a number"):
         read_saved_plan(path)
 
 
@@ -145,3 +145,11 @@ async def test_the_session_is_resumed_with_its_pins(planner):
         await again.run_command_line("resume")
         await settled(pilot)
         assert [pin.name for pin in again.pins] == ["fast", "other", "A"]
+
+
+@pytest.mark.parametrize("value", ["5", "1.01"])
+def test_the_probability_of_an_answer_is_at_most_one(tmp_path, value):
+    """Compare showed 500 % of the runs in time."""
+    path = written(tmp_path, "pins:", *pin_lines("A", f"in-time: {value}"))
+    with pytest.raises(engine.EngineError, match=r"x\.yaml:8.*in-time must be a share from 0 to 1"):
+        read_saved_plan(path)

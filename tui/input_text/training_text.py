@@ -119,15 +119,17 @@ def totals(plan: engine.ExperimentPlan) -> list[str]:
             f"variance of the coefficients {plan.criterion:.4g} "
             f"({text.percent(plan.efficiency)} of the best that any plan in the budget could do)"
         )
-        cheapest = f"the {plan.greedy_runs} cheapest runs for the same money"
+        one = plan.greedy_runs == 1
+        cheapest = f"the {text.counted(plan.greedy_runs, 'cheapest run')} for the same money"
         lines.append(
-            f"{cheapest} do not tell the terms apart"
+            f"{cheapest} {'does' if one else 'do'} not tell the terms apart"
             if plan.greedy_criterion is None
             else f"{cheapest}: {plan.greedy_criterion:.4g}"
         )
         runs = text.counted(plan.known_runs, "known run")
         known = f", {runs} built on" if plan.known_runs else ""
-        lines.append(f"{plan.candidates:,} possible runs, terms {', '.join(plan.terms)}{known}")
+        possible = text.counted(plan.candidates, "possible run")
+        lines.append(f"{possible}, terms {', '.join(plan.terms)}{known}")
     return lines
 
 
@@ -137,7 +139,8 @@ def in_unit(value: float, unit: str | None) -> str:
         return text.usd(value)
     if unit == "seconds":
         return text.seconds(value)
-    return f"{value:.4g} smallest runs"
+    amount = f"{value:.4g}"
+    return f"{amount} smallest run{'' if amount == '1' else 's'}"
 
 
 def payback(runs: float | None) -> str:

@@ -18,16 +18,18 @@ from textual.message import Message
 from textual.widgets import Input
 
 import engine
+from tui.log_watcher import INTERVAL_SECONDS, RUNNING
 from tui.screens.dialog import TypedLine
-from tui.screens.open_rows import (
-    COLUMNS,
-    Entry,
-    Listing,
-    application_entries,
-    remote_entries,
-    row,
-    sample_entries,
+from tui.screens.open_addresses import (
+    LISTED_APPLICATIONS,
+    NEWEST,
+    REMOTE,
+    is_remote_folder,
+    is_server,
+    listed,
+    on_enter,
 )
+from tui.screens.open_rows import COLUMNS, Entry, Listing, may_grow, row, sample_entries
 from tui.screens.picker import Picker
 from tui.storage.user_folders import expand_home
 from tui.views.bars import Bar, Item, keys
@@ -35,12 +37,6 @@ from tui.views.prose import Line, Prose
 from tui.widgets.glyphs import Glyphs
 from tui.widgets.table import Column, Table
 from tui.workers import LatestJobWorker
-
-LISTED_APPLICATIONS = 200
-LISTED_FILES = 1000
-
-NEWEST = f"; the newest {LISTED_APPLICATIONS} are listed: #app=NAME behind the address opens others"
-REMOTE = "://"
 
 
 @dataclass(frozen=True)
@@ -109,6 +105,7 @@ class OpenScreen(Picker):
         self._samples = sample_entries()
         self._marked: dict[str, str] = {}
         self._peeks: dict[Hashable, engine.Peek] = {}
+        self._last_peeks: dict[str, engine.Peek] = {}
         self._looking: object = None
         self._looker, self._lister = LatestJobWorker("peek"), LatestJobWorker("history")
         self._server: tuple[str, Sequence[Entry]] | None = None
@@ -133,6 +130,10 @@ class OpenScreen(Picker):
                 ("^o", "whole folder", "screen.open_folder"),
             ]
         )
+
+    def on_mount(self) -> None:
+        """Begin to follow logs that are still written."""
+        self.set_interval(INTERVAL_SECONDS, self._follow)
 
     def on_unmount(self) -> None:
         """Stop the threads."""
@@ -187,16 +188,21 @@ class OpenScreen(Picker):
 
     def _show(self, cursor: int | None = None) -> None:
         rows = [
-            row(entry, self._peeks.get(entry.key), marked=entry.value in self._marked)
+            row(entry, self._peek_of(entry), marked=entry.value in self._marked)
             for entry in self._entries
         ]
         typed, empty = self._typed_text, self._empty
         if self._server is not None and typed.startswith(self._server[0]) and self._server[1]:
             empty = f"none of those listed has {self._name_in(typed)} in its name"
-            empty += f"; press enter to {_on_enter(self._named(typed))}"
+            empty += f"; press enter to {on_enter(self._named(typed))}"
         elif REMOTE in typed:
-            empty = f"press enter to {_on_enter(typed)}"
+            empty = f"press enter to {on_enter(typed)}"
         self.matched.show(rows, message=empty, cursor=cursor)
+
+    def _peek_of(self, entry: Entry) -> engine.Peek | None:
+        """What is known of the content; of a log that has grown what it held before, until it has
+        been peeked into again."""
+        return self._peeks.get(entry.key) or self._last_peeks.get(entry.value)
 
     @property
     def _entries(self) -> list[Entry]:
@@ -221,7 +227,7 @@ class OpenScreen(Picker):
                 entry = min(wanted, key=lambda entry: abs(indices[entry.key] - cursor))
                 wanted.remove(entry)
                 source = entry.value if entry.stamp == (0, 0) else self._path(entry.value)
-                self._peeks[entry.key] = engine.peek(source)
+                self._peeks[entry.key] = self._last_peeks[entry.value] = engine.peek(source)
                 if self._looking is token:
                     self.post_message(PeekReady())
 
@@ -235,6 +241,29 @@ class OpenScreen(Picker):
         message.stop()
         self._show()
 
+    def _follow(self) -> None:
+        """Peek again into logs that have grown. The cursor and the marks stay with their logs, also
+        where one has ended and lost its suffix."""
+        if not any(may_grow(entry, self._peek_of(entry)) for entry in self._entries):
+            return
+        now = self._matching_entries(self.query_one("#typed", Input).value)
+        if now == self._entries:
+            return
+        values = [entry.value for entry in now]
+        names = {v + RUNNING: v for v in values if v + RUNNING not in values}
+        current, cursor = self.current, self.matched.cursor
+        if current is not None:
+            value = names.get(current.value, current.value)
+            cursor = values.index(value) if value in values else min(cursor, len(values))
+        self._marked = {
+            names.get(value, value): label.removesuffix(RUNNING) if value in names else label
+            for value, label in self._marked.items()
+        }
+        self._options = list(now)
+        self._show(cursor=cursor)
+        self._look()
+        self._show_line()
+
     # History servers and stores
 
     def _ask(self, address: str) -> None:
@@ -244,13 +273,13 @@ class OpenScreen(Picker):
 
         def job() -> None:
             try:
-                entries = _listed(address)
+                entries = listed(address)
             except engine.EngineError as error:
                 self.post_message(ListingReady(address, (), str(error)))
             else:
                 self.post_message(ListingReady(address, entries))
 
-        service = "history server" if _is_server(address) else "store"
+        service = "history server" if is_server(address) else "store"
         self._show_line([(f"asking the {service} ...", "warn")])
         self._lister.submit(job)
 
@@ -266,7 +295,7 @@ class OpenScreen(Picker):
         self._server = (message.address, message.entries)
         self.refill(self._typed_text)
         if not message.entries:
-            what = "application" if _is_server(message.address) else "file"
+            what = "application" if is_server(message.address) else "file"
             self._show_line([(f"there are no {what}s yet", "warn")])
 
     # Opening
@@ -279,7 +308,7 @@ class OpenScreen(Picker):
             self._leave_with(tuple(self._marked), add=False)
             return
         address = self._named(typed.strip())
-        if entry is None and (_is_server(address) or _is_remote_folder(address)):
+        if entry is None and (is_server(address) or is_remote_folder(address)):
             self._ask(address)
             return
         source = entry.value if entry else address
@@ -287,7 +316,7 @@ class OpenScreen(Picker):
             line = self.query_one("#typed", Input)
             line.value = source
             line.cursor_position = len(source)
-            if _is_remote_folder(source):
+            if is_remote_folder(source):
                 self._ask(source)
         elif source:
             self._leave_with((source,), add=False)
@@ -295,7 +324,7 @@ class OpenScreen(Picker):
     def _named(self, address: str) -> str:
         """An address with a name typed right behind it, as that application: none of the listed
         ones has that name, but there may be older ones."""
-        if self._server is None or not _is_server(address) or not self._server[1]:
+        if self._server is None or not is_server(address) or not self._server[1]:
             return address
         typed_name = address.removeprefix(self._server[0])
         is_name = typed_name != address and typed_name and typed_name[0] not in "/:?#"
@@ -360,27 +389,4 @@ class OpenScreen(Picker):
         """Whether the listed server may have more applications than are listed."""
         if self._server is None or not typed.startswith(self._server[0]):
             return False
-        return _is_server(self._server[0]) and len(self._server[1]) >= LISTED_APPLICATIONS
-
-
-def _listed(address: str) -> list[Entry]:
-    if _is_server(address):
-        return application_entries(engine.list_applications(address, limit=LISTED_APPLICATIONS))
-    return remote_entries(engine.list_remote(address, limit=LISTED_FILES))
-
-
-def _on_enter(address: str) -> str:
-    if _is_server(address):
-        return "list its applications"
-    return "list its files" if _is_remote_folder(address) else "open it"
-
-
-def _is_remote_folder(address: str) -> bool:
-    """Whether it is a folder in a store, to be listed; `^o` opens all of it."""
-    return REMOTE in address and address.endswith("/") and not address.lower().startswith("http")
-
-
-def _is_server(address: str) -> bool:
-    """Whether it is a history server itself: no application of it is named."""
-    named = "#" in address or "/history/" in address
-    return address.lower().startswith(("http://", "https://")) and not named
+        return is_server(self._server[0]) and len(self._server[1]) >= LISTED_APPLICATIONS

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import engine
 from tui import format as text
+from tui.log_watcher import RUNNING
 from tui.screens.picker import MAX_MATCHES, Option
 from tui.storage.user_folders import expand_home
 from tui.widgets.numbers import bytes_text
@@ -172,8 +173,27 @@ def _entry(path: Path, name: str, head: str, *, is_folder: bool) -> Entry:
     if not is_folder:
         return Entry(f"{head}{name}", name, size=_size(status.st_size), stamp=stamp)
     if name.startswith(ROLLING_PREFIX):
+        # Its own size and time do not tell of a part that grows.
+        stamp = (_content_size(path), status.st_mtime_ns)
         return Entry(f"{head}{name}", f"{name}/", "rolling log", stamp=stamp)
     return Entry(f"{head}{name}/", f"{name}/", "folder", folder=True)
+
+
+def _content_size(folder: Path) -> int:
+    """Bytes of the files in a folder; 0 if it cannot be read."""
+    try:
+        with os.scandir(folder) as entries:
+            return sum(entry.stat().st_size for entry in entries)
+    except OSError:
+        return 0
+
+
+def may_grow(entry: Entry, peek: engine.Peek | None) -> bool:
+    """Whether it may be a local log that Spark still writes."""
+    if entry.stamp is None or entry.sample or "://" in entry.value:
+        return False
+    unended = peek is not None and peek.kind == "event log" and peek.complete is False
+    return unended or entry.value.endswith(RUNNING)
 
 
 def _size(size: float) -> str:

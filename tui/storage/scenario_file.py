@@ -101,16 +101,29 @@ def _pin(section: engine.Section, folder: Path, others: Sequence[Pin]) -> Pin:
     if answer is None:
         raise engine.BadInput("answer is missing", where=section.where())
     answer.check_keys(ANSWER_KEYS)
-    numbers = {field: answer.get(key, _number) for key, field in NUMBERS.items()}
+    numbers = {
+        field: answer.get(key, _share if field == "p_deadline" else _number)
+        for key, field in NUMBERS.items()
+    }
     composition, instance = answer.need("composition", str), answer.get("instance", str)
     meets, at_spot = answer.need("meets", _switch), answer.need("at-spot", _switch)
     return Pin(name, state, meets, composition, instance=instance, at_spot=at_spot, **numbers)
 
 
 def _number(typed: str) -> float:
-    value = float(typed)
+    try:
+        value = float(typed)
+    except ValueError:
+        value = math.nan  # such as .nan, which YAML has and Python does not
     if not (math.isfinite(value) and value >= 0.0):
-        raise ValueError("must be a number of at least 0")
+        raise ValueError(f"must be a number of at least 0, not {typed!r}")
+    return value
+
+
+def _share(typed: str) -> float:
+    value = _number(typed)
+    if value > 1.0:
+        raise ValueError(f"must be a share from 0 to 1, not {typed!r}")
     return value
 
 

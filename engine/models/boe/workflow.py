@@ -96,7 +96,11 @@ class Workflow:
         by_name: dict[str, WorkflowJob] = {}
         for job in jobs:
             if job.name in by_name:
-                raise BadInput(f"two jobs are named {job.name!r}", where=job.where or where)
+                raise BadInput(
+                    f"two jobs are named {job.name!r}",
+                    where=job.where or where,
+                    remedy="give each a name of its own",
+                )
             by_name[job.name] = job
         for job in jobs:
             _check_job(job, by_name, where)

@@ -120,7 +120,7 @@ BAD = {
     "twice": (
         "jobs:\n- {name: a, stages: [{tasks: 1, load: 1s}]}\n"
         "- {name: a, stages: [{tasks: 1, load: 1s}]}\n",
-        "two jobs are named 'a'",
+        r"w.yaml:5: two jobs are named 'a'; give each a name of its own",
     ),
     "unknown key": ("jobs: [{name: a, stage: []}]\n", "unknown key 'stage'; did you mean stages"),
     "both": (
