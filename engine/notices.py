@@ -68,11 +68,6 @@ NOTES = (
 )
 """Codes of informational notices on how the evidence was used; they seldom require action."""
 
-KEEP_EVENTS = (
-    "let Spark drop fewer events (spark.scheduler.listenerbus.eventqueue.capacity), or give the "
-    "log of another run"
-)
-"""The remedy where a log has the application's end, and lacks events before it."""
 
 COVERED_BY = {"unknown-source-type": "no-machine-types"}
 """Code -> the code of a notice that covers it, with more of the reason and the same remedy."""

@@ -26,7 +26,6 @@ from engine.choosing.recommendation import (
 from engine.choosing.surface import Surface
 from engine.choosing.sweeps import TIE
 from engine.cost import billed_seconds
-from engine.crossing import Tried, halved, last_satisfied
 from engine.errors import EngineError
 from engine.mixing.composition import PlacedComposition
 from engine.notices import Notice
@@ -49,6 +48,9 @@ _MAX_EARLIER_DEADLINES = 4
 
 _MAX_INPUT_FACTOR = 1024.0
 """The largest input that is tried, in multiples of the present one: a power of two."""
+
+_INPUT_FACTOR_TOLERANCE = 1e-3
+"""Relative width to which the largest input is bisected."""
 
 Ask = Callable[[Goal], Recommendation]
 
@@ -85,7 +87,7 @@ class SensitivityAnalysis:
 
     def _answers(self) -> Sensitivity:
         promised, cost = self._promised(self.best), self.best.cost_usd or 0.0
-        until, note, warnings = self._holds_until(promised)
+        until, note, warnings = self._holds_until()
         bound_by_time = self.goal.deadline_seconds is not None
         by_budget = self.goal.budget_usd is not None
         below = below_budget = self._below_budget(cost)
@@ -296,46 +298,40 @@ class SensitivityAnalysis:
     def _placed(self, choice: Choice) -> PlacedComposition:
         return PlacedComposition.on(self.surface, choice.composition, spot=choice.spot)
 
-    def _holds_until(self, promised: float) -> tuple[float | None, str, tuple[Notice, ...]]:
-        """The largest input, in multiples of the present one, with which the answer, whose
-        promised time is `promised`, still satisfies the goal; or why none can be named."""
+    def _holds_until(self) -> tuple[float | None, str, tuple[Notice, ...]]:
+        """The largest input, in multiples of the present one, with which the answer still satisfies
+        the goal; or why none can be named."""
         if self.goal.deadline_seconds is None and self.goal.budget_usd is None:
             return None, "without a deadline or a budget any input will do", ()
         try:
-            low, below = 1.0, self._tried(promised, self.best.cost_usd or 0.0)
+            low, high = 1.0, 2.0
             # Up from the present input: a thousand times as many tasks cost most to predict.
-            while (above := self._with_input(2.0 * low)).satisfied:
-                low, below = 2.0 * low, above
-                if low >= _MAX_INPUT_FACTOR:
+            while self._satisfies(high):
+                if high >= _MAX_INPUT_FACTOR:
                     most = f"{_MAX_INPUT_FACTOR:g} times the input, the most that is tried"
                     return None, f"the goal is kept at {most}", ()
-            most_times = last_satisfied(self._with_input, halved(low, 2.0 * low), below, above)
-            return most_times, "", self._new_warnings(most_times)
+                low, high = high, 2.0 * high
+            while high > low * (1.0 + _INPUT_FACTOR_TOLERANCE):
+                middle = math.sqrt(low * high)
+                low, high = (middle, high) if self._satisfies(middle) else (low, middle)
+            return low, "", self._new_warnings(low)
         except EngineError as error:
             return None, f"the model cannot say: {error.what}", ()
 
-    def _with_input(self, times: float) -> Tried:
+    def _satisfies(self, times: float) -> bool:
         """Whether the answer satisfies the goal with `times` the input."""
         workload = self.surface.workload.times(times)
         forecast = self._placed(self.best).forecast(workload)
         seconds = float(forecast.seconds[0])
         if not math.isfinite(seconds):
-            return Tried(False, math.inf)
+            return False
+        deadline = self.goal.deadline_seconds or math.inf
+        sure = float(forecast.quantile(self.goal.confidence)[0])
+        in_time = seconds < deadline if math.isnan(sure) else sure <= deadline * (1.0 + TIE)
         # The rate per hour does not change with the size: the cost is in proportion to the bill.
         now, then = billed_seconds([self.best.seconds, seconds], self.billing)
         cost = (self.best.cost_usd or 0.0) * float(then / now)
-        sure = float(forecast.quantile(self.goal.confidence)[0])
-        tried = self._tried(seconds if math.isnan(sure) else sure, cost)
-        if math.isnan(sure) and seconds >= (self.goal.deadline_seconds or math.inf):
-            return tried._replace(satisfied=False)  # without an interval: strictly before it
-        return tried
-
-    def _tried(self, seconds: float, cost_usd: float) -> Tried:
-        """Whether a time at the goal's confidence and a cost satisfy the goal."""
-        deadline = (self.goal.deadline_seconds or math.inf) * (1.0 + TIE)
-        excess = max(seconds / deadline, cost_usd / self.goal.most_usd)
-        satisfied = seconds <= deadline and cost_usd <= self.goal.most_usd
-        return Tried(satisfied, math.log(excess) if excess > 0.0 else -math.inf)
+        return in_time and cost <= self.goal.most_usd
 
     def _new_warnings(self, times: float) -> tuple[Notice, ...]:
         """The model's warnings at that size that it does not give at the present one."""

@@ -94,6 +94,8 @@ class RunSelection:
         heaviest = np.argsort(-weights, kind="stable")[:_HEAVIEST_CONSIDERED]
         cheapest = np.argsort(self.costs, kind="stable")[:_CHEAPEST_CONSIDERED]
         considered = np.unique(np.concatenate((heaviest, cheapest, *starts)))
+        if is_small:
+            starts.append(self.backward_elimination(considered))
         best = self.best([self.improved_by_exchanges(start, considered) for start in starts])
         if is_small:
             best = self.best([best, *self.improved_without_each(best, considered)])
@@ -126,6 +128,17 @@ class RunSelection:
                 chosen.append(int(index))
                 remaining -= self.costs[index]
         return np.asarray(sorted(chosen), dtype=np.int64)
+
+    def backward_elimination(self, considered: IntArray) -> IntArray:
+        """Backward elimination: removes the run of least loss per cost until the rest fits the
+        budget. Where every remaining run is needed, the cheapest of them that fit."""
+        kept = considered
+        while float(self.costs[kept].sum()) > self.available:
+            (removed,) = self._least_loss_removal(kept[None], np.ones(len(kept), dtype=bool))
+            if removed < 0:
+                return kept[cheapest_first(self.costs[kept], self.budget)]
+            kept = np.delete(kept, removed)
+        return kept
 
     @property
     def _least_tolerance(self) -> float:

@@ -22,7 +22,7 @@ from engine.models.replay.priors import ERROR_PER_DOUBLING_INPUT
 from engine.models.stages.durations.first_tasks import starts_executors
 from engine.models.stages.durations.task_times import StageModel
 from engine.models.stages.stage_models import stage_models
-from engine.notices import KEEP_EVENTS, Notice
+from engine.notices import Notice
 from engine.profile import Run
 from engine.stage_run import EXACT_VALUES, STAGE_AMOUNTS, Measure, StageRun
 
@@ -247,6 +247,8 @@ def censored_log_scale(run: Run) -> float:
     return float(share @ np.maximum(ERROR_PER_DOUBLING_INPUT * doublings, late_scale))
 
 
+_UNFINISHED_REMEDY = "let the application end, or give the log of a run that did"
+
 FROM_FIRST = ", hardly more than the first ones: how much of these was start-up is inferred too"
 
 
@@ -263,10 +265,6 @@ def partial_stages_notice(runs: Sequence[Run]) -> Notice | None:
     stages = [stage for run in censored_runs for stage in censored_stages(run)]
     if not stages:
         return None
-    ended_in_failure = all(run.complete and run.has_failed for run in censored_runs)
-    remedy = "let the application end, or give the log of a run that did"
-    if all(s.stage_id in _stages_over(run) for run in censored_runs for s in censored_stages(run)):
-        remedy = KEEP_EVENTS
     tasks = sum(stage.tasks for stage in stages)
     ended = sum(stage.task_seconds.count for stage in stages)
     single = len(stages) == 1
@@ -276,5 +274,14 @@ def partial_stages_notice(runs: Sequence[Run]) -> Notice | None:
         f"{len(stages)} {'stage was' if single else 'stages were'} seen in part: "
         f"{'its time is' if single else 'their times are'} inferred from the {ended} of {tasks} "
         f"tasks that ended{FROM_FIRST if from_first else ''}",
-        "give the log of a run that succeeded" if ended_in_failure else remedy,
+        _remedy(censored_runs),
     )
+
+
+def _remedy(censored_runs: Sequence[Run]) -> str:
+    """That of what their logs lack, where it is the same for all."""
+    if all(run.complete and run.has_failed for run in censored_runs):
+        return "give the log of a run that succeeded"
+    notices = [notice for run in censored_runs for notice in run.notices]
+    remedies = {notice.remedy for notice in notices if notice.code == "incomplete-log"}
+    return remedies.pop() if len(remedies) == 1 else _UNFINISHED_REMEDY

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from engine.notices import KEEP_EVENTS, Notice
+from engine.notices import Notice
 from engine.sources.access.codecs import Stream
 from engine.sources.access.folders import parts_text
 from engine.sources.distilling.log_gaps import missing_jobs
@@ -20,6 +20,10 @@ from engine.units import format_bytes, format_count, format_seconds
 
 _UNFINISHED_REMEDY = "let the application end, or give the log of a run that did"
 _DAMAGED_REMEDY = "fetch the log again, or give that of a run that ended"
+_DROPPED_REMEDY = (
+    "let Spark drop fewer events (spark.scheduler.listenerbus.eventqueue.capacity), or give the "
+    "log of another run"
+)
 
 
 @dataclass(slots=True)
@@ -180,5 +184,5 @@ def incomplete_notice(
     return Notice(
         "incomplete-log",
         f"{what}; {counted}",
-        _DAMAGED_REMEDY if damaged else KEEP_EVENTS if ended else _UNFINISHED_REMEDY,
+        _DAMAGED_REMEDY if damaged else _DROPPED_REMEDY if ended else _UNFINISHED_REMEDY,
     )

@@ -153,8 +153,8 @@ class OfferRounds:
 
 @pytest.mark.parametrize("seed", range(cases(60, deep=1600)))
 def test_pools_share_as_in_rounds_of_offers(seed: int) -> None:
-    """Pools are sorted anew for each slot here: it is the same, unless two stages of several pools
-    are ready at the same moment."""
+    """Pools are sorted anew for each slot here: it is the same, unless stages of several pools are
+    ready, or several slots come, at one moment."""
     random = np.random.default_rng(seed)
     nodes = [
         ScheduledNode(

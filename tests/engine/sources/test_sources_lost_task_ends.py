@@ -16,6 +16,7 @@ from engine.models.replay.censored_tasks import (
     without_censored_tasks,
 )
 from engine.profile import Run
+from engine.sources import read
 from engine.sources.access.codecs import open_path
 from engine.sources.logs.eventlog import TASK_END
 
@@ -96,8 +97,32 @@ def test_the_last_stage_is_over_where_it_or_its_job_ended(tmp_path: Path, beyond
         assert stage_of(whole, 0).completed_seconds == stage_of(run, 0).completed_seconds == 12.0
         assert stage_of(whole, 0).task_seconds.count == 40
         assert stage_of(without_censored_tasks(run), 0).tasks == 40
-        remedy = partial_stages_notice([run]).remedy
-        assert remedy.startswith("let Spark drop fewer events (spark.scheduler.listenerbus")
+        assert remedy_of(run).startswith("let Spark drop" if ended else "let the application end")
+
+
+def remedy_of(run: Run) -> str:
+    """What to do about stages that were seen in part, which is what to do about their log."""
+    (told,) = (notice for notice in run.notices if notice.code == "incomplete-log")
+    partial = partial_stages_notice([run])
+    assert partial is not None
+    assert partial.remedy == told.remedy
+    return partial.remedy
+
+
+def test_a_stage_in_part_of_which_spark_dropped_nothing_has_the_remedy_of_its_log(
+    tmp_path: Path,
+) -> None:
+    """One that was given up while its application goes on; and where lines of the file are lost."""
+    given_up = two_jobs(kept=30, failure="Job aborted")[:-1]
+    assert remedy_of(run_of(tmp_path, given_up)).startswith("let the application end")
+    path = log.write(tmp_path / "torn", two_jobs())
+    lines = path.read_text().splitlines(keepends=True)
+    ends = [n for n, line in enumerate(lines) if "SparkListenerTaskEnd" in line]
+    for n in ends[:10]:
+        lines[n] = lines[n][: len(lines[n]) // 2] + "\n"
+    path.write_text("".join(lines))
+    (torn,) = read(path).runs
+    assert remedy_of(torn).startswith("fetch the log again")
 
 
 def test_the_last_stage_of_a_cancelled_micro_batch_is_not_over(tmp_path: Path) -> None:
