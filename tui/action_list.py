@@ -57,11 +57,14 @@ COMMANDS: tuple[tuple[str, str, str], ...] = (
 )
 """(action of the app, what it does, its key)."""
 
-KEYS = {
-    "?": "?,f1", "+": "+,=", "del": "delete",
-    "^y": "ctrl+y", "^z": "ctrl+z", "^q": "ctrl+q,ctrl+c",
-}  # fmt: skip
-"""Textual's names of keys, where they differ from the displayed ones or there are several."""
+KEYS = {"?": "?,f1", "+": "+,=", "del": "delete", "^q": "ctrl+q,ctrl+c"}
+"""Textual's names of keys, where there are several or `textual_keys` could not tell them."""
+
+
+def textual_keys(shown: str) -> str:
+    """Textual's names of a displayed key, with commas: "ctrl+y" of "^y"."""
+    return KEYS.get(shown) or (f"ctrl+{shown[1:]}" if shown[:1] == "^" else shown)
+
 
 FIRST = ("suspend", "quit")
 """Actions whose keys work wherever the focus is."""

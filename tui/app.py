@@ -26,7 +26,7 @@ from textual.timer import Timer
 from textual.widget import Widget
 
 from tui import terminal
-from tui.action_list import COMMANDS, ELSEWHERE, FIRST, KEYS
+from tui.action_list import COMMANDS, ELSEWHERE, FIRST, textual_keys
 from tui.behaviours.chart_actions import ChartActions
 from tui.behaviours.dialog_actions import DialogActions
 from tui.behaviours.experiment_actions import ExperimentActions
@@ -112,7 +112,7 @@ class PlannerApp(
     VERTICAL_BREAKPOINTS = [(0, "-short"), (SHORT_BELOW, "-tall")]  # noqa: RUF012
     BINDINGS: ClassVar[list[BindingType]] = with_ids(
         *(
-            Binding(KEYS.get(key, key), action, what, show=False, priority=action in FIRST)
+            Binding(textual_keys(key), action, what, show=False, priority=action in FIRST)
             for action, what, key in COMMANDS
             if key and not action.startswith(ELSEWHERE)
         ),

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from textual.binding import Binding, BindingType
 
-from tui.action_list import KEYS
+from tui.action_list import textual_keys
 from tui.behaviours.planner_mixin import PlannerMixin
 
 VI_BINDINGS = tuple(
@@ -41,7 +41,7 @@ class KeyActions(PlannerMixin):
         next of its keys that the settings give to no other action; empty where none is left."""
         given = self._keys.get(binding_id(action), "").partition(",")[0]
         taken = {other for keys in self._keys.values() for other in keys.split(",")}
-        usual = KEYS.get(key, key).split(",")
+        usual = textual_keys(key).split(",")
         if not given and action and usual[0] in taken:
             given = next((other for other in usual if other not in taken), "")
             return given.replace("ctrl+", "^")

@@ -26,7 +26,6 @@ from tui.screens.picker import Option, Picker, containing
 from tui.storage import scenario_store
 from tui.storage.user_folders import current_folder
 from tui.typed_commands import CommandContext
-from tui.views import compositions
 from tui.views.composition_rows import listing
 from tui.widgets.table import text_of
 
@@ -267,10 +266,6 @@ def limit_options(offers: Mapping[str, Offer], typed: str) -> list[Option]:
     return [Option(last, "a comma begins another limit; enter applies them all")]
 
 
-MATCH_COLUMNS = ("time", "cost", "note")
-"""Columns of the list of compositions that the filter dialog shows, by their titles."""
-
-
 def filter_compositions(app: PlannerApp) -> None:
     """Type a filter for the list of compositions; the matching rows are shown meanwhile."""
     if app.answer is None:
@@ -279,15 +274,8 @@ def filter_compositions(app: PlannerApp) -> None:
     state, answer, marks = app.state, app.answer, app.marks
 
     def matches(typed: str) -> list[Option]:
-        matching_rows = listing(replace(state, listed=typed), answer, marks).rows
-        titles = [column.title for column in compositions.COLUMNS]
-        cells = [dict(zip(titles, map(text_of, row), strict=True)) for row in matching_rows]
-        return [
-            Option(
-                row["composition"], row["composition"], "  ".join(row[of] for of in MATCH_COLUMNS)
-            )
-            for row in cells
-        ]
+        matching = listing(replace(state, listed=typed), answer, marks).briefs
+        return [Option(composition, composition, figures) for composition, figures in matching]
 
     _ask(
         app,

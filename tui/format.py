@@ -177,7 +177,7 @@ def composition(types: dict[str, int]) -> str:
     return " + ".join(f"{count} × {name}" for name, count in types.items())
 
 
-def rented_nodes(choice: engine.Choice | engine.Change) -> str:
+def rented_nodes(choice: engine.Choice | engine.Change | engine.Outline) -> str:
     """A composition with its spot nodes, where these are only some: "9 × c7a.xlarge (4 spot)"."""
     spot, formatted = dict(choice.spot), composition(dict(choice.composition))
     if not spot or spot == dict(choice.composition):

@@ -81,7 +81,7 @@ class ChoiceBuilder:
             executors=executors,
             vcore_seconds=executors * layout.executor_cores * seconds,
             note=SPEED_NOTES[speed.code],
-            spot=self._spot(row, nodes),
+            spot=self.spot(row, nodes),
             executors_per_node={name: layout.executors_per_node},
             warnings=in_order(notices),
         )
@@ -113,8 +113,8 @@ class ChoiceBuilder:
         offer = self.surface.candidates.offers[row]
         return self.billing if price_of(offer, self.billing) else replace(self.billing, spot=False)
 
-    def _spot(self, row: int, nodes: int) -> dict[str, int]:
-        """Type -> nodes that are rented at spot prices."""
+    def spot(self, row: int, nodes: int) -> dict[str, int]:
+        """Type -> nodes that are rented at spot prices, of so many nodes of the type of a row."""
         spot = self._spot_nodes(row, nodes) if self._billing_of(row).spot else 0
         return {self.surface.candidates.offers[row].instance.name: spot} if spot else {}
 
@@ -171,7 +171,7 @@ class ChoiceBuilder:
 
     def _paid_notices(self, row: int, nodes: int) -> tuple[Notice, ...]:
         """Warnings of the price list about a cluster of nodes of one type."""
-        spot = sum(self._spot(row, nodes).values())
+        spot = sum(self.spot(row, nodes).values())
         on_demand = self._paid_nodes(row, nodes) - spot
         return self.paid_price_notices([(row, False, on_demand), (row, True, spot)])
 

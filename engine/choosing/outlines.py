@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -15,6 +15,8 @@ class Outline(NamedTuple):
     """A choice in brief: see the fields of the same names of `Choice`."""
 
     instance: str | None
+    composition: Mapping[str, int]
+    spot: Mapping[str, int]
     seconds: float
     cost_usd: float | None
     p_deadline: float | None
@@ -23,7 +25,15 @@ class Outline(NamedTuple):
     @classmethod
     def of(cls, choice: Choice) -> Outline:
         """The outline of a choice that has been built."""
-        return cls(choice.instance, choice.seconds, choice.cost_usd, choice.p_deadline, choice.note)
+        return cls(
+            choice.instance,
+            choice.composition,
+            choice.spot,
+            choice.seconds,
+            choice.cost_usd,
+            choice.p_deadline,
+            choice.note,
+        )
 
 
 class OutlinedChoices(Lazy[Choice]):

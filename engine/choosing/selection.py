@@ -177,16 +177,21 @@ def _outlines(answers: ChoiceBuilder, points: IntArray) -> list[Outline]:
     surface, deadline = answers.surface, answers.goal.deadline_seconds
     forecast, costs = surface.at(points), surface.costs(answers.billing).ravel()[points]
     odds = np.full(len(points), np.nan) if deadline is None else forecast.p_within(deadline)
-    offers = [surface.candidates.offers[row] for row in points // surface.max_nodes]
+    rows, columns = (each.tolist() for each in np.divmod(points, surface.max_nodes))
+    offers = [surface.candidates.offers[row] for row in rows]
+    spot = [answers.spot(row, column + 1) for row, column in zip(rows, columns, strict=True)]
+    found = zip(offers, columns, spot, forecast.seconds, costs, odds, strict=True)
     return [
         Outline(
             instance=offer.instance.name,
+            composition={offer.instance.name: column + 1},
+            spot=at_spot,
             seconds=float(seconds),
             cost_usd=float(cost),
             p_deadline=none_if_nan(p),
             note=SPEED_NOTES[surface.fitted.transferred(offer.instance, answers.catalog)[0].code],
         )
-        for offer, seconds, cost, p in zip(offers, forecast.seconds, costs, odds, strict=True)
+        for offer, column, at_spot, seconds, cost, p in found
     ]
 
 

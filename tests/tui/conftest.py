@@ -1,6 +1,5 @@
 """The planner under test: fixed data, a fixed terminal, no clock."""
 
-import inspect
 import sys
 from collections.abc import Callable, Hashable, Iterator
 from pathlib import Path
@@ -13,7 +12,7 @@ from textual.css.stylesheet import Stylesheet
 sys.path.insert(0, str(Path(__file__).parent))
 
 from fakes import FakeSession, started
-from kept_fits import KeptFits
+from kept_fits import ENGINE_FIT, KeptFits
 
 import engine
 from tui import cli
@@ -22,15 +21,18 @@ from tui.state import INPUTS
 
 
 @pytest.fixture(autouse=True)
-def _plain_terminal(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """The same colours and characters whatever terminal the tests run in; a home of its own."""
-    for kind in ("CONFIG", "DATA", "STATE"):
-        monkeypatch.setenv(f"XDG_{kind}_HOME", str(tmp_path / "home" / kind.lower()))
-    for name in ("NO_COLOR", "COLORFGBG", "LC_ALL", "LC_CTYPE", "COLUMNS", "LINES"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("TERM", "xterm-256color")
-    monkeypatch.setenv("COLORTERM", "truecolor")
-    monkeypatch.setenv("LANG", "C.UTF-8")
+def _plain_terminal(tmp_path: Path) -> Iterator[None]:
+    """The same colours and characters whatever terminal the tests run in; a home of its own. Not
+    with `monkeypatch`, which is there only where a test replaces something."""
+    with pytest.MonkeyPatch.context() as patch:
+        for kind in ("CONFIG", "DATA", "STATE"):
+            patch.setenv(f"XDG_{kind}_HOME", str(tmp_path / "home" / kind.lower()))
+        for name in ("NO_COLOR", "COLORFGBG", "LC_ALL", "LC_CTYPE", "COLUMNS", "LINES"):
+            patch.delenv(name, raising=False)
+        patch.setenv("TERM", "xterm-256color")
+        patch.setenv("COLORTERM", "truecolor")
+        patch.setenv("LANG", "C.UTF-8")
+        yield
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -59,22 +61,24 @@ def kept_fits() -> KeptFits:
 
 
 @pytest.fixture(autouse=True)
-def _commands_share_fits(
-    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, kept_fits: KeptFits
-) -> None:
+def _commands_share_fits(request: pytest.FixtureRequest, kept_fits: KeptFits) -> Iterator[None]:
     """Not those of planners, which ask from several threads, each of which has a fit of its own;
-    and what a test has put in the place of something is in no fit but its own."""
-    replaces = "monkeypatch" in inspect.signature(request.function).parameters
+    what a test or one of its fixtures has put in the place of something is in no fit but its own;
+    and a fit of the test itself is the one that is asked."""
+    replaces = "monkeypatch" in request.fixturenames
     fits, run = KeptFits() if replaces else kept_fits, cli.run
 
     def run_with_fits(arguments: list[str]) -> int:
-        if arguments[:1] and arguments[0] in cli.COMMANDS:
-            with pytest.MonkeyPatch.context() as patch:
-                patch.setattr(engine, "fit", fits.fit)
-                return run(arguments)
-        return run(arguments)
+        is_command = arguments[:1] and arguments[0] in cli.COMMANDS
+        if not is_command or engine.fit is not ENGINE_FIT:
+            return run(arguments)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(engine, "fit", fits.fit)
+            return run(arguments)
 
-    monkeypatch.setattr(cli, "run", run_with_fits)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cli, "run", run_with_fits)
+        yield
 
 
 @pytest.fixture

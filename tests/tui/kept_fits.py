@@ -9,7 +9,8 @@ import engine
 KEPT = 12
 """Fits are kept with what they computed; more than these take more memory than time."""
 
-_fit = engine.fit
+ENGINE_FIT = engine.fit
+"""The fit that is kept; a test may put another one in its place."""
 
 
 class KeptFits:
@@ -25,7 +26,7 @@ class KeptFits:
         """The kept model of equal evidence, else a new one."""
         key = (model, pickle.dumps(profile))
         if key not in self._kept:
-            self._kept[key] = _fit(profile, model=model)
+            self._kept[key] = ENGINE_FIT(profile, model=model)
         self._kept.move_to_end(key)
         while len(self._kept) > KEPT:
             self._kept.popitem(last=False)

@@ -307,14 +307,21 @@ async def test_a_key_that_was_anothers_by_default_goes_to_the_users_choice(plann
 
 
 @pytest.mark.parametrize(
-    ("keys", "quit_key"), [("z", "^q quit"), ("ctrl+q", "^c quit"), ("ctrl+q,ctrl+c", "  quit")]
+    ("keys", "shown"),
+    [
+        ("z", ("^p actions", "^q quit")),
+        ("ctrl+q", ("^p actions", "^c quit")),
+        ("ctrl+q,ctrl+c", ("^p actions", "  quit")),
+        ("ctrl+p", ("  actions", "^q quit")),
+    ],
 )
-async def test_the_foot_names_no_key_that_now_does_something_else(planner, keys, quit_key):
-    """It said ^q quit, and ^q was undo."""
-    async with at_rest(planner(keys={"undo": keys}), (80, 24)) as (app, _):
+async def test_the_foot_names_no_key_that_now_does_something_else(planner, keys, shown):
+    """It said ^q quit, and ^q was undo; ^p actions, and ^p was undo."""
+    async with at_rest(planner(keys={"undo": keys}), (120, 24)) as (app, _):
         foot = text_of(app).splitlines()[-1]
-        assert quit_key in foot
-        assert ("^q quit" in foot) == (keys == "z")
+        assert all(key in foot for key in shown)
+        assert ("^q quit" in foot) == (shown[1] == "^q quit")
+        assert ("^p actions" in foot) == (shown[0] == "^p actions")
 
 
 def test_an_action_whose_key_was_taken_has_none_to_show(planner):

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from screen import at_rest, settled, shows, text_of
 
+from tui.changes import SetMaxNodes
 from tui.history import MAX_STEPS, ONE_GESTURE_SECONDS, History, difference
 from tui.state import INPUTS, JobInputs, Limits, PlanState, Terms, Training
 from tui.widgets.slider import Slider
@@ -223,3 +224,33 @@ async def test_an_undo_or_redo_that_is_cancelled_was_not_made(planner, walked_aw
         await settled(pilot)
         assert app.state.sources == ("third",)
         assert not app.history.future
+
+
+async def test_a_step_made_while_a_source_is_read_keeps_nothing_of_the_source_if_cancelled(planner):
+    """The reading was begun by the opening, not by the step: the steps on what was never read go
+    with it. The next undo opened the cancelled source again."""
+    session = Gated()
+    session.go_on.set()
+    async with at_rest(planner(session), (120, 40)) as (app, pilot):
+
+        def step_of_its_own():
+            app.history = replace(app.history, last_changed=frozenset())
+
+        first, most = app.state.sources, app.state.max_nodes
+        app.dispatch(SetMaxNodes(40))
+        await settled(pilot)
+        kept = app.history.past
+        session.go_on.clear()
+        step_of_its_own()
+        await app.run_command_line("open second")
+        step_of_its_own()
+        app.dispatch(SetMaxNodes(20))
+        await pilot.press("u", "escape")
+        assert await shows(pilot, "was cancelled")
+        session.go_on.set()
+        await settled(pilot)
+        assert (app.state.sources, app.state.max_nodes) == (first, 40)
+        assert app.history.past == kept
+        await pilot.press("u")
+        await settled(pilot)
+        assert (app.state.sources, app.state.max_nodes) == (first, most)

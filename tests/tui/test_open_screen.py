@@ -11,6 +11,7 @@ from screen import at_rest, settled, text_of, typed, waits
 
 import engine
 from tui.screens.open import OpenScreen
+from tui.screens.open_rows import Listing
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "engine" / "sources"))
 
@@ -115,6 +116,48 @@ async def test_a_log_that_is_still_written_is_followed_while_the_screen_is_open(
         await pilot.press(*["backspace"] * 3)
         rolled.write_bytes(TEXT)
         await shows(pilot, "eventlog_v2_c/", "11 s", "complete")
+
+
+async def test_a_folder_that_is_slow_to_read_again_does_not_hold_the_keyboard(
+    planner, folder, monkeypatch
+):
+    """While a log grew, its folder was read each second by the thread that waits for keys."""
+    monkeypatch.setattr("tui.screens.open.INTERVAL_SECONDS", 0.02)
+    read, threads, release = Listing.entries, set(), threading.Event()
+
+    def slow(listing, typed):
+        threads.add(threading.current_thread())
+        release.wait(0.5 if threading.current_thread() is threading.main_thread() else 60.0)
+        return read(listing, typed)
+
+    async with opened(planner()) as (_, pilot):
+        await shows(pilot, "run-b.inprogress", "not ended")
+        monkeypatch.setattr(Listing, "entries", slow)
+        async for _ in waits():
+            if threads:
+                break
+        await pilot.press("down", "space")
+        await shows(pilot, "1 marked: ")
+        (folder / "run-b.inprogress").write_bytes(TEXT)
+        release.set()
+        await shows(pilot, "run-b.inprogress", "11 s", "complete")
+        assert threads
+        assert threading.main_thread() not in threads
+
+
+async def test_a_log_that_goes_takes_its_row_and_leaves_the_cursor_on_the_last(
+    planner, folder, monkeypatch
+):
+    monkeypatch.setattr("tui.screens.open.INTERVAL_SECONDS", 0.02)
+    async with opened(planner()) as (app, pilot):
+        await typed(pilot, "run")
+        await pilot.press("down")
+        await shows(pilot, "run-b.inprogress", "not ended")
+        (folder / "run-b.inprogress").unlink()
+        async for _ in waits():
+            if len(app.screen._options) == 1:
+                break
+        assert app.screen.current.value == "run-a"
 
 
 async def test_a_folder_cannot_be_marked_but_opened_whole(planner, folder):

@@ -5,11 +5,12 @@ from fakes import FakeSession, started
 from screen import at_rest, settled
 
 import engine
+from tui.state import Limits
 from tui.views import compositions
 from tui.views.composition_rows import listing
 from tui.views.marks import Marks
 from tui.widgets.on_demand import OnDemand
-from tui.widgets.table import Table
+from tui.widgets.table import Table, text_of
 
 
 def test_an_item_is_made_once_when_it_is_looked_at():
@@ -23,6 +24,41 @@ def test_an_item_is_made_once_when_it_is_looked_at():
     with pytest.raises(IndexError):
         items[5]
     assert items != OnDemand(5, items.__getitem__)
+
+
+async def test_the_filter_dialog_builds_no_choice_for_its_options(planner):
+    """The first slash built those of all types, of AWS some 400."""
+    async with at_rest(planner(max_nodes=16), (80, 14), "2") as (app, pilot):
+        await settled(pilot)
+        others = app.answer.report.recommendation.alternatives
+        others._made.clear()  # as if none had been seen
+        await pilot.press("slash")
+        await pilot.pause()
+        assert len(app.screen._options) >= len(others) > 1
+        assert not others._made
+
+
+@pytest.mark.parametrize(
+    "inputs",
+    [
+        {"deadline_seconds": 3600.0},
+        {"deadline_seconds": 3600.0, "spot": True, "limits": Limits(max_spot=0.5)},
+        {"deadline_seconds": 3600.0, "limits": Limits(owned=(("m5.xlarge", 2),))},
+        {"deadline_seconds": 200.0},
+        {"budget_usd": 5.0},
+        {},
+    ],
+)
+def test_the_filter_dialog_says_of_a_composition_what_its_row_does(inputs):
+    session, state = FakeSession(), started(**inputs)
+    answer = session.answer(state, session.build(state, lambda words: None))
+    listed = listing(state, answer, Marks("*", "x", "!"))
+    titles = [column.title for column in compositions.COLUMNS]
+    assert len(listed) > 2
+    for brief, row in zip(listed.briefs, listed.rows, strict=True):
+        cell = dict(zip(titles, map(text_of, row), strict=True))
+        figures = "  ".join(cell[title] for title in ("time", "cost", "note"))
+        assert brief == (cell["composition"], figures)
 
 
 async def test_a_step_of_a_slider_builds_no_more_of_the_list_than_is_seen(planner):

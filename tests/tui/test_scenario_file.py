@@ -45,6 +45,19 @@ def test_a_file_without_pins_or_a_version_is_read(tmp_path):
     assert read_saved_plan(path) == SavedPlan(STATE)
 
 
+@pytest.mark.parametrize("version", [VERSION - 1, VERSION + 1])
+def test_another_version_earlier_or_later_is_for_the_sparkplan_that_wrote_it(tmp_path, version):
+    """An earlier one needed "a newer sparkplan"."""
+    path = tmp_path / "x.yaml"
+    path.write_text(f"open: {SAMPLE}\nversion: {version}\n")
+    with pytest.raises(engine.EngineError) as caught:
+        read_saved_plan(path)
+    remedy = caught.value.remedy
+    assert f"version {VERSION}" in remedy
+    assert "the sparkplan that wrote it" in remedy
+    assert "newer" not in remedy
+
+
 @pytest.mark.parametrize(
     ("pins", "says"),
     [

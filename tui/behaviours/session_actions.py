@@ -64,16 +64,17 @@ class SessionActions(PlannerMixin):
         app._panels.show()
 
     def _apply_step(self, step: tuple[History, PlanState] | None, done: str, none: str) -> None:
-        """Go to a state of the history and show what changed. Where its plan is cancelled or
-        refused, the step can be done again: it was not taken."""
+        """Go to a state of the history and show what changed. Where the plan that it asks for is
+        cancelled or refused, the step can be done again: it was not taken."""
         app = self.planner
         if step is None:
             app.show_notice(none, "warn")
             return
-        before, history = app.state, app.history
+        before, history, was_busy = app.state, app.history, bool(app.busy)
         app.history, target = step
         app.dispatch(RestoreInputs(target))
-        if app.busy and app.history_to_return is None:
+        if app.busy and not was_busy:
+            # Else the plan is that of a change before: its steps go with it.
             app.history_to_return = history
         app.show_notice(f"{done}: {difference(before, app.state)}", "base")
 

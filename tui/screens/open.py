@@ -14,7 +14,6 @@ from typing import ClassVar, cast
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container
-from textual.message import Message
 from textual.widgets import Input
 
 import engine
@@ -29,6 +28,7 @@ from tui.screens.open_addresses import (
     listed,
     on_enter,
 )
+from tui.screens.open_messages import FolderRead, ListingReady, PeekReady
 from tui.screens.open_rows import COLUMNS, Entry, Listing, may_grow, row, sample_entries
 from tui.screens.picker import Picker
 from tui.storage.user_folders import expand_home
@@ -45,24 +45,6 @@ class ChosenSources:
 
     sources: tuple[str, ...]
     add: bool
-
-
-@dataclass(eq=False, repr=False)
-class PeekReady(Message):
-    """Another file was peeked into; one redraw replaces all that are queued."""
-
-    def can_replace(self, message: Message) -> bool:
-        """The results are stored in the screen already."""
-        return isinstance(message, PeekReady)
-
-
-@dataclass(eq=False, repr=False)
-class ListingReady(Message):
-    """A history server or an object store answered, or failed."""
-
-    address: str
-    entries: Sequence[Entry]
-    failure: str | None = None
 
 
 class _Line(TypedLine):
@@ -108,6 +90,7 @@ class OpenScreen(Picker):
         self._last_peeks: dict[str, engine.Peek] = {}
         self._looking: object = None
         self._looker, self._lister = LatestJobWorker("peek"), LatestJobWorker("history")
+        self._follower = LatestJobWorker("folder")
         self._server: tuple[str, Sequence[Entry]] | None = None
         self._asked = ""
         self._hidden = 0
@@ -140,6 +123,7 @@ class OpenScreen(Picker):
         self._looking = None
         self._looker.abandon()
         self._lister.abandon()
+        self._follower.abandon()
 
     def describe_current(self) -> None:
         """Describe the entry under the cursor."""
@@ -154,10 +138,15 @@ class OpenScreen(Picker):
             return self._narrowed(typed)
         if REMOTE in typed:
             return []
+        entries, self._hidden = self._local(typed)
+        return entries
+
+    def _local(self, typed: str) -> tuple[list[Entry], int]:
+        """The files and samples that match the typed text, and how many more there are."""
         wanted = typed.lower()
         samples = [] if "/" in typed else [s for s in self._samples if wanted in s.label.lower()]
-        entries, self._hidden = self._listing.entries(typed)
-        return [*entries, *samples]
+        entries, hidden = self._listing.entries(typed)
+        return [*entries, *samples], hidden
 
     def _narrowed(self, typed: str) -> list[Entry]:
         """The listed entries that match what is typed behind the address."""
@@ -242,19 +231,31 @@ class OpenScreen(Picker):
         self._show()
 
     def _follow(self) -> None:
-        """Peek again into logs that have grown. The cursor and the marks stay with their logs, also
-        where one has ended and lost its suffix."""
+        """Read the folder again where a log may grow. A shared folder may take long to answer: the
+        keys do not wait for it."""
         if not any(may_grow(entry, self._peek_of(entry)) for entry in self._entries):
             return
-        now = self._matching_entries(self.query_one("#typed", Input).value)
-        if now == self._entries:
+        typed = self.query_one("#typed", Input).value
+
+        def job() -> None:
+            self.post_message(FolderRead(typed, *self._local(typed)))
+
+        self._follower.submit(job)
+
+    def on_folder_read(self, message: FolderRead) -> None:
+        """Peek again into logs that have grown. The cursor and the marks stay with their logs, also
+        where one has ended and lost its suffix."""
+        message.stop()
+        now = message.entries
+        if message.typed != self.query_one("#typed", Input).value or now == self._entries:
             return
+        self._hidden = message.hidden
         values = [entry.value for entry in now]
         names = {v + RUNNING: v for v in values if v + RUNNING not in values}
         current, cursor = self.current, self.matched.cursor
         if current is not None:
             value = names.get(current.value, current.value)
-            cursor = values.index(value) if value in values else min(cursor, len(values))
+            cursor = values.index(value) if value in values else cursor
         self._marked = {
             names.get(value, value): label.removesuffix(RUNNING) if value in names else label
             for value, label in self._marked.items()

@@ -74,7 +74,8 @@ def read_saved_plan(path: Path) -> SavedPlan:
         raise engine.BadInput(
             f"version {top.entries['version']} is none that this sparkplan knows",
             where=top.where_of("version"),
-            remedy=f"it reads version {VERSION}; a later one needs a newer sparkplan",
+            remedy=f"it reads version {VERSION}, which a file of your own may leave out; "
+            "another one is read by the sparkplan that wrote it",
         )
     return SavedPlan(state_of(top, folder=path.parent), _pins(top, path.parent))
 

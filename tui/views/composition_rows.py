@@ -58,6 +58,19 @@ class Listing:
         """The type of each row; None for the recommended one."""
         return OnDemand(len(self), self._type)
 
+    @property
+    def briefs(self) -> list[tuple[str, str]]:
+        """The composition of each row, and its time, cost and note; no choice is built for it."""
+        recommendation = self.answer.report.recommendation
+        decimals = cost_columns.of_plan(recommendation)
+        best, outlines = recommendation.recommended, engine.outlines(recommendation.alternatives)
+        met = [best if index == BEST and best else outlines[index] for index in self.met]
+        lost = [recommendation.rejected[index] for index in self.missed]
+        return [
+            *((sentences.composition(each), _brief(each, each.note, decimals)) for each in met),
+            *((_tried(each), _brief(each, each.reason, decimals)) for each in lost),
+        ]
+
     def _row(self, place: int, decimals: int) -> Row:
         recommendation = self.answer.report.recommendation
         if place >= len(self.met):
@@ -139,6 +152,12 @@ def _value(row: Outline | Rejected, order: Order) -> float:
     return math.inf if value is None or math.isnan(value) else value
 
 
+def _brief(row: Choice | Outline | Rejected, note: str, decimals: int) -> str:
+    """Time, cost and note of a row, in one text."""
+    cost = text.usd_cell(row.cost_usd, decimals)
+    return "  ".join([text.seconds(row.seconds), cost, SHORT_NOTES.get(note, note)])
+
+
 def short_rows(answer: Answer, marks: Marks, *, most: int) -> tuple[list[Row], list[str | None]]:
     """At most so many rows for the list below the charts, best first, and the type of each (None
     for the recommended one)."""
@@ -176,11 +195,17 @@ def _row(choice: Choice, mark: str, tone: CellStyle, note: CellStyle, decimals: 
     )
 
 
+def _tried(rejected: Rejected) -> str:
+    """The composition that came nearest, else the type alone."""
+    if rejected.composition:
+        return text.composition(dict(rejected.composition))
+    return rejected.instance
+
+
 def _rejected_row(rejected: Rejected, marks: Marks, deadline: float | None, decimals: int) -> Row:
-    shown = text.composition(dict(rejected.composition)) if rejected.composition else None
     cells: list[Cell] = [
         (marks.missed, "bad"),
-        (shown or rejected.instance, "muted"),
+        (_tried(rejected), "muted"),
         (text.seconds(rejected.seconds), "muted"),
         (miss_text(rejected, deadline), "muted"),
         (text.usd_cell(rejected.cost_usd, decimals), "muted"),

@@ -19,7 +19,7 @@ from tui.views.prose import Line, Span
 from tui.widgets.numbers import money_text, time_text
 
 if TYPE_CHECKING:
-    from engine import Choice, Goal, Notice, Recommendation
+    from engine import Choice, Goal, Notice, Outline, Recommendation
     from tui.answers import Answer
 
 WAITING: tuple[Line, ...] = ([("Reading the evidence and the prices ...", "muted")],)
@@ -148,7 +148,7 @@ def goal_in_words(goal: Goal) -> str:
     return " and ".join(parts) or "can be priced"
 
 
-def composition(choice: Choice) -> str:
+def composition(choice: Choice | Outline) -> str:
     """ "14 × r5.2xlarge"."""
     return text.rented_nodes(choice) or choice.note
 
