@@ -8,7 +8,7 @@ from screen import at_rest, settled, text_of, typed
 
 import engine
 from tui import format as text
-from tui.changes import FilterList, SortList
+from tui.changes import FilterList, Select, SortList
 from tui.reducer import reduce
 from tui.views import compare, compositions, frontier
 from tui.views.composition_rows import listing, matches_filter, miss_text, short_rows
@@ -142,6 +142,57 @@ async def test_moving_in_a_sorted_list_keeps_its_place(planner):
             assert table.cursor == place
         _, types = listed_and_types(app.state, app.answer)
         assert app.state.selected == types[3] != types[0]
+
+
+async def test_steps_that_follow_each_other_fast_are_not_lost(planner):
+    """A redraw put the cursor back at the selected type, which is behind steps already made."""
+    async with at_rest(planner(), (80, 24), "2") as (app, pilot):
+        await settled(pilot)
+        table = app.query_one("#full", Table)
+        for _ in range(3):
+            table.action_move(1)
+            app._panels.show()
+        assert table.cursor == 3
+        await settled(pilot)
+        assert table.cursor == 3
+        assert app.state.selected == app._panels.instance_at("full", 3) is not None
+
+
+@pytest.mark.parametrize("view", ["1", "2"])
+async def test_a_list_seen_again_has_its_cursor_at_what_was_selected_elsewhere(planner, view):
+    async with at_rest(planner(), (120, 40), view, "3") as (app, pilot):
+        await settled(pilot)
+        found = app.answer.report.recommendation
+        app.dispatch(Select(found.alternatives[1].instance))
+        await settled(pilot)
+        await pilot.press(view)
+        await settled(pilot)
+        assert app._panels.table({"1": "short", "2": "full"}[view]).cursor == 2
+
+
+async def test_a_sorted_list_seen_again_keeps_its_cursor_at_the_recommended_one(planner):
+    async with at_rest(planner(), (80, 24), "2", "t") as (app, pilot):
+        await settled(pilot)
+        table = app.query_one("#full", Table)
+        place = next(n for n in range(1, 9) if app._panels.instance_at("full", n) is None)
+        await pilot.press(*["down"] * place, "1", "2")
+        await settled(pilot)
+        assert (app.state.selected, table.cursor) == (None, place)
+
+
+async def test_a_sorted_list_is_shown_from_its_top(planner):
+    """It opened at the recommended type, which may be far down."""
+    start = started(mix=1, order="time", view="compositions")
+    async with at_rest(planner(start=start), (80, 24)) as (app, pilot):
+        await settled(pilot)
+        table = app.query_one("#full", Table)
+        assert app._panels.instance_at("full", 0) is not None
+        assert app.state.selected is None
+        assert table.cursor == 0
+        for wanted in ("m5", ""):
+            app.dispatch(FilterList(wanted))
+            await settled(pilot)
+            assert table.cursor == 0
 
 
 async def test_a_filter_that_nothing_holds_says_so(planner):

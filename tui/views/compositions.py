@@ -145,8 +145,9 @@ def show(panels: Panels, answer: Answer) -> None:
 
 
 def show_rows(panels: Panels, answer: Answer) -> None:
-    """Fill the list in its own view; the cursor stays on its type. What is sorted or filtered is
-    shown from its top where the type is not listed."""
+    """Fill the list in its own view; the cursor stays on its type. The list is shown from its top
+    where the type is not listed, and where it is sorted and none was selected: the recommended one
+    may be far down."""
     state, ellipsis = panels.app.state, panels.app.glyphs.ellipsis
     listed = listing(state, answer, panels.app.marks)
     narrow = is_narrow(panels, "full")
@@ -154,13 +155,16 @@ def show_rows(panels: Panels, answer: Answer) -> None:
     if narrow:
         whole = listed.rows
         rows = OnDemand(len(whole), lambda place: in_few_cells(whole[place], ellipsis))
+    at_top = state.selected is None and state.order != "best"
+    columns = full_columns(state, answer, panels.app.glyphs.below, narrow=narrow)
+    message = f"no composition holds {state.listed}; esc shows all" if state.listed else ""
     panels.show_list(
         "full",
         rows,
-        keys=(listed.types,),
-        cursor=listed.place_of(state.selected) or 0,
-        columns=full_columns(state, answer, panels.app.glyphs.below, narrow=narrow),
-        message=f"no composition holds {state.listed}; esc shows all" if state.listed else "",
+        keys=(listed.types, columns, message),
+        cursor=0 if at_top else listed.place_of(state.selected) or 0,
+        columns=columns,
+        message=message,
     )
 
 
