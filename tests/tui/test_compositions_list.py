@@ -54,7 +54,9 @@ def test_unfiltered_and_by_the_goal_it_is_the_list_as_it_was():
     listed, types = listed_and_types(state, answer)
     below, types_below = short_rows(answer, MARKS, most=MOST)
     assert types == types_below
-    assert [row[1:-1] for row in listed] == [row[1:-1] for row in below]
+    assert listed[1:] == below[1:]
+    assert listed[0][:-1] == below[0][:-1]
+    assert listed[0][-1][0] == below[0][-1][0]  # of the best below the charts it is brighter
 
 
 @pytest.mark.parametrize("order", ["time", "cost", "odds"])
@@ -76,6 +78,18 @@ def test_sorting_keeps_all_rows_and_puts_those_that_meet_the_goal_first(order):
     values = [value(by_type[name]) for name in types[: len(met)]]
     assert values == sorted(values)
     assert listed[types.index(None)][0] == ("*", "good")
+
+
+def test_of_equal_costs_the_better_one_comes_first():
+    """A cost that is a sum was above the same one as a product, in its last digit: a runner-up
+    stood before the recommended composition."""
+    state, answer = answered(deadline_seconds=1500.0)
+    best = answer.report.recommendation.recommended
+    second = answer.report.recommendation.alternatives[0]
+    assert second.cost_usd == best.cost_usd
+    assert engine.outlines(answer.report.recommendation.alternatives)[0].cost_usd < best.cost_usd
+    _, types = listed_and_types(reduce(state, SortList("cost")), answer)
+    assert types[:2] == [None, second.instance]
 
 
 def test_sorting_by_the_same_column_again_goes_back():

@@ -153,12 +153,18 @@ def matches_filter(wanted: str, names: tuple[str, ...], note: str) -> bool:
 
 
 def _value(row: Outline | Rejected, order: Order) -> float:
-    """The sort key of a row, best first; rows without the value come last."""
+    """The sort key of a row, best first; rows without the value come last. Rounding errors decide
+    no order: a cost is the sum of its items, or its product in the plan's arrays."""
     if order == "odds":
         p = getattr(row, "p_deadline", None)
-        return math.inf if p is None else -p
+        return math.inf if p is None else -_rounded(p)
     value = row.seconds if order == "time" else row.cost_usd
-    return math.inf if value is None or math.isnan(value) else value
+    return math.inf if value is None or math.isnan(value) else _rounded(value)
+
+
+def _rounded(value: float) -> float:
+    """A value to 10 significant digits."""
+    return float(f"{value:.9e}")
 
 
 def short_rows(answer: Answer, marks: Marks, *, most: int) -> tuple[list[Row], list[str | None]]:
