@@ -38,6 +38,10 @@ HIGH_FROM = 36
 SIDE_CELLS, TITLE_EDGES, CAPTION_ROWS = 40, 6, 4
 """Cells of the side column, cells of a border beside its title, rows of the tour's caption."""
 
+SELECTED_IN = frozenset({"short", "full"})
+"""Lists of one selection: in another view it may have moved, and a list that is seen again puts its
+cursor there."""
+
 
 def _module(view: View) -> Any:
     """The module of a view, imported on first use."""
@@ -107,6 +111,9 @@ class Panels:
             self.widget("body").mount(self._page(view))
         elif self.widget(view).display:
             return
+        for name in SELECTED_IN & self._made.keys():
+            if self.instance_at(name, self.table(name).cursor) != self.app.state.selected:
+                self._keys.pop(name, None)
         for name in self._made.keys() & NAMES:
             self._made[name].display = name == view
 

@@ -16,7 +16,7 @@ import engine
 from engine.batch import ClusterBatch
 from engine.forecast import Forecast
 from engine.models.base import Explanation, LeaveOneOut, StageForecast
-from tui.answers import BuiltPlan, Evidence, ReportProgress, ShowEvidence
+from tui.answers import Answer, BuiltPlan, Evidence, ReportProgress, ShowEvidence
 from tui.session import EngineSession, limits_of
 from tui.state import PlanState, planned_nodes
 
@@ -259,3 +259,9 @@ class Gated(FakeSession):
         """Waits."""
         assert self.go_on.wait(60.0)
         return super().build(state, say, show)
+
+
+def answered(**inputs: Any) -> tuple[PlanState, Answer]:
+    """What the planner starts with on a command line that names these inputs, and its answer."""
+    session, state = FakeSession(), started(**inputs)
+    return state, session.answer(state, session.build(state, lambda words: None))

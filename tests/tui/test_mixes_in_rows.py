@@ -84,7 +84,7 @@ async def test_at_100_columns_types_of_long_names_are_told_apart(planner, monkey
 
     monkeypatch.setattr(compositions, "short_rows", lambda *_, **__: (rows, [None] * len(rows)))
     monkeypatch.setattr(compositions, "listing", Listed)
-    monkeypatch.setattr(compositions, "one_type_cells", lambda _: compositions.WHOLE)
+    monkeypatch.setattr(compositions, "one_type_cells", lambda *_: (compositions.WHOLE, 0))
     async with at_rest(planner(deadline_seconds=3000.0), (100, 30)) as (app, pilot):
         for key in "12":
             await pilot.press(key)

@@ -88,10 +88,25 @@ def test_no_choice_is_built_to_sort_or_filter_the_list(inputs):
     assert len(others._made) == 1
 
 
+OWNED = Limits(owned=(("m5.xlarge", 3),))
+GOALS = [
+    {"deadline_seconds": 3600.0},
+    {"deadline_seconds": 3600.0, "spot": True},
+    {"deadline_seconds": 1500.0, "spot": True, "limits": Limits(max_spot=0.5)},
+    {"deadline_seconds": 9000.0, "budget_usd": 6.0, "limits": OWNED},
+    {"deadline_seconds": 9000.0, "spot": True, "limits": OWNED._replace(max_spot=0.5)},
+    {"budget_usd": 6.0},
+    {},
+]
+"""A deadline, spot nodes, a share of them, owned nodes beside rented ones, a budget alone, and no
+goal."""
+
+
 @pytest.mark.parametrize("mix", [1, 2])
-def test_outlines_say_what_the_choices_do(mix):
+@pytest.mark.parametrize("goal", GOALS)
+def test_outlines_say_what_the_choices_do(goal, mix):
     """By them the list is sorted and filtered before its choices are built."""
-    session, state = FakeSession(), started(deadline_seconds=3600.0, mix=mix)
+    session, state = FakeSession(), started(mix=mix, **goal)
     answer = session.answer(state, session.build(state, lambda words: None))
     if mix > 1:
         answer = session.mixed(state, answer)

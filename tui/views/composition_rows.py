@@ -54,9 +54,16 @@ class Listing:
         return OnDemand(len(self), lambda place: self._row(place, decimals))
 
     @property
-    def types(self) -> OnDemand[str | None]:
+    def types(self) -> ListedTypes:
         """The type of each row; None for the recommended one."""
-        return OnDemand(len(self), self._type)
+        return ListedTypes(self)
+
+    def has_rows_of(self, other: Listing) -> bool:
+        """Whether another list is of the same recommendation, and has the same rows; none of them
+        is built for it."""
+        mine, its = self.answer.report.recommendation, other.answer.report.recommendation
+        rows, its_rows = (self.met, self.missed), (other.met, other.missed)
+        return mine is its and rows == its_rows
 
     @property
     def briefs(self) -> list[tuple[str, str]]:
@@ -93,6 +100,21 @@ class Listing:
         """The row of a type; None where it is not listed. Rejections are built for it only where no
         choice has the type."""
         return next((place for place, name in enumerate(self.types) if name == instance), None)
+
+
+class ListedTypes(OnDemand[str | None]):
+    """The types of a list's rows. They identify it: of an equal one the rows are the same, and the
+    cursor stays, as between two steps of it that follow each other fast."""
+
+    def __init__(self, listed: Listing) -> None:
+        super().__init__(len(listed), listed._type)
+        self._listed = listed
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ListedTypes) and self._listed.has_rows_of(other._listed)
+
+    def __hash__(self) -> int:
+        return hash((tuple(self._listed.met), tuple(self._listed.missed)))
 
 
 BEST = -1
@@ -144,12 +166,18 @@ def matches_filter(wanted: str, names: tuple[str, ...], note: str) -> bool:
 
 
 def _value(row: Outline | Rejected, order: Order) -> float:
-    """The sort key of a row, best first; rows without the value come last."""
+    """The sort key of a row, best first; rows without the value come last. Rounding errors decide
+    no order: a cost is the sum of its items, or its product in the plan's arrays."""
     if order == "odds":
         p = getattr(row, "p_deadline", None)
-        return math.inf if p is None else -p
+        return math.inf if p is None else -_rounded(p)
     value = row.seconds if order == "time" else row.cost_usd
-    return math.inf if value is None or math.isnan(value) else value
+    return math.inf if value is None or math.isnan(value) else _rounded(value)
+
+
+def _rounded(value: float) -> float:
+    """A value to 10 significant digits."""
+    return float(f"{value:.9e}")
 
 
 def _brief(row: Choice | Outline | Rejected, note: str, decimals: int) -> str:

@@ -11,9 +11,10 @@ from textual.binding import Binding, BindingType
 from textual.geometry import Size
 from textual.message import Message
 
+import engine
 from tui import format as text
 from tui.mixing import max_types
-from tui.state import PlanState
+from tui.state import MAX_NODES, PlanState
 from tui.views import sentences
 from tui.views.composition_rows import listing, short_rows
 from tui.views.prose import Prose
@@ -43,7 +44,11 @@ MIN_MIX_CELLS = 24
 goes; the text below the list has the selected composition in full."""
 
 WHOLE = 30
-"""Width of a composition of one type: "40 × n2d-standard-2 (38 spot)"."""
+"""Least width of a composition of one type where it may have more: "40 × n2d-standard-2 (38 spot)".
+"""
+
+TWO_DIGITS = 99
+"""Nodes of as many digits as most compositions have."""
 
 REASON, LONGEST_REASON = 47, 120
 """Width of a reason in full: "misses the deadline by less than 750 ms at 90 %"; and of one that is
@@ -145,8 +150,9 @@ def show(panels: Panels, answer: Answer) -> None:
 
 
 def show_rows(panels: Panels, answer: Answer) -> None:
-    """Fill the list in its own view; the cursor stays on its type. What is sorted or filtered is
-    shown from its top where the type is not listed."""
+    """Fill the list in its own view; the cursor stays on its type. The list is shown from its top
+    where the type is not listed, and where it is sorted and none was selected: the recommended one
+    may be far down."""
     state, ellipsis = panels.app.state, panels.app.glyphs.ellipsis
     listed = listing(state, answer, panels.app.marks)
     narrow = is_narrow(panels, "full")
@@ -154,13 +160,16 @@ def show_rows(panels: Panels, answer: Answer) -> None:
     if narrow:
         whole = listed.rows
         rows = OnDemand(len(whole), lambda place: in_few_cells(whole[place], ellipsis))
+    at_top = state.selected is None and state.order != "best"
+    columns = full_columns(state, answer, panels.app.glyphs.below, narrow=narrow)
+    message = f"no composition holds {state.listed}; esc shows all" if state.listed else ""
     panels.show_list(
         "full",
         rows,
-        keys=(listed.types,),
-        cursor=listed.place_of(state.selected) or 0,
-        columns=full_columns(state, answer, panels.app.glyphs.below, narrow=narrow),
-        message=f"no composition holds {state.listed}; esc shows all" if state.listed else "",
+        keys=(listed.types, columns, message),
+        cursor=0 if at_top else listed.place_of(state.selected) or 0,
+        columns=columns,
+        message=message,
     )
 
 
@@ -215,24 +224,31 @@ def full_columns(
         elif column.title == "composition":
             cells = MIX_CELLS.get(mix)
             least = NARROW_MIX if narrow else MIN_MIX_CELLS if cells else column.least
-            column = column._replace(width=cells or one_type_cells(answer), least=least)
+            least_cells, most_cells = one_type_cells(state, answer)
+            width, grows = (cells, 0) if cells else (least_cells, most_cells)
+            column = column._replace(width=width, least=least, grows=grows)
         elif column.title == "note":
             column = column._replace(width=REASON, grows=LONGEST_REASON)
         columns.append(column)
     return tuple(columns)
 
 
-def one_type_cells(answer: Answer) -> int:
-    """The width of a composition of one type: the widest of all candidates, as any of them may be
-    the next one listed."""
-    recommendation, candidates = answer.report.recommendation, answer.built.plan.surface.candidates
-    spot = recommendation.recommended.spot if recommendation.recommended else {}
-    best = recommendation.recommended
-    if best is not None and spot and dict(spot) != dict(best.composition):
-        return WHOLE  # some nodes are spot nodes, and of each type others
+def one_type_cells(state: PlanState, answer: Answer) -> tuple[int, int]:
+    """The width of a composition of one type, and the one where there is room: the widest of all
+    candidates, as any of them may be the next one listed. Beside it stand the spot nodes where the
+    question allows that these are only some of all. The first is of two-digit counts; three digits
+    fit into it without the blanks (`closer`), and no column has to go for them."""
+    candidates = answer.built.plan.surface.candidates
     names = (*candidates.names, *(lost.instance for lost in candidates.rejected))
     widest = max(map(cell_len, names), default=0)
-    return max(cell_len("composition"), widest + len(f"{answer.report.goal.max_nodes} × "))
+    limits, on_demand = state.limits, engine.least_on_demand(candidates.catalog)
+    both_ways = state.spot and (limits.max_spot is not None or limits.owned or on_demand)
+
+    def cells(nodes: int) -> int:
+        counts = f"{nodes} × " + (f" ({nodes} spot)" if both_ways else "")
+        return max(cell_len("composition"), cell_len(counts) + widest)
+
+    return cells(TWO_DIGITS), cells(MAX_NODES)
 
 
 def in_few_cells(row: Row, ellipsis: str) -> Row:
