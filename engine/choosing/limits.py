@@ -108,6 +108,8 @@ class Limits:
             if len(set(names)) < len(names):
                 raise BadInput(f"{what}: a type is named twice", remedy="name each type once")
         _check_list(self.exclude)
+        if not isinstance(self.owned_master, bool):
+            raise BadInput(f"owned_master must be True or False, not {self.owned_master!r}")
         if self.max_vcpus is not None and not (is_number(self.max_vcpus) and self.max_vcpus > 0):
             raise BadInput(f"the quota of vCPUs must be more than zero, not {self.max_vcpus}")
         if not _is_count(self.min_nodes, 1):

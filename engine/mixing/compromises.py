@@ -89,7 +89,7 @@ def with_closest_as_nearest(answer: Recommendation, ask: Ask, surface: Surface) 
         return answer
     least, closest, excess = 0.0, nearest, _log_excess(nearest, goal, surface)
     asked = excess - CLOSE
-    while excess - least > CLOSE:
+    while excess - least > CLOSE * (1.0 + 1e-9):  # nothing so close: rounding asks no second time
         found = ask(_loosened(goal, asked)).recommended
         if found is None:
             least = asked

@@ -14,9 +14,8 @@ def add_limits(parser: argparse._ActionsContainer) -> None:
     """Add the options for what may be rented and what is owned."""
     group = sections.section(parser, sections.RENTED)
     group.add_argument(
-        "--own", action="append", default=[], metavar="TYPE=N",
-        help="N nodes that cost nothing",
-    )  # fmt: skip
+        "--own", action="append", default=[], metavar="TYPE=N", help="N nodes that cost nothing"
+    )
     group.add_argument(
         "--own-master",
         action="store_true",

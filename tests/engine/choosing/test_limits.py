@@ -136,6 +136,7 @@ def test_limits_without_meaning_are_refused_in_one_line(limits: dict, says: str)
         ({"min_nodes": 2.5}, "a whole number of at least 1, not 2.5"),
         ({"min_nodes": float("nan")}, "a whole number of at least 1, not nan"),
         ({"min_nodes": 0}, "a whole number of at least 1, not 0"),
+        ({"owned_master": "no"}, "owned_master must be True or False, not 'no'"),
         ({"max_vcpus": "96"}, "more than zero, not 96"),
         ({"max_vcpus": float("nan")}, "more than zero, not nan"),
         ({"max_spot": "half"}, "between 0 and 100 %, not half"),
