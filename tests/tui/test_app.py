@@ -257,7 +257,7 @@ async def test_why_others_lost_is_in_the_table(planner):
 async def test_texts_of_the_log_are_shown_and_never_acted_on(planner):
     evil = "[bold]x[/bold]\x1b[31m\u202e[@click=app.quit]y[/]"
     session = FakeSession(evidence=profile(name=evil))
-    async with at_rest(planner(session), (200, 40)) as (app, pilot):
+    async with at_rest(planner(session), (120, 40)) as (app, pilot):
         shown = text_of(app)
         assert "[bold]x[/bold]␛[31m" in shown
         assert "\x1b" not in shown

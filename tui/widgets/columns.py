@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 from rich.cells import cell_len
 
-from tui.widgets.text import plain
+from tui.widgets.text import cut_alike, plain
 
 CellStyle = Literal["plain", "strong", "muted", "good", "bad", "warn"]
 Cell = str | tuple[str, CellStyle]
@@ -31,8 +31,7 @@ class Column(NamedTuple):
         usual: the width that it asks for where its texts are shorter, so that the columns beside it
             stay where they are when longer ones come.
         grows: gets cells that no column needs, up to this width.
-        names: contains names: one that is too long loses its middle, since names that begin alike
-            differ at the end.
+        names: contains names: texts that would be cut to the same lose their middle, not their end.
         closer: another form of a text that does not fit into so many cells.
         filled: left out where no row has a text in it.
     """
@@ -151,6 +150,31 @@ def _longest_texts(
         title = 0 if column.filled and not longest else cell_len(column.title)
         widths.append(column.width or max(title, longest, column.usual))
     return tuple(widths)
+
+
+CutAlike = tuple[tuple[int, int, frozenset[str]], ...]
+
+
+def cut_alike_in(
+    columns: tuple[Column, ...], rows: Sequence[Row], fitted: FittedColumns, *, ascii_only: bool
+) -> CutAlike:
+    """(column, width, texts that would be cut to the same), over all rows; only columns with any.
+    Rows are looked at only where a column has names."""
+    if not any(columns[index].names for index, _ in fitted):
+        return ()
+    return _cut_alike(columns, tuple(rows), fitted, ascii_only=ascii_only)
+
+
+@lru_cache(maxsize=64)
+def _cut_alike(
+    columns: tuple[Column, ...], rows: tuple[Row, ...], fitted: FittedColumns, *, ascii_only: bool
+) -> CutAlike:
+    """`cut_alike_in`, cached too."""
+    named = [(index, width) for index, width in fitted if columns[index].names]
+    entries = (
+        (i, width, cut_alike(_texts(rows, i, ascii_only=ascii_only), width)) for i, width in named
+    )
+    return tuple(entry for entry in entries if entry[2])
 
 
 def _texts(rows: tuple[Row, ...], index: int, *, ascii_only: bool) -> Iterator[str]:

@@ -19,6 +19,7 @@ from tui.widgets.columns import (
     FittedColumns,
     Row,
     column_at,
+    cut_alike_in,
     fit_columns,
     natural_widths,
     text_of,
@@ -336,9 +337,16 @@ class Table(FrameWidget, can_focus=True):
         frame.put(at, 0, more, "header")
 
     def _draw_rows(self, frame: Frame, fitted: FittedColumns, shown: Sequence[int]) -> None:
-        """The visible rows."""
+        """The visible rows; names that a cut would make the same lose their middle instead."""
+        ambiguous = cut_alike_in(
+            self._columns, self._rows, fitted, ascii_only=self._glyphs.ascii_only
+        )
         for y, index in enumerate(shown, start=self._head_rows):
             row = [self._cell(cell) for cell in self._rows[index]]
+            for column, width, texts in ambiguous:
+                if column < len(row) and row[column][0] in texts:
+                    ends = fit_ends(row[column][0], width, ellipsis=self._glyphs.ellipsis)
+                    row[column] = ends, row[column][1]
             at_cursor = index == self._cursor
             over = "cursor" if at_cursor and self.has_focus else None
             self._draw_row(frame, y, row, fitted, over)
@@ -379,10 +387,8 @@ class Table(FrameWidget, can_focus=True):
             cells_left = width if end is None else max(0, min(width, end - x))
             if cells_left < min(width, cell_len(text), _MIN_TITLE):
                 text = ""
-            text, ellipsis = self._columns[index].text_in(text, cells_left), self._glyphs.ellipsis
-            if self._columns[index].names:
-                text = fit_ends(text, cells_left, ellipsis=ellipsis)
-            cut = fit(text, cells_left, align=align, ellipsis=ellipsis)
+            text = self._columns[index].text_in(text, cells_left)
+            cut = fit(text, cells_left, align=align, ellipsis=self._glyphs.ellipsis)
             frame.put(x, y, cut, over or style)
             x += width + GAP
 

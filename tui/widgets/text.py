@@ -4,6 +4,7 @@ through."""
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Iterable
 from typing import Literal
 
 from rich.cells import cell_len, get_character_cell_size
@@ -122,3 +123,12 @@ def fit_ends(text: str, width: int, *, ellipsis: str = "…") -> str:
     # A wide character that has no room leaves a blank, which belongs behind the whole.
     head = fit(text, width - used, ellipsis=ellipsis).rstrip(" ")
     return fit(head + "".join(reversed(tail)), width, ellipsis=ellipsis)
+
+
+def cut_alike(texts: Iterable[str], width: int) -> frozenset[str]:
+    """Those of `texts` that `fit` cuts to the same cells as another, different one."""
+    cut: dict[str, list[str]] = {}
+    for text in set(texts):
+        if cell_len(text) > width:
+            cut.setdefault(fit(text, width), []).append(text)
+    return frozenset(text for group in cut.values() if len(group) > 1 for text in group)

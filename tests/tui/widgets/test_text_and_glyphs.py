@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from tui.widgets.glyphs import ASCII, BLOCKS, UNICODE, choose_glyphs
-from tui.widgets.text import cells, fit, fit_ends, plain
+from tui.widgets.text import cells, cut_alike, fit, fit_ends, plain
 
 
 @pytest.mark.parametrize(
@@ -95,3 +95,9 @@ def test_a_text_cut_in_the_middle_shows_how_it_ends():
     assert fit_ends("short", 8) == "short   "
     # The cell that is left of a wide character stands behind the text, not in its middle.
     assert fit_ends("夜間バッチ売上集計", 10) == "夜間…集計 "
+
+
+def test_only_different_texts_that_are_cut_to_the_same_are_alike():
+    names = ["application_0042", "application_0043", "application_0043", "other_application"]
+    assert cut_alike(names, 12) == {"application_0042", "application_0043"}
+    assert cut_alike(names, 16) == frozenset()
