@@ -45,7 +45,7 @@ _HOMES = {
     "engine.text.reachable": ("reachable_seconds", "reachable_usd"),
     "engine.notices": ("Notice", "in_order", "of_one_batch"),
     "engine.catalog": ("Billing", "Catalog", "InstanceType", "Offer", "Price"),
-    "engine.cost": ("billing_notes",),
+    "engine.cost": ("OWNED_MASTER_LINE", "billing_notes"),
     "engine.cluster": (
         "BesideHeap",
         "Cluster",

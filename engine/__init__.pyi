@@ -34,6 +34,7 @@ from engine.cluster import Workload as Workload
 from engine.cluster import parse_heap_gib as parse_heap_gib
 from engine.collect import Outcome as Outcome
 from engine.collect import collect_runs as collect_runs
+from engine.cost import OWNED_MASTER_LINE as OWNED_MASTER_LINE
 from engine.cost import billing_notes as billing_notes
 from engine.errors import BadInput as BadInput
 from engine.errors import BudgetTooSmall as BudgetTooSmall

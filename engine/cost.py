@@ -37,6 +37,7 @@ _ROUNDING_SLACK = 1e-9
 """A time this close (relatively) above a whole multiple is that multiple, not one more."""
 
 OWNED_MASTER_LINE = "the master is that of the owned nodes and costs nothing here"
+"""The assumption behind a cost without the master that the catalog bills."""
 
 OLD_PRICE_DAYS = 180
 """A price of which the day lies further back is old; a fee, where it does so beside its price."""

@@ -95,7 +95,7 @@ def _choice_lines(choice: Choice) -> Iterator[Section]:
         parts = [(PART.get(name, name), format_part(usd)) for name, usd in costs if usd]
         total = ("total", format_part(choice.cost.total_usd))
         billed = f"{format_seconds(choice.cost.billed_seconds)} billed for each node"
-        yield Section("Cost", (billed,), (("part", "USD"), *parts, total))
+        yield Section("Cost", (billed,) if parts else (), (("part", "USD"), *parts, total))
 
 
 def format_part(usd: float) -> str:

@@ -10,7 +10,7 @@ from tui import format as text
 from tui.input_text.training_text import saving_cells
 from tui.pins import NOW
 from tui.session import EngineSession
-from tui.state import PlanState
+from tui.state import Limits, PlanState
 from tui.views import compare, compositions, cost_columns
 from tui.views.composition_rows import listing
 from tui.views.marks import Marks
@@ -70,6 +70,21 @@ def test_a_listed_price_is_a_budget_that_buys_it(nightly):
     listed = replace(NIGHTLY, budget_usd=float(text_of(shown)[1:]))
     found = session.answer(listed, built).report.recommendation.recommended
     assert found.composition == best.recommended.composition
+
+
+def test_nodes_that_cost_nothing_leave_the_others_their_decimals(nightly):
+    """Where owned nodes cost $0, the costs beside them fell to "$0.02", "$0.02" and "$0.02"."""
+    session, _ = nightly
+    owned = Limits(owned=(("m5.2xlarge", 4),), owned_master=True)
+    state = replace(NIGHTLY, limits=owned, deadline_seconds=120.0)
+    built = session.build(state, lambda _: None, lambda _: None)
+    answer = session.answer(state, built)
+    assert answer.report.recommendation.frontier[-1].cost_usd == 0.0
+    shown = [text_of(row[COST]) for row in listing(state, answer, MARKS).rows]
+    assert {places for cell in shown for places in decimals_in(cell)} == {4}
+    found = answer.report.recommendation
+    for free in (replace(found, frontier=found.frontier[-1:]), replace(found, frontier=())):
+        assert cost_columns.of_plan(free) == 4
 
 
 def test_compare_keeps_its_decimals_while_the_plan_on_the_screen_follows_a_slider(nightly):

@@ -221,6 +221,17 @@ def test_nodes_that_the_jobs_share_are_told_where_they_want_more(
     assert "[shared-by-jobs]" in err
 
 
+def test_costs_without_a_master_say_whose_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+    """Jobs at $0.00 had no line that their master is owned."""
+    said = "the master is that of the owned nodes and costs nothing here"
+    asked = f"fleet {TWO} --own m5.xlarge=4 --deadline"
+    out, _ = run(capsys, f"{asked} 40s --own-master")
+    assert "2 jobs, $0.00 for one run of each" in out
+    assert out.splitlines().count(said) == 1
+    assert said in run(capsys, f"{asked} 1s --own-master", status=1)[0]
+    assert said not in run(capsys, f"{asked} 40s")[0]
+
+
 @pytest.mark.parametrize(
     "name",
     [

@@ -339,7 +339,7 @@ def test_what_owned_nodes_alone_can_do_costs_nothing(
     limits = "--own m2.xlarge=4 --limit m2.xlarge=4"
     out, err = run(capsys, f"{asked} {limits} {goal}", status=status)
     assert "$0.00" in out
-    assert "cost: nothing; " in out
+    assert "  cost: nothing\n" in out
     assert "4 nodes are owned and cost nothing here" in out
     assert "to a budget of" not in out
     assert "RuntimeWarning" not in err
@@ -379,7 +379,7 @@ def test_the_master_of_an_owned_cluster_costs_nothing(
     assert mine["composition"] == {"m5.2xlarge": 4}
     assert (mine["cost_usd"], mine["cost"]["startup_usd"]) == (0.0, 0.0)
     out, _ = run(capsys, line)
-    assert "  cost: nothing; " in out
+    assert "  cost: nothing\n" in out
     assert "the master is that of the owned nodes and costs nothing here" in out
     rented = answer(capsys, rented_line)["recommended"]
     assert rented["cost"]["workers_usd"] == 0.0

@@ -61,7 +61,8 @@ def test_a_line_and_the_limits_that_it_states():
         executors=st.none()
         | st.tuples(st.integers(0, 50), st.integers(1, 50)).filter(lambda ends: ends[0] <= ends[1]),
         exclude=st.lists(names.filter(lambda n: n != "-"), unique=True, max_size=3).map(tuple),
-    )
+        owned_master=st.booleans(),
+    ).map(lambda it: it._replace(owned_master=it.owned_master and bool(it.owned)))
 )
 def test_every_line_reads_back(limits):
     assert parse_limits(line_of(limits)) == limits
@@ -73,6 +74,24 @@ def test_one_clause_changes_only_its_own_kind():
     assert with_clause(LIMITS, "max-vcpus", "off") == LIMITS._replace(max_vcpus=None)
     assert with_clause(NO_LIMITS, "exclude", "t3.*,t2.*").exclude == ("t3.*", "t2.*")
     assert with_clause(NO_LIMITS, "limit", "t3.*=0").most == (("t3.*", 0),)
+
+
+def test_the_master_of_owned_nodes_goes_with_the_last_of_them():
+    """It stayed on with nothing owned, and the master was billed."""
+    two = Limits(owned=(("m5.xlarge", 1), ("r5.xlarge", 2)), owned_master=True)
+    one = with_clause(two, "own", "m5.xlarge=off")
+    assert one == Limits(owned=(("r5.xlarge", 2),), owned_master=True)
+    assert with_clause(one, "own", "r5.xlarge=off") == NO_LIMITS
+    assert with_clause(two, "own", "off") == NO_LIMITS
+    assert parse_limits("own-master on, own m5.xlarge=1").owned_master
+
+
+def test_a_master_of_owned_nodes_is_refused_where_none_is_owned():
+    known = CommandContext(instances=("m5.xlarge",))
+    with pytest.raises(engine.BadInput) as refused:
+        outcome_of("own-master on", known)
+    assert str(refused.value) == "own-master: no nodes are owned; leave it out, or add own TYPE=N"
+    assert outcome_of("own-master off", known) == SetLimits(NO_LIMITS)
 
 
 @pytest.mark.parametrize(
@@ -89,6 +108,8 @@ def test_one_clause_changes_only_its_own_kind():
         ("ovn m5.xlarge=1", "own"),
         ("own", "own needs TYPE=N"),
         ("own-master yes", "neither on nor off"),
+        ("own-master on", "own-master: no nodes are owned"),
+        ("own-master on, max-vcpus 9", "leave it out, or add own TYPE=N"),
     ],
 )
 def test_a_wrong_limit_says_what_to_type(line, says):

@@ -353,6 +353,7 @@ def test_limits_and_mixes_are_part_of_a_scenario(tmp_path):
     path.write_text(format_scenario(state, folder=tmp_path))
     assert read_scenario(path) == state
     assert "own m5.xlarge=10" in path.read_text()
-    path.write_text("open: [sort-small]\nlimits: own m5=many\n")
-    with pytest.raises(engine.BadInput, match=r"x\.yaml:2"):
-        read_scenario(path)
+    for stated in ("own m5=many", "own-master on"):
+        path.write_text(f"open: [sort-small]\nlimits: {stated}\n")
+        with pytest.raises(engine.BadInput, match=r"x\.yaml:2"):
+            read_scenario(path)

@@ -7,7 +7,7 @@ from typing import Any
 
 import engine
 from tui.arguments import options, sections
-from tui.input_text.limit_text import parse_executors, parse_type_count
+from tui.input_text.limit_text import check_owned_master, parse_executors, parse_type_count
 
 
 def add_limits(parser: argparse._ActionsContainer) -> None:
@@ -55,12 +55,7 @@ def limits_of(args: argparse.Namespace) -> engine.Limits:
 
 def fields_of(args: argparse.Namespace) -> dict[str, Any]:
     """The arguments by the fields of `engine.Limits`."""
-    if args.own_master and not args.own:
-        raise engine.BadInput(
-            "no nodes are owned",
-            where="--own-master",
-            remedy="leave it out, or add --own TYPE=N",
-        )
+    check_owned_master(args.own_master, args.own, dashes="--")
     return {
         "owned": tuple(parse_type_count(text, "--own") for text in args.own),
         "owned_master": args.own_master,

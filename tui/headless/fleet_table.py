@@ -31,14 +31,18 @@ LATER = "    "
 
 
 def as_text(jobs: Sequence[JobPlan], total_usd: float | None, catalog: Catalog) -> str:
-    """Two rows per job, the total cost of one run of each, and the catalog of the prices."""
+    """Two rows per job, the total cost of one run of each, the catalog of the prices, and whether
+    the master is owned."""
     rows: list[Row | str] = [*HEAD]
     shown = [job.chosen or job.nearest for job in jobs]
     decimals = engine.usd_decimals(choice.cost_usd for choice in shown if choice)
     for job in jobs:
         rows += [_evidence(job), _answer(job, decimals), *_why_none(job)]
     prices = f"costs are {text.priced_by(catalog)}"
-    return "\n".join([*_format_rows(rows), "", *_total_lines(jobs, total_usd), prices])
+    costs = [choice.cost for choice in shown if choice and choice.cost]
+    is_owned = any(engine.OWNED_MASTER_LINE in cost.assumptions for cost in costs)
+    master = [engine.OWNED_MASTER_LINE] * is_owned
+    return "\n".join([*_format_rows(rows), "", *_total_lines(jobs, total_usd), prices, *master])
 
 
 def _evidence(job: JobPlan) -> Row:

@@ -308,12 +308,12 @@ def describe(choice: engine.Choice, goal: engine.Goal | None = None) -> str:
 
 
 def cost_lines(choice: engine.Choice) -> list[str]:
-    """The parts of the cost, and its assumptions."""
+    """The parts of the cost, and its assumptions. Where nothing is paid for, nothing is billed."""
     if choice.cost is None:
         return []
     parts = [f"{PART[name]} {money(usd)}" for name, usd in choice.cost.parts.items() if usd]
-    parts_text, billed = ", ".join(parts) or "nothing", text.seconds(choice.cost.billed_seconds)
-    lines = [f"  cost: {parts_text}; {billed} billed"]
+    billed = f"; {text.seconds(choice.cost.billed_seconds)} billed"
+    lines = [f"  cost: {', '.join(parts)}{billed}" if parts else "  cost: nothing"]
     return lines + [f"  {text.escaped(line)}" for line in choice.cost.assumptions]
 
 

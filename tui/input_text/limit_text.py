@@ -43,31 +43,57 @@ def with_clause(limits: Limits, word: str, typed: str) -> Limits:
     """The limits after one clause; "off" removes that kind of limit.
 
     Raises:
-        BadInput: for an argument without meaning.
+        BadInput: for an argument without meaning, or a master of owned nodes where none is owned.
     """
+    after = _after_clause(limits, word, typed)
+    check_owned_master(after.owned_master, after.owned)
+    return after
+
+
+def _after_clause(limits: Limits, word: str, typed: str) -> Limits:
+    """As `with_clause`, but a master may go before the nodes that it is of."""
     clause, typed = _BY_WORD[word], typed.strip()
     if not typed:
         raise engine.BadInput(f"{word} needs {clause.takes}", remedy=f"or {word} off")
     value: Any = getattr(NO_LIMITS, clause.field) if typed in OFF else _READ[word](limits, typed)
     after = limits._replace(**{clause.field: value})
+    if word == "own" and not after.owned:  # the master goes with the last of them
+        after = after._replace(owned_master=False)
     engine.Limits(**after._asdict())
     return after
+
+
+def check_owned_master(owned_master: bool, owned: Sequence[object], *, dashes: str = "") -> None:
+    """Raises BadInput for a master of owned nodes where none is owned.
+
+    Args:
+        dashes: what goes before a word where it is typed.
+    """
+    if owned_master and not owned:
+        raise engine.BadInput(
+            "no nodes are owned",
+            where=f"{dashes}own-master",
+            remedy=f"leave it out, or add {dashes}own TYPE=N",
+        )
 
 
 def parse_limits(line: str) -> Limits:
     """The limits that a whole line states; none for an empty one.
 
     Raises:
-        BadInput: for an unknown word, or an argument without meaning.
+        BadInput: for an unknown word, an argument without meaning, or a master of owned nodes where
+            none is owned.
     """
-    return reduce(_with_part, (part for part in line.split(",") if part.strip()), NO_LIMITS)
+    stated = reduce(_with_part, (part for part in line.split(",") if part.strip()), NO_LIMITS)
+    check_owned_master(stated.owned_master, stated.owned)
+    return stated
 
 
 def _with_part(limits: Limits, part: str) -> Limits:
     word, _, typed = part.strip().partition(" ")
     if word not in _BY_WORD:
         raise engine.UnknownName("limit", word, tuple(_BY_WORD))
-    return with_clause(limits, word, typed)
+    return _after_clause(limits, word, typed)
 
 
 def line_of(limits: Limits) -> str:

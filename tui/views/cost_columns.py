@@ -27,22 +27,24 @@ def of_pins(pins: Sequence[Pin], recommendation: Recommendation) -> int:
 
 def of_plan(recommendation: Recommendation) -> int:
     """The decimals of the costs of a list that a slider changes: by the cheapest composition of the
-    plan, which is the same for every deadline. Those of the rows would come and go with them, and
-    no row costs much less."""
+    plan that costs anything, which is the same for every deadline. Those of the rows would come and
+    go with them, and no row costs much less."""
     return text.usd_cell_decimals(_least_of(recommendation))
 
 
 def _least_of(recommendation: Recommendation) -> Iterable[float | None]:
-    """The cost of the cheapest composition; without one those of all that lost."""
-    if not recommendation.frontier:
-        return (miss.cost_usd for miss in recommendation.rejected)
-    return _with_figures(recommendation.frontier[-1].cost_usd)
+    """The cost of the cheapest composition that costs anything: of owned nodes alone some cost
+    nothing, which says nothing of the others. Without one those of all that lost."""
+    for choices in (recommendation.frontier, recommendation.alternatives):
+        if paid := [choice.cost_usd for choice in choices if choice.cost_usd]:
+            return _with_figures(min(paid))
+    return (miss.cost_usd for miss in recommendation.rejected)
 
 
-def _with_figures(usd: float | None) -> Iterable[float | None]:
+def _with_figures(usd: float) -> Iterable[float]:
     """The amount just below one, for its figures: that the cheapest costs exact cents says nothing
     of the others."""
-    return (None if usd is None else math.nextafter(usd, 0.0),)
+    return (math.nextafter(usd, 0.0),)
 
 
 def cells(row: Choice | Pin, decimals: int, tone: CellStyle) -> tuple[Cell, Cell]:

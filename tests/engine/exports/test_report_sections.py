@@ -7,6 +7,7 @@ import pytest
 from handovers_made import handover
 from two_types import best
 
+from engine.choosing.limits import Limits
 from engine.choosing.recommendation import Rejected
 from engine.exports import render
 from engine.exports.report import LISTED, Section, format_part, named, sections
@@ -45,6 +46,15 @@ def test_why_it_won_and_of_what_its_cost_consists() -> None:
     assert added == pytest.approx(float(total.removeprefix("$")), abs=0.002)
     assert found["Cost"].lines == ("4m 59s billed for each node",)
     assert (format_part(-1.0), format_part(1.0)) == ("-$1.00", "$1.00")
+
+
+def test_nothing_is_billed_where_nothing_is_paid_for() -> None:
+    """ "4m 05s billed for each node" stood above a total of $0.00."""
+    limits = Limits(owned=(("big", 40), ("small", 40)), owned_master=True)
+    free = best(300.0, 2, limits=limits).recommended
+    assert free.cost.total_usd == 0.0 < free.cost.billed_seconds
+    found = told(recommended=free)["Cost"]
+    assert (found.lines, found.table) == ((), (("part", "USD"), ("total", "$0.00")))
 
 
 def test_the_choice_that_is_exported_goes_before_the_one_that_is_recommended() -> None:
