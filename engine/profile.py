@@ -183,6 +183,8 @@ class Profile:
         overhead_per_core_gib: memory beside the heap that the user asks for in place of what the
             runs had; None keeps theirs.
         fills_nodes: lay executors out anew on measured types, as on all others.
+        jobs: of a workflow, which has no runs of its own: one profile per job, empty for a job
+            without evidence.
     """
 
     name: str
@@ -197,6 +199,7 @@ class Profile:
     shapes: tuple[InstanceType, ...] = field(default=(), repr=False)
     overhead_per_core_gib: float | None = None
     fills_nodes: bool = False
+    jobs: tuple[Profile, ...] = field(default=(), repr=False)
 
     @cached_property
     def largest_run(self) -> Run | None:
@@ -309,3 +312,8 @@ def _is_cold_batch(run: Run) -> bool:
 def _stream_of(run: Run) -> object:
     """A key that is the same for all batches of one query in one log."""
     return run.source, run.app_id, run.application
+
+
+def with_jobs_of_workflows(profiles: Sequence[Profile]) -> tuple[Profile, ...]:
+    """The profiles, each workflow's replaced by those of its jobs."""
+    return tuple(job for profile in profiles for job in profile.jobs or (profile,))

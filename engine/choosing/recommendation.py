@@ -355,5 +355,6 @@ class Recommendation:
         """Plain data for JSON: the object of `recommend --json`."""
         return fields_dict(
             self, "goal", "recommended", "alternatives", "frontier", "rejected", "nearest",
-            "compromises", "optimal", "evaluated", "model", "hidden", "warnings", "sensitivity",
+            "nearest_miss", "compromises", "optimal", "evaluated", "model", "hidden", "warnings",
+            "sensitivity",
         )  # fmt: skip

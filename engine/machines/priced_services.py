@@ -8,7 +8,7 @@ from engine.catalog import Catalog
 from engine.machines.platforms import platform_of
 from engine.machines.services import NAMES, service_of
 from engine.notices import Notice
-from engine.profile import Profile
+from engine.profile import Profile, with_jobs_of_workflows
 
 CODE = "prices-of-another-service"
 
@@ -37,7 +37,8 @@ def another_service_notice(catalog: Catalog, *profiles: Profile) -> Notice | Non
 
     Where the user names the platform, this is what was asked for, and not to be said.
     """
-    ran_on, priced, platform = service_that_ran(profiles), service_of(catalog), platform_of(catalog)
+    ran_on = service_that_ran(with_jobs_of_workflows(profiles))
+    priced, platform = service_of(catalog), platform_of(catalog)
     if ran_on is None or platform not in NAMES or ran_on == priced:
         return None
     billing = catalog.billing

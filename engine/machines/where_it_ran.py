@@ -17,7 +17,7 @@ from engine.catalog_files.reader import load_catalog
 from engine.machines.platforms import platform_of, runs_on, with_dbu_note
 from engine.machines.priced_services import majority_names_service
 from engine.notices import Notice
-from engine.profile import Profile, Run
+from engine.profile import Profile, Run, with_jobs_of_workflows
 from engine.text.lists import abbreviated_list
 
 DATABRICKS, KUBERNETES = "databricks", "kubernetes"
@@ -52,7 +52,8 @@ def where_it_ran(
     3. if no type is named, the catalog of the service that the logs show (Dataproc);
     4. the default catalog, also where no catalog has the type.
 
-    Of several jobs at least half must show it: one alone does not show where the others ran.
+    Of several jobs, also those of a workflow, at least half must show it: one alone does not show
+    where the others ran.
     Executors are planned for Databricks or Kubernetes where the logs are theirs; not for Kubernetes
     where they name a paid service on it, whose fee would be lost, or `ran_on` names the catalog.
 
@@ -70,6 +71,7 @@ def where_it_ran(
     """
     origin, _, stated = (ran_on or "").partition("@")
     wanted = candidates if _any_catalog_has(candidates) else ()
+    profiles = with_jobs_of_workflows(profiles)
     stated_catalog = _catalog_of_ran_on(ran_on, platform, wanted) if ran_on and stated else None
     names = [*_types_of_majority(profiles), *([origin] if origin else [])]
     databricks = majority_names_service(profiles, "Databricks")
@@ -105,7 +107,7 @@ def noting_missing_dbus(catalog: Catalog, *profiles: Profile) -> Catalog:
     """The catalog, with a note for its costs where the jobs ran on Databricks, which is planned for
     too, and the catalog has no price of DBUs; else unchanged."""
     on_databricks = platform_of(catalog) == DATABRICKS
-    if on_databricks and majority_names_service(profiles, "Databricks"):
+    if on_databricks and majority_names_service(with_jobs_of_workflows(profiles), "Databricks"):
         return with_dbu_note(catalog)
     return catalog
 

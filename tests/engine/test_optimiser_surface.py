@@ -174,10 +174,12 @@ def test_the_answer_as_plain_data() -> None:
         "max_nodes": 8,
     }
     assert data["nearest"] is None
+    assert data["nearest_miss"] is None
     late = recommend(fitted, catalog=TWO, deadline_seconds=60.0, max_nodes=8)
     data = json.loads(json.dumps(late.to_dict(), allow_nan=False))
     assert data["recommended"] is None
     assert data["nearest"]["composition"] == {"fast": 8}
+    assert data["nearest_miss"] == data["rejected"][0]
     told = [(entry["instance"], entry["composition"]) for entry in data["rejected"]]
     assert told == [("fast", {"fast": 8}), ("slow", {"slow": 8})]
 

@@ -94,3 +94,24 @@ def test_no_text_of_a_log_steers_the_terminal(
     assert out.isprintable()
     assert "café" in out
     assert json.loads(out)["name"] == "café \x1b[31m \x9b31m \u202e \u2028 \x7f \U000e0041"
+
+
+def test_what_a_mix_misses_is_said_though_no_type_is_rejected_for_it(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    types = ("c7a.xlarge", "m7a.xlarge", "r7a.xlarge")
+    limits = " ".join(f"--limit {name}=2" for name in types)
+    line = f"recommend {LOG} --deadline 20s --mix 3 --instances {','.join(types)} {limits}"
+    found = answer(capsys, line, status=1)
+    nearest, miss = found["nearest"], found["nearest_miss"]
+    assert len(nearest["composition"]) > 1
+    assert miss["composition"] == nearest["composition"]
+    assert miss["composition"] not in [one["composition"] for one in found["rejected"]]
+    assert set(miss) == set(found["rejected"][0])
+    assert miss["instance"] == " + ".join(nearest["composition"])
+    assert (miss["code"], miss["over_usd"]) == ("deadline", None)
+    assert (miss["seconds"], miss["cost_usd"]) == (nearest["seconds"], nearest["cost_usd"])
+    assert 0.0 < miss["late_seconds"] < min(one["late_seconds"] for one in found["rejected"])
+    assert miss["reason"].startswith("misses the deadline by ")
+    enough = 20.0 + miss["late_seconds"]
+    assert answer(capsys, line.replace("20s", f"{enough + 0.1:.1f}s"))["nearest_miss"] is None

@@ -78,6 +78,15 @@ def of_databricks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Path:
     return path
 
 
+def workflow_of(log: Path) -> Path:
+    """A workflow of two jobs beside their log."""
+    path = log.with_name("workflow.yaml")
+    first, second = (f"{{name: {name}, source: {log.name}}}" for name in ("first", "second"))
+    head = "format: sparkplan-workflow/1\nname: two\njobs:\n"
+    path.write_text(f"{head}- {first}\n- {second}\n", encoding="utf-8")
+    return path
+
+
 @pytest.mark.parametrize(
     ("ran_on", "catalog"),
     [("Standard_D8s_v3", "azure-databricks"), ("m5.2xlarge", "aws"), ("m5.2xlarge@aws", "aws")],
@@ -238,17 +247,35 @@ OTHER_SERVICE = "prices-of-another-service"
         "fleet {} --deadline 10m --max-nodes 2 --instances m5.xlarge",
         "export {} --deadline 10m --max-nodes 2 --instances m5.xlarge --to spark-submit",
         "experiments {} --deadline 10m --nodes 1:2 --instances m5.xlarge",
+        "workflow {workflow} --nodes 2 --instance m5.xlarge",
+        "workflow recommend {workflow} --deadline 10m --max-nodes 2 --instances m5.xlarge",
     ],
 )
 def test_every_command_says_that_another_service_is_priced(
     line: str, of_databricks: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The catalog that is named has the prices of EMR, and nothing said so."""
-    asked = f"{line.format(of_databricks)} --ran-on m5.xlarge"
+    workflow = workflow_of(of_databricks)
+    asked = f"{line.format(of_databricks, workflow=workflow)} --ran-on m5.xlarge"
     _, err = run(capsys, f"{asked} --catalog aws")
     assert err.count("the runs were on Databricks; prices and the memory of executors are") == 1
     for meant in ("--catalog aws --platform databricks", "--catalog aws --platform emr", ""):
         assert "the runs were on Databricks" not in run(capsys, f"{asked} {meant}")[1]
+
+
+@pytest.mark.parametrize(
+    "asked", ["{} --nodes 2 --instance m5.xlarge", "recommend {} --deadline 10m --max-nodes 2"]
+)
+def test_a_workflow_has_the_prices_of_where_its_jobs_ran(
+    asked: str, of_databricks: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It has no runs of its own, and was given EMR's surcharge."""
+    line = f"workflow {asked.format(workflow_of(of_databricks))}"
+    found, err = run(capsys, line)
+    assert err.count("executors are planned for Databricks") == 1
+    assert "surcharge" not in found
+    assert found.count(NO_DBUS) == 1
+    assert "surcharge" in run(capsys, f"{line} --platform emr")[0]
 
 
 def test_another_service_stands_before_what_is_said_of_most_answers(

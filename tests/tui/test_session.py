@@ -87,9 +87,15 @@ def test_prices_are_of_where_it_ran_until_others_are_named() -> None:
     assert "prices-of-where-it-ran" not in {notice.code for notice in named.profile.notices}
 
 
-def test_the_planner_says_that_another_service_is_priced() -> None:
-    session, log = EngineSession(), str(DATA / "emr-serverless.zstd")
-    state = replace(STATE, sources=(log,), catalog="aws", ran_on=None)
+@pytest.mark.parametrize("of_workflow", [False, True])
+def test_the_planner_says_that_another_service_is_priced(of_workflow: bool, tmp_path: Path) -> None:
+    session, source = EngineSession(), str(DATA / "emr-serverless.zstd")
+    if of_workflow:
+        path = tmp_path / "workflow.yaml"
+        head = "format: sparkplan-workflow/1\nname: one job\njobs:\n"
+        path.write_text(f"{head}- {{name: first, source: '{source}'}}\n", encoding="utf-8")
+        source = str(path)
+    state = replace(STATE, sources=(source,), catalog="aws", ran_on=None)
     said = session.answer(state, session.build(state, quiet)).report.recommendation.warnings
     texts = [notice.text for notice in said if notice.code == "prices-of-another-service"]
     assert len(texts) == 1

@@ -207,7 +207,11 @@ def fit_workflow(
     of_runs = (*disturbance_notices(runs), pause_notice(runs) if runs else None)
     return FittedStates(
         NAME,
-        Profile(workflow.name, notices=in_order(notices)),
+        Profile(
+            workflow.name,
+            notices=in_order(notices),
+            jobs=tuple(job.profile or Profile(job.name) for job in workflow.jobs),
+        ),
         workflow,
         (plan,),
         np.zeros(1),

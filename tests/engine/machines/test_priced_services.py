@@ -1,5 +1,6 @@
 """Whether prices are of the service that the runs were on."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -85,3 +86,23 @@ def test_a_service_that_some_runs_contradict_is_none() -> None:
     assert engine.another_service_notice(catalog, told, plain) is None
     assert engine.another_service_notice(catalog, told, ran(None, version=None)) is not None
     assert engine.another_service_notice(catalog) is None
+
+
+def test_a_workflow_ran_where_at_least_half_of_its_jobs_did() -> None:
+    catalog = engine.load_catalog("aws")
+    unknown = engine.Profile("not observed yet")
+    half = engine.Profile("nightly", jobs=(ran(None, version=DATABRICKS), unknown))
+    assert engine.another_service_notice(catalog, half).code == "prices-of-another-service"
+    assert engine.where_it_ran(half).platform == "databricks"
+    third = replace(half, jobs=(*half.jobs, unknown))
+    assert engine.another_service_notice(catalog, third) is None
+    assert engine.where_it_ran(third).platform is None
+    assert engine.another_service_notice(catalog, half, unknown) is None, "one job of three"
+
+
+def test_a_workflow_knows_the_profile_of_each_of_its_jobs() -> None:
+    """One that is not observed yet counts as a job of which nothing is known."""
+    workflow = engine.read_workflow("nightly-pipeline")
+    jobs = engine.fit_workflow(workflow).profile.jobs
+    assert len(jobs) == len(workflow.jobs)
+    assert [job.name for job in jobs if not job.runs] == ["publish"]
