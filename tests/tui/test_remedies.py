@@ -174,7 +174,6 @@ def test_a_command_names_its_own_options(command: str) -> None:
 
 CHECKED_BY = {
     "goal_checks.py": ("recommend", "export"),
-    "limits.py": (*CHOOSING, "workflow"),
     "options.py": ANSWERING,
     "target.py": ("predict", "curve", "workflow"),
 }
