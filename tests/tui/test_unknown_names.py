@@ -2,6 +2,7 @@
 
 import shlex
 from collections.abc import Callable
+from dataclasses import replace
 from importlib import import_module
 
 import pytest
@@ -15,10 +16,12 @@ from tui.app import PlannerApp
 from tui.arguments.parser import OneLineParser
 from tui.cli import main
 from tui.command_parser import outcome_of
+from tui.state import NO_LIMITS
 from tui.typed_commands import EXAMPLES, TYPED_COMMANDS, Command, CommandContext
 from tui.views.sentences import in_planner
 
 KNOWN = CommandContext(parameters=("k",), instances=("c5.2xlarge",))
+OWNING = NO_LIMITS._replace(owned=(("c5.2xlarge", 2),))
 RECOMMEND = "recommend nightly-features --deadline 4h"
 LISTED = "`sparkplan catalog show aws` lists its types"
 MISTAKES = {
@@ -122,7 +125,7 @@ def test_a_command_alone_opens_the_choice_or_shows_an_example_that_works(
         action = outcome_of(verb.name, KNOWN)
     except engine.BadInput as error:
         line = (error.remedy or "").removeprefix("type :")
-        assert outcome_of(line, KNOWN)
+        assert outcome_of(line, replace(KNOWN, limits=OWNING))
     else:
         assert hasattr(PlannerApp, f"action_{action}")
 

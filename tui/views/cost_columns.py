@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+import engine
 from tui import format as text
 from tui.widgets.table import Cell, CellStyle
 
@@ -35,10 +36,14 @@ def of_plan(recommendation: Recommendation) -> int:
 def _least_of(recommendation: Recommendation) -> Iterable[float | None]:
     """The cost of the cheapest composition that costs anything: of owned nodes alone some cost
     nothing, which says nothing of the others. Without one those of all that lost."""
-    for choices in (recommendation.frontier, recommendation.alternatives):
-        if paid := [choice.cost_usd for choice in choices if choice.cost_usd]:
-            return _with_figures(min(paid))
-    return (miss.cost_usd for miss in recommendation.rejected)
+    cheapest_first = reversed(recommendation.frontier)
+    least = next((choice.cost_usd for choice in cheapest_first if choice.cost_usd), None)
+    if least is None:
+        costs = [outline.cost_usd for outline in engine.outlines(recommendation.alternatives)]
+        least = min((usd for usd in costs if usd), default=None)
+    if least is None:
+        return (miss.cost_usd for miss in recommendation.rejected)
+    return _with_figures(least)
 
 
 def _with_figures(usd: float) -> Iterable[float]:
