@@ -109,7 +109,7 @@ WORDS: tuple[tuple[str, str], ...] = (
     ("interval", "9 in 10 runs: of ten runs, nine are expected to end within it"),
     ("budget", "the most that one run may cost, by the predicted time"),
     ("data size", "size of the input that is planned for"),
-    ("composition", "how many nodes of which types (workers; the master is billed beside them)"),
+    ("composition", "how many nodes of which types (workers, the master not among them)"),
     ("mix", "a cluster of unlike nodes, recommended where no cluster of one type is better"),
     (
         "limits",

@@ -65,7 +65,7 @@ TABLES = {
 """By the id of the table, where no column is pointed at."""
 
 COLUMNS = {
-    "composition": "composition: so many workers of a type; the master is billed beside them",
+    "composition": "composition: so many workers of a type, the master not among them",
     "time": "time: the median of what is predicted: half of the runs end earlier",
     "interval": "interval: {odds} runs are expected to end within it",
     "cost": "cost: of one run at its predicted time: nodes, master, service, disks",
