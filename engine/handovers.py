@@ -11,11 +11,13 @@ from engine.cluster import Layout, Workload
 from engine.errors import BadInput
 from engine.exports.base import Handover
 from engine.machines.beside_heap import CODE
+from engine.machines.driver_place import driver_container_gib
 from engine.machines.node_memory import yarn_memory_gib
 from engine.machines.platforms import diskless, nearest_supported, platform_of
 from engine.memory import beside_heap_gib
 from engine.profile import TASK_CPUS, Profile
 from engine.runs.carried_settings import FEWER_TASK_CPUS, carried_settings
+from engine.runs.cluster_mode import worker_driver_gib
 from engine.runs.executor_resources import scaled_resources
 
 SHUFFLE_PARTITIONS = "spark.sql.shuffle.partitions"
@@ -46,6 +48,7 @@ def handover_of(
         )
     settings, setting_notes = _settings(profile, layout, workload)
     asked = workload or profile.reference_workload
+    driver_heap_gib = worker_driver_gib(profile)
     notices = notices_of(choice, recommendation)
     summary = statement(choice, recommendation, asked, profile.input_unit, catalog)
     handover = Handover(
@@ -65,8 +68,11 @@ def handover_of(
         dynamic_allocation=recommendation.dynamic_allocation,
         owned=choice.cost.owned if choice.cost else {},
         spark_version=profile.largest_run.spark_version if profile.largest_run else None,
+        driver_on_worker=driver_heap_gib is not None,
     )
-    return handover if catalog is None else _on_nodes_of(catalog, handover, choice, layout)
+    if catalog is None:
+        return handover
+    return _on_nodes_of(catalog, handover, choice, layout, driver_heap_gib)
 
 
 def _settings(
@@ -90,8 +96,21 @@ def _settings(
     return settings, notes
 
 
-def _on_nodes_of(catalog: Catalog, handover: Handover, choice: Choice, layout: Layout) -> Handover:
-    """The handover with what the catalog knows of the provider and the nodes."""
+def _on_nodes_of(
+    catalog: Catalog,
+    handover: Handover,
+    choice: Choice,
+    layout: Layout,
+    driver_heap_gib: float | None,
+) -> Handover:
+    """The handover with what the catalog knows of the provider and the nodes.
+
+    Args:
+        driver_heap_gib: heap of a driver that ran on a worker of YARN; None where none did.
+    """
+    driver_gib = 0.0
+    if driver_heap_gib is not None:
+        driver_gib = driver_container_gib(driver_heap_gib, catalog.memory_rule)
     name = choice.instance
     shapes = {each: catalog.offer(each).instance for each in choice.composition}
     own = {each: choice.executors_per_node.get(each, layout.executors_per_node) for each in shapes}
@@ -99,7 +118,10 @@ def _on_nodes_of(catalog: Catalog, handover: Handover, choice: Choice, layout: L
     # more memory would hold more of them than it has cores for.
     memories = {
         each: yarn_memory_gib(
-            shape, catalog.memory_rule, replace(layout, executors_per_node=own[each])
+            shape,
+            catalog.memory_rule,
+            replace(layout, executors_per_node=own[each]),
+            driver_gib=driver_gib,
         )
         for each, shape in shapes.items()
     }

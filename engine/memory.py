@@ -56,9 +56,13 @@ DAEMON_PODS_CORES = 0.2
 DAEMON_PODS_GIB = 0.25
 """Requests of the pods that every node runs (network, proxy, logs): assumed."""
 
-YARN_MASTER_GIB = 896.0 / 1024.0
-"""YARN puts the application master (512 MiB and its overhead, in client mode) on one of the worker
-nodes. Executors that filled the node to the last MiB would lose one of them there."""
+YARN_MASTER_HEAP_MIB = 512
+"""Spark's default of `spark.yarn.am.memory`: the heap of the application master in client mode."""
+
+YARN_MASTER_GIB = YARN_MASTER_HEAP_MIB / 1024.0 + OVERHEAD_MINIMUM_GIB
+"""YARN puts the application master on one of the worker nodes. Executors that filled the node to
+the last MiB would lose one of them there. In cluster mode the driver runs in it and is larger
+(`engine.machines.driver_place`)."""
 
 CONTAINER_STEP_GIB = {"emr-yarn": 32.0 / 1024.0, "yarn": 1.0}
 """YARN rounds the memory of a container up to a multiple of `yarn.scheduler.minimum-allocation-mb`:

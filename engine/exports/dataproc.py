@@ -8,6 +8,7 @@ from engine.errors import BadInput
 from engine.exports.base import (
     IDLE_MINUTES,
     SPARK_OF_RELEASES,
+    YARN_MASTER,
     Export,
     Handover,
     only_type,
@@ -21,6 +22,15 @@ from engine.machines.services import LEAST_WORKERS
 
 IMAGE = "2.2-debian12"
 """An example: any image with Spark 3.5 accepts these properties."""
+
+BY_MEMORY = {
+    "capacity-scheduler:yarn.scheduler.capacity.resource-calculator": (
+        "org.apache.hadoop.yarn.util.resource.DefaultResourceCalculator"
+    )
+}
+"""YARN counts memory alone, as the layout assumes: the default up to image 2.2. Images from 3.0 on
+(Spark 4) count cores too: executors with all cores of a node leave none to the application
+master."""
 
 
 class Dataproc(Export):
@@ -49,11 +59,12 @@ class Dataproc(Export):
 
 
 def properties_of(handover: Handover) -> dict[str, str]:
-    """Cluster properties, with the prefix of their file: Spark's settings and, as on EMR, the
-    memory that YARN may allocate on a node, which could otherwise run more executors than planned.
-    """
+    """Cluster properties, with the prefix of their file: Spark's settings, how YARN counts and, as
+    on EMR, the memory that it may allocate on a node, which could otherwise run more executors than
+    planned."""
     yarn = {f"yarn:{key}": value for key, value in yarn_memory(handover).items()}
-    return yarn | {f"spark:{key}": value for key, value in spark_properties(handover).items()}
+    spark = YARN_MASTER | spark_properties(handover)
+    return BY_MEMORY | yarn | {f"spark:{key}": value for key, value in spark.items()}
 
 
 def secondary(handover: Handover) -> list[str]:

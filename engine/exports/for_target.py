@@ -16,6 +16,13 @@ ONLY_DATABRICKS = "auto"
 """A number of shuffle partitions that Databricks alone reads; elsewhere each query would end with
 an error."""
 
+ON_YARN = ("emr", "dataproc", "yarn")
+"""Platforms on which YARN places the executors, and in cluster mode the driver."""
+
+CLIENT_MODE = "client mode assumed: in cluster mode the driver takes the place of executors"
+"""The line about the driver where the logs' did not run on a worker. Of one that did, the notices
+say what it takes (`engine.machines.driver_place`)."""
+
 OWN_DRIVERS = (DATABRICKS, "kubernetes")
 """Platforms whose driver does not share the master of a catalog: Kubernetes looks for a node for
 it, Databricks gives it the heap of a node of its own."""
@@ -34,6 +41,7 @@ def for_target(handover: Handover, target: Export) -> Handover:
     assumed = ", ".join(f"{key}={value}" for key, value in settings.items())
     lines = [
         *([f"assumes: {assumed} (as in the logs or as asked for)"] if assumed else []),
+        *_client_mode(handover, platform or handover.platform),
         *handover.setting_notes,
         *_large_driver(handover, settings, platform or handover.platform),
         *_other_platform(handover, platform),
@@ -45,6 +53,13 @@ def for_target(handover: Handover, target: Export) -> Handover:
         *_other_spark(handover, target.spark),
     ]
     return replace(handover, settings=settings, statement=(*handover.statement, *lines))
+
+
+def _client_mode(handover: Handover, platform: str | None) -> list[str]:
+    """The line that the layout has room for no driver, where YARN would place it on a worker."""
+    if platform not in ON_YARN or not handover.composition or handover.driver_on_worker:
+        return []
+    return [CLIENT_MODE]
 
 
 def _large_driver(

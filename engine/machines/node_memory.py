@@ -43,7 +43,9 @@ def executors_memory_gib(layout: Layout, rule: MemoryRule) -> float | None:
     return layout.executors_per_node * container
 
 
-def yarn_memory_gib(instance: InstanceType, rule: MemoryRule, layout: Layout) -> float:
+def yarn_memory_gib(
+    instance: InstanceType, rule: MemoryRule, layout: Layout, *, driver_gib: float = 0.0
+) -> float:
     """Memory [GiB] that YARN should offer on a node (`yarn.nodemanager.resource.memory-mb`).
 
     Normally the usual amount; more where measured executors and the application master (which may
@@ -51,6 +53,10 @@ def yarn_memory_gib(instance: InstanceType, rule: MemoryRule, layout: Layout) ->
     would fit: YARN schedules by memory alone, so that executor would share the cores of the others
     while another node stays idle. The limit is just low enough to prevent that, since a driver on
     the cluster may need memory.
+
+    Args:
+        driver_gib: container of a driver in cluster mode, which YARN refuses if it exceeds the
+            limit; 0 in client mode.
     """
     usual_gib, available_gib = usable_memory_gib(instance, rule), instance.memory_gib - DAEMONS_GIB
     executors_gib = executors_memory_gib(layout, rule)
@@ -59,7 +65,8 @@ def yarn_memory_gib(instance: InstanceType, rule: MemoryRule, layout: Layout) ->
     step = CONTAINER_STEP_GIB.get(rule.kind, _LEAST_STEP_GIB)
     needed_gib = executors_gib + math.ceil(YARN_MASTER_GIB / step) * step
     one_more = executors_gib * (1.0 + 1.0 / layout.executors_per_node)
-    return min(max(usual_gib, min(available_gib, needed_gib)), max(needed_gib, one_more - step))
+    limit_gib = max(needed_gib, one_more - step, driver_gib)
+    return min(max(usual_gib, min(available_gib, needed_gib)), limit_gib)
 
 
 def memory_overcommit_notice(

@@ -1,6 +1,7 @@
 """Exports against the nodes they are for: memory, bounds of executors, platforms, support."""
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ from engine.errors import BadInput
 from engine.exports import render
 from engine.exports.base import heap_mib, overhead_mib
 from engine.machines.platforms import on_platform
-from engine.memory import layout_of, requested_cores, usable_memory_gib
+from engine.memory import YARN_MASTER_GIB, layout_of, requested_cores, usable_memory_gib
 
 
 def test_unknown_memory_is_left_to_the_user_and_said() -> None:
@@ -63,6 +64,25 @@ def test_yarn_places_all_executors_of_a_node_and_the_application_master(
         # What is left over is less than one step more for each of them.
         assert left < layout.executors_per_node * (container + step + 3), offer.instance.name
     assert laid_out > 100
+
+
+@pytest.mark.parametrize("target", ["dataproc", "terraform", "spark-submit"])
+def test_dataproc_counts_as_the_layout_does(target: str) -> None:
+    """Its own application master has 640 MiB and an overhead, more than a node has left; images
+    from 3.0 on count cores, and executors with all of a node's leave it none."""
+    machine = {"n2-standard-8": 3}
+    plan = handover(provider="gcp", region="us-east1", platform="dataproc", composition=machine)
+    text = render(plan, to=target)
+    heap = int(re.search(r"spark\.yarn\.am\.memory\W{1,5}(\d+)m", text)[1])
+    assert heap + max(384, heap // 10) <= 1024 * YARN_MASTER_GIB
+    counts = "resource-calculator" in text and "util.resource.DefaultResourceCalculator" in text
+    assert counts is (target != "spark-submit")
+
+
+def test_other_services_keep_their_application_master() -> None:
+    """Spark's default is what the layout leaves room for."""
+    for to, provider in (("emr", "aws"), ("databricks", "azure"), ("spark-submit", "aws")):
+        assert "spark.yarn.am" not in render(handover(provider=provider), to=to)
 
 
 BOUNDS = (2, 40)
