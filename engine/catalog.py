@@ -18,6 +18,9 @@ from engine.read_only import ReadOnly
 DEFAULT_CATALOG = "aws"
 """Where types given by name are looked up first."""
 
+UNNAMED_PROVIDER = "other"
+"""The provider of a file that names none."""
+
 BYTES_PER_GIGABIT = 1e9 / 8.0
 
 

@@ -155,6 +155,7 @@ def open_planner(arguments: list[str]) -> int:
     # --help, --version and mistakes come before any file
     args, unknown = parser.parse_known_args(arguments)
     reject_late_command(arguments, args.sources)
+    reject_mistyped_command(args.sources)
     if unknown:
         parser.error(f"unrecognized arguments: {' '.join(unknown)}")
     from tui.storage.config import read_config
@@ -163,7 +164,6 @@ def open_planner(arguments: list[str]) -> int:
     if chosen := defaults_of(config):
         parser.set_defaults(**chosen)
         args = parser.parse_args(arguments)
-    reject_mistyped_command(args.sources)
     check_there(args.sources)
     web.check_options(args)
     kept = saved_plan(args, parser)

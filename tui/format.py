@@ -85,10 +85,12 @@ def usd_cell(value: float | None, decimals: int | None = None) -> str:
 
 
 def priced_by(catalog: engine.Catalog | None) -> str:
-    """The catalog of a cost: "by catalog aws us-east-1 of 2026-07-20"."""
+    """The catalog of a cost: "by catalog aws us-east-1 of 2026-07-20". A file of one's own may name
+    no region."""
     if catalog is None:
         return "by the prices of the runs alone"
-    return f"by catalog {escaped(catalog.name)} {escaped(catalog.region)} of {catalog.date}"
+    where = " ".join(filter(None, [escaped(catalog.name), escaped(catalog.region)]))
+    return f"by catalog {where} of {catalog.date}"
 
 
 def usd_interval(low: float | None, high: float | None) -> str:

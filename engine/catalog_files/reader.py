@@ -11,7 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from engine.catalog import Catalog, InstanceType, Offer
+from engine.catalog import UNNAMED_PROVIDER, Catalog, InstanceType, Offer
 from engine.catalog_files.index import (
     OTHER_REGIONS,
     bundled_folder,
@@ -155,7 +155,7 @@ def _catalog(
         )
     return Catalog(
         name=top.get("catalog", one_line) or top.path.name.split(".")[0],
-        provider=top.get("provider", one_line) or "other",
+        provider=top.get("provider", one_line) or UNNAMED_PROVIDER,
         region=top.get("region", one_line) or "",
         currency=defaults.exchange.currency if defaults.exchange else "USD",
         date=defaults.day or max(offer.on_demand.date for offer in offers.values()),

@@ -92,4 +92,5 @@ def _price_source(catalog: Catalog | None) -> str:
     """The source and date of the prices: the text is read long after it was written."""
     if catalog is None:
         return ""
-    return f", by catalog {catalog.name} {catalog.region} of {catalog.date}"
+    where = " ".join(filter(None, [catalog.name, catalog.region]))
+    return f", by catalog {where} of {catalog.date}"

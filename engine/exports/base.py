@@ -8,6 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from engine.catalog import UNNAMED_PROVIDER
 from engine.choosing.recommendation import Choice, Recommendation
 from engine.cluster import Layout
 from engine.cost import OWNED_MASTER_LINE
@@ -268,11 +269,15 @@ def require_provider(handover: Handover, provider: str, why: str) -> str:
         BadInput: for another provider, and for a cluster that the user owns.
     """
     if handover.provider != provider or handover.region is None:
-        priced = f"price it with --catalog {provider}, or " if handover.provider else ""
+        given = handover.provider or "no provider"
+        ways = [f"price it with --catalog {provider}"] if handover.provider else []
+        if handover.provider == UNNAMED_PROVIDER:
+            given = "a catalog that names no provider"
+            ways.insert(0, f"write provider: {provider} and its region into that file")
         raise BadInput(
-            f"{why}, this recommendation is for {handover.provider or 'no provider'}",
+            f"{why}, this recommendation is for {given}",
             where="--to",
-            remedy=f"{priced}choose spark-submit or spark-defaults",
+            remedy=", or ".join([*ways, "choose spark-submit or spark-defaults"]),
         )
     return handover.region
 

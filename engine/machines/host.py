@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
-from engine.catalog import Catalog, InstanceType, Offer, Price
+from engine.catalog import UNNAMED_PROVIDER, Catalog, InstanceType, Offer, Price
 from engine.catalog_files.writer import pairs, price_file_text, shapes_file_text
 from engine.errors import BadInput
 from engine.machines.host_probes import (
@@ -314,7 +314,7 @@ def host_catalog_text(report: HostReport, *, usd_per_hour: float | None) -> str:
     price = Price(usd_per_hour, report.day, "stated by its owner")
     catalog = Catalog(
         name=report.name,
-        provider="other",
+        provider=UNNAMED_PROVIDER,
         region="own",
         currency="USD",
         date=report.day,

@@ -95,12 +95,13 @@ def transferred_notice(
     """The notice that no run has the wanted parameters and that those with the nearest, `taken`,
     answer."""
     changed = [name for name in wanted if not same_parameters(taken, {name: wanted[name]})]
+    shown = f"{doublings:.2g}"
     return Notice(
         TRANSFERRED_PARAMETERS,
         f"{what} with {in_words(wanted)}: 0 of {len(runs)} (they have {_listed(_sets(runs))}); the "
         f"nearest answer, with {in_words(taken)}: how {abbreviated_list(changed)} changes the time "
-        f"is not known, so the time is theirs and the interval is wider for {doublings:.2g} "
-        "doublings",
+        "is not known, so the time is theirs and the interval is wider for "
+        f"{shown} doubling{'' if shown == '1' else 's'}",
         f"add {what} with {THESE_PARAMETERS}",
     )
 

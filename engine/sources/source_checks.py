@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from engine.errors import BadInput, UnknownName
@@ -12,6 +13,9 @@ from engine.sources.samples import list_samples, sample_named
 
 STDIN = "-"
 LONGEST_SHOWN = 100
+
+_HOST_AND_PORT = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]*:\d{2,5}(?:[/#]|\Z)")
+"""An address without its scheme."""
 
 
 def check_source(source: str) -> None:
@@ -37,6 +41,10 @@ def missing_source_error(source: str) -> BadInput:
     """The error for a source that is neither a file nor a sample."""
     if _is_unreadable(source):
         return BadInput("Permission denied", where=source, remedy=NOT_YOURS)
+    if _HOST_AND_PORT.match(source):
+        return BadInput(
+            "no such file", where=source, remedy=f"for a history server write http://{source}"
+        )
     if "/" in source or "\\" in source or Path(source).suffix:
         return BadInput("no such file", where=source, remedy="check the path")
     shown = source if len(source) <= LONGEST_SHOWN else source[:LONGEST_SHOWN] + "..."

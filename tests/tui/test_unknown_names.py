@@ -52,6 +52,11 @@ MISTAKES = {
     "another folder with --dir",
     "--json predict nightly-features --nodes 3": "the command 'predict' must stand first; write "
     "sparkplan predict --json nightly-features --nodes 3",
+    "recomend --deadline 2m nightly-features": "'recomend' is neither a command nor a file; did "
+    "you mean sparkplan recommend?",
+    "exprt nightly-features --to emr": "did you mean sparkplan export?",
+    "predict spark.example:18080 --nodes 4": "spark.example:18080: no such file; for a history "
+    "server write http://spark.example:18080",
     "--deadline 45m recommend 'a b.zstd'": "the command 'recommend' must stand first; write "
     "sparkplan recommend --deadline 45m 'a b.zstd'",
     "nightly-features export --to emr": "write sparkplan export nightly-features --to emr",

@@ -130,7 +130,7 @@ def head(catalog: engine.Catalog) -> list[str]:
         rules_text.append(f"discount {100 * rules.discount_fraction:.3g} %")
     types = text.counted(len(catalog.offers), "type")
     lines = [
-        f"{catalog.name}: {types}, {catalog.region}, {catalog.date}",
+        f"{catalog.name}: {', '.join(filter(None, [types, catalog.region, str(catalog.date)]))}",
         f"billing: {', '.join(rules_text)}",
     ]
     if exchange is not None:

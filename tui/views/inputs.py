@@ -163,7 +163,8 @@ def _prices_cell(state: PlanState, catalog: Catalog | None) -> str:
     region_and_date = prices(state, catalog)
     if catalog is None or catalog.billing.usd_per_dbu is None:
         return region_and_date
-    return region_and_date.replace(catalog.region, f"{catalog.region} +DBU", 1)
+    day = catalog.date.isoformat()
+    return region_and_date.replace(day, f"+DBU {day}", 1)
 
 
 def prices(state: PlanState, catalog: Catalog | None) -> str:
@@ -171,7 +172,8 @@ def prices(state: PlanState, catalog: Catalog | None) -> str:
     if catalog is None:
         return state.catalog or "of where it ran"
     converted = "" if catalog.exchange is None else f" from {catalog.currency}"
-    return f"{catalog.region} {catalog.date.isoformat()}{converted}"
+    where_and_when = " ".join(filter(None, [catalog.region, catalog.date.isoformat()]))
+    return f"{where_and_when}{converted}"
 
 
 def candidates(state: PlanState, answer: Answer | None) -> str:

@@ -67,6 +67,7 @@ def test_a_parameter_that_no_log_has_is_not_answered_in_silence() -> None:
     said = text(other, "transferred-parameters")
     assert "k 1000: 0 of 2 (they have k 10)" in said
     assert "6.6 doublings" in said
+    assert text(asked(fitted, k=20.0), "transferred-parameters").endswith("wider for 1 doubling")
 
 
 @LOGS
