@@ -199,7 +199,7 @@ class _Planning:
             grid,
             budget=request.budget,
             unit=request.unit,
-            costs=lambda _: _costs(grid, estimates, request.unit),
+            costs=lambda _: _costs(grid, estimates, request.unit, self.fitted),
             estimates=estimates,
             terms=TERMS[request.terms],
             known=known_runs(self.fitted.profile, grid, self.workload) if self.fitted else None,
@@ -357,7 +357,7 @@ def _workloads(grid: Grid, profile: Profile, workload: Workload | None) -> list[
     return [sizes[fraction] for fraction in grid.fraction.tolist()]
 
 
-def _costs(grid: Grid, estimates: Estimates, unit: str) -> FloatArray:
+def _costs(grid: Grid, estimates: Estimates, unit: str, fitted: FittedModel | None) -> FloatArray:
     """(n,) what each experiment costs in the budget's unit."""
     if unit == "smallest runs":
         return smallest_runs(grid)
@@ -368,7 +368,15 @@ def _costs(grid: Grid, estimates: Estimates, unit: str) -> FloatArray:
             if unit == "usd"
             else "a budget in time needs an expected time of every run",
             where="--budget",
-            remedy="give the runs made so far as SOURCE, or --smallest-run T"
-            + (" and --instances TYPE" if unit == "usd" else ""),
+            remedy=_priced_by(unit, fitted),
         )
     return costs
+
+
+def _priced_by(unit: str, fitted: FittedModel | None) -> str:
+    """What to add so that runs have a time, and in money a price."""
+    types = fitted.profile.instance_types if fitted is not None else ()
+    if fitted is not None and unit == "usd":
+        return "name their type: --instances " + (" or ".join(types) or "TYPE")
+    timed = "give the runs made so far as SOURCE, or --smallest-run T"
+    return f"{timed} and --instances TYPE" if unit == "usd" else timed

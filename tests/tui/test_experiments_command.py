@@ -22,6 +22,19 @@ DESIGN = (
 )
 
 
+def test_a_budget_in_money_is_priced_by_the_type_of_the_runs_there_are(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """It asked for the SOURCE that had been given."""
+    line = "experiments nightly-features --nodes 1:4 --fractions 10%:50% --budget '$1'"
+    found = answer(capsys, f"{line} --ran-on m5.xlarge")
+    assert {each["instance"] for each in found["plan"]["runs"]} == {"m5.xlarge"}
+    assert 0.0 < found["plan"]["cost"] <= 1.0
+    named = answer(capsys, f"{line} --ran-on m5.xlarge --instances m5.xlarge")
+    assert found["plan"] == named["plan"]
+    assert "every run; name their type: --instances TYPE\n" in refused(capsys, line)
+
+
 def test_a_design_without_any_run(capsys: pytest.CaptureFixture[str]) -> None:
     found = answer(capsys, f"{DESIGN} --budget 10")
     plan = found["plan"]

@@ -225,7 +225,7 @@ def design(
         unit=unit,
         method=args.plan,
         terms=args.terms,
-        instances=options.globs(args.instances) or (),
+        instances=options.globs(args.instances) or _measured_type(fitted, unit),
         partitions=args.partitions,
         node_cores=args.node_cores,
         iterations=iterations,
@@ -240,6 +240,12 @@ def design(
     catalog, notices = prices.catalog_for(args, *profiles) if needs_prices else (None, ())
     plan = engine.plan_experiments(request, fitted=fitted, workload=workload, catalog=catalog)
     return replace(plan, notices=(*plan.notices, *notices)) if notices else plan
+
+
+def _measured_type(fitted: engine.FittedModel | None, unit: str) -> tuple[str, ...]:
+    """The type of the runs made so far, where a budget in money needs one and they have one."""
+    types = fitted.profile.instance_types if fitted is not None and unit == "usd" else ()
+    return tuple(types) if len(types) == 1 else ()
 
 
 def next_runs(
