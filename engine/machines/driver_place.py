@@ -29,7 +29,8 @@ def driver_place_notice(
     instance: InstanceType, layout: Layout, catalog: Catalog, *, nodes: float, heap_gib: float
 ) -> Notice | None:
     """The warning that a driver in cluster mode keeps executors from starting; None where it fits
-    beside them, where the platform is not YARN, or where the executors' heap is unknown.
+    beside them, where the platform is not YARN, where the executors' heap is unknown, or where
+    these do not fit by themselves (`engine.machines.node_memory.memory_overcommit_notice`).
 
     Args:
         nodes: workers of this type.
@@ -42,7 +43,8 @@ def driver_place_notice(
     driver_gib = driver_container_gib(heap_gib, rule)
     offered_gib = yarn_memory_gib(instance, rule, layout, driver_gib=driver_gib)
     missing_gib = driver_gib - (offered_gib - executors_gib)
-    if missing_gib <= WHOLE * offered_gib:
+    fits = missing_gib <= WHOLE * offered_gib
+    if fits or executors_gib > offered_gib * (1.0 + WHOLE):
         return None
     driver = (
         f"the logs' driver ran in cluster mode, where it takes {driver_gib:.3g} GiB of a worker"

@@ -145,6 +145,15 @@ def test_an_answer_says_what_the_driver_of_the_logs_takes(
     assert CODE not in [notice.code for notice in client.warnings]
 
 
+def test_executors_that_do_not_fit_anyway_are_not_laid_to_the_driver() -> None:
+    catalog = load_catalog("aws")
+    instance = catalog.offer("m5.xlarge").instance  # of 16 GiB EMR gives YARN 12
+    for heap_gib, code in ((8.0, CODE), (20.0, None)):
+        layout = Layout(1, 4, heap_gib)
+        found = driver_place_notice(instance, layout, catalog, nodes=2, heap_gib=4.0)
+        assert (found.code if found else None) == code
+
+
 TARGETS = {"emr": None, "terraform": None, "spark-submit": "yarn", "spark-defaults": None}
 
 
