@@ -68,7 +68,6 @@ def handover_of(
         dynamic_allocation=recommendation.dynamic_allocation,
         owned=choice.cost.owned if choice.cost else {},
         spark_version=profile.largest_run.spark_version if profile.largest_run else None,
-        driver_on_worker=driver_heap_gib is not None,
     )
     if catalog is None:
         return handover
@@ -108,7 +107,7 @@ def _on_nodes_of(
     Args:
         driver_heap_gib: heap of a driver that ran on a worker of YARN; None where none did.
     """
-    driver_gib = 0.0
+    driver_gib = None
     if driver_heap_gib is not None:
         driver_gib = driver_container_gib(driver_heap_gib, catalog.memory_rule)
     name = choice.instance
@@ -121,7 +120,8 @@ def _on_nodes_of(
             shape,
             catalog.memory_rule,
             replace(layout, executors_per_node=own[each]),
-            driver_gib=driver_gib,
+            driver_gib=driver_gib or 0.0,
+            only_node=handover.nodes == 1,
         )
         for each, shape in shapes.items()
     }
@@ -135,6 +135,7 @@ def _on_nodes_of(
         platform=platform_of(catalog),
         node_memory_gib=memories.get(name) if name else None,
         memories_gib=memories,
+        worker_driver_gib=driver_gib,
         node_vcpus=shapes[name].vcpus if name else None,
         mixed_nodes=() if name else tuple((shapes[each].vcpus, own[each]) for each in shapes),
         unsupported={

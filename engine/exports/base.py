@@ -58,7 +58,8 @@ class Handover:
         diskless: types, including the master's, that are not known to have a local disk.
         owned: nodes that cost nothing.
         spark_version: that of the largest run's log; None where unknown.
-        driver_on_worker: the logs' driver ran on a worker of YARN, in cluster mode.
+        worker_driver_gib: container of a driver that ran on a worker of YARN, in cluster mode; None
+            where none did.
     """
 
     application: str
@@ -87,7 +88,7 @@ class Handover:
     diskless: Sequence[str] = ()
     owned: Mapping[str, int] = field(default_factory=dict)
     spark_version: str | None = None
-    driver_on_worker: bool = False
+    worker_driver_gib: float | None = None
 
     def on_spot(self, name: str) -> int:
         if self.part_spot is not None:

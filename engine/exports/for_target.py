@@ -20,8 +20,7 @@ ON_YARN = ("emr", "dataproc", "yarn")
 """Platforms on which YARN places the executors, and in cluster mode the driver."""
 
 CLIENT_MODE = "client mode assumed: in cluster mode the driver takes the place of executors"
-"""The line about the driver where the logs' did not run on a worker. Of one that did, the notices
-say what it takes (`engine.machines.driver_place`)."""
+CLUSTER_MODE = "cluster mode assumed, as in the logs: the driver takes {:.3g} GiB of a worker"
 
 OWN_DRIVERS = (DATABRICKS, "kubernetes")
 """Platforms whose driver does not share the master of a catalog: Kubernetes looks for a node for
@@ -41,7 +40,7 @@ def for_target(handover: Handover, target: Export) -> Handover:
     assumed = ", ".join(f"{key}={value}" for key, value in settings.items())
     lines = [
         *([f"assumes: {assumed} (as in the logs or as asked for)"] if assumed else []),
-        *_client_mode(handover, platform or handover.platform),
+        *_deploy_mode(handover, platform or handover.platform),
         *handover.setting_notes,
         *_large_driver(handover, settings, platform or handover.platform),
         *_other_platform(handover, platform),
@@ -55,11 +54,12 @@ def for_target(handover: Handover, target: Export) -> Handover:
     return replace(handover, settings=settings, statement=(*handover.statement, *lines))
 
 
-def _client_mode(handover: Handover, platform: str | None) -> list[str]:
-    """The line that the layout has room for no driver, where YARN would place it on a worker."""
-    if platform not in ON_YARN or not handover.composition or handover.driver_on_worker:
+def _deploy_mode(handover: Handover, platform: str | None) -> list[str]:
+    """The line about the mode that the layout is for, where YARN places drivers in cluster mode."""
+    if platform not in ON_YARN or not handover.composition:
         return []
-    return [CLIENT_MODE]
+    driver_gib = handover.worker_driver_gib
+    return [CLIENT_MODE if driver_gib is None else CLUSTER_MODE.format(driver_gib)]
 
 
 def _large_driver(

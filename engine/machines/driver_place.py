@@ -1,7 +1,9 @@
 """Room for a driver in cluster mode, which YARN places on a worker.
 
-Layouts leave a node the memory of an application master in client mode. In cluster mode the driver
-runs in the application master, and a driver that needs more takes the place of executors.
+In cluster mode the driver runs in the application master. Layouts leave room for it on every node
+(`engine.runs.cluster_mode.planned_master_gib`); executors of a measured type stay as they were, and
+a driver larger than an executor would leave room for one too many on the other nodes, which YARN is
+kept from placing. There the driver takes the place of executors.
 """
 
 from __future__ import annotations
@@ -41,7 +43,9 @@ def driver_place_notice(
     if not rule.on_yarn or executors_gib is None:
         return None
     driver_gib = driver_container_gib(heap_gib, rule)
-    offered_gib = yarn_memory_gib(instance, rule, layout, driver_gib=driver_gib)
+    offered_gib = yarn_memory_gib(
+        instance, rule, layout, driver_gib=driver_gib, only_node=nodes == 1.0
+    )
     missing_gib = driver_gib - (offered_gib - executors_gib)
     fits = missing_gib <= WHOLE * offered_gib
     if fits or executors_gib > offered_gib * (1.0 + WHOLE):

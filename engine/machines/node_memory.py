@@ -44,7 +44,12 @@ def executors_memory_gib(layout: Layout, rule: MemoryRule) -> float | None:
 
 
 def yarn_memory_gib(
-    instance: InstanceType, rule: MemoryRule, layout: Layout, *, driver_gib: float = 0.0
+    instance: InstanceType,
+    rule: MemoryRule,
+    layout: Layout,
+    *,
+    driver_gib: float = 0.0,
+    only_node: bool = False,
 ) -> float:
     """Memory [GiB] that YARN should offer on a node (`yarn.nodemanager.resource.memory-mb`).
 
@@ -57,6 +62,7 @@ def yarn_memory_gib(
     Args:
         driver_gib: container of a driver in cluster mode, which YARN refuses if it exceeds the
             limit; 0 in client mode.
+        only_node: there is no other node whose executors could be placed on this one.
     """
     usual_gib, available_gib = usable_memory_gib(instance, rule), instance.memory_gib - DAEMONS_GIB
     executors_gib = executors_memory_gib(layout, rule)
@@ -65,7 +71,8 @@ def yarn_memory_gib(
     step = CONTAINER_STEP_GIB.get(rule.kind, _LEAST_STEP_GIB)
     needed_gib = executors_gib + math.ceil(YARN_MASTER_GIB / step) * step
     one_more = executors_gib * (1.0 + 1.0 / layout.executors_per_node)
-    limit_gib = max(needed_gib, one_more - step, driver_gib)
+    beside_driver_gib = executors_gib + driver_gib if only_node else driver_gib
+    limit_gib = max(needed_gib, one_more - step, beside_driver_gib)
     return min(max(usual_gib, min(available_gib, needed_gib)), limit_gib)
 
 

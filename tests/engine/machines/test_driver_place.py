@@ -10,7 +10,9 @@ from handovers_made import after, words
 
 import engine
 from engine import load_catalog
+from engine.batch import with_shape_and_layout
 from engine.cluster import Layout
+from engine.errors import BadInput
 from engine.machines.driver_place import CODE, driver_place_notice
 from engine.machines.node_memory import yarn_memory_gib
 from engine.machines.platforms import on_platform
@@ -64,10 +66,11 @@ def test_the_executors_that_do_not_start_are_those_that_a_scheduler_has_no_room_
         # Whole MiB, as exports write it.
         heap_gib = math.floor(layout.executor_memory_gib * 1024) / 1024
         layout = replace(layout, executor_memory_gib=heap_gib)
-        offered_gib = yarn_memory_gib(
-            offer.instance, catalog.memory_rule, layout, driver_gib=driver / 1024
-        )
         for nodes in (1, 5):
+            offered_gib = yarn_memory_gib(
+                offer.instance, catalog.memory_rule, layout,
+                driver_gib=driver / 1024, only_node=nodes == 1,
+            )  # fmt: skip
             notice = driver_place_notice(
                 offer.instance, layout, catalog, nodes=nodes, heap_gib=driver_mib / 1024
             )
@@ -124,25 +127,76 @@ def answer(profile: engine.Profile, platform: str | None, nodes: int) -> engine.
     )  # fmt: skip
 
 
+ONE_OF_THREE = "it takes the place of 1 of 3 executors"
+
+
 @pytest.mark.parametrize(
-    ("platform", "nodes", "text"),
+    ("platform", "nodes", "driver", "text"),
     [
-        (None, 1, "no executor has room beside it, and the job would wait forever"),
-        (None, 3, "it takes the place of 1 of 3 executors"),
-        ("kubernetes", 1, None),
-        ("standalone", 1, None),
+        (None, 1, "1g", None),
+        (None, 3, "1g", None),
+        (None, 1, "4g", None),
+        # Room for it is room for another executor, which YARN is kept from placing elsewhere.
+        (None, 3, "4g", ONE_OF_THREE),
+        ("kubernetes", 3, "4g", None),
+        ("standalone", 3, "4g", None),
     ],
 )
-def test_an_answer_says_what_the_driver_of_the_logs_takes(
-    platform: str | None, nodes: int, text: str | None
+def test_an_answer_says_which_executors_the_driver_of_the_logs_displaces(
+    platform: str | None, nodes: int, driver: str, text: str | None
 ) -> None:
-    found = answer(logged(**ON_YARN), platform, nodes).recommended
+    memory = {"spark.driver.memory": driver}
+    found = answer(logged(**ON_YARN, **memory), platform, nodes).recommended
     said = [notice for notice in found.warnings if notice.code == CODE]
     assert [text in notice.text for notice in said] == ([] if text is None else [True])
     if text is not None:
         assert found.warnings[0].code == CODE, "before what makes the answer only doubtful"
-    client = answer(logged(**{"spark.master": "yarn"}), platform, nodes).recommended
+    client = answer(logged(**{"spark.master": "yarn"}, **memory), platform, nodes).recommended
     assert CODE not in [notice.code for notice in client.warnings]
+    if platform is not None:
+        assert client.layout == found.layout
+
+
+def test_planned_executors_have_room_beside_the_driver() -> None:
+    """On the only node always, on several where it is no larger than one of them."""
+    profile = logged(**ON_YARN, **{"spark.driver.memory": "2g"})
+    for platform, step in (("emr", 32), ("yarn", 1024)):
+        catalog, placed = on_platform(load_catalog("aws"), platform), 0
+        driver = given(2048 + 384, step)
+        for name, offer in list(catalog.offers.items())[::9]:
+            one = engine.Cluster.of_nodes(instance_type=name, nodes=1, catalog=catalog)
+            laid = with_shape_and_layout(one, profile)
+            if laid.executors is None or laid.executor_memory_gib is None:
+                continue
+            heap = math.floor(laid.executor_memory_gib * 1024)
+            layout = Layout(laid.executors, laid.executor_cores, heap / 1024)
+            for nodes in (1, 4):
+                if nodes > 1 and given(heap + max(384, heap // 10), step) < driver + step:
+                    continue
+                offered_gib = yarn_memory_gib(
+                    offer.instance, catalog.memory_rule, layout,
+                    driver_gib=driver / 1024, only_node=nodes == 1,
+                )  # fmt: skip
+                there = started(
+                    layout, math.floor(1024 * offered_gib), nodes=nodes, driver=driver, step=step
+                )
+                assert there == nodes * laid.executors, (name, nodes)
+                placed += 1
+        assert placed > 50
+
+
+def test_a_type_that_holds_no_executor_beside_the_driver_says_so() -> None:
+    profile, catalog = logged(**ON_YARN, **{"spark.driver.memory": "9g"}), load_catalog("aws")
+    small = engine.Cluster.of_nodes(instance_type="c6a.xlarge", nodes=2, catalog=catalog)
+    why = r"holds no executor \(8 GiB, 9.9 GiB for the driver in cluster mode\)"
+    with pytest.raises(BadInput, match=rf"c6a.xlarge {why}"):
+        engine.fit(profile).predict(cluster=small)
+    found = engine.recommend(
+        engine.fit(profile), catalog=catalog, objective="cost", instances=["c6a.*"]
+    )
+    assert found.recommended is not None
+    rejected = {each.instance: each.reason for each in found.rejected}
+    assert re.match(why, rejected["c6a.xlarge"])
 
 
 def test_executors_that_do_not_fit_anyway_are_not_laid_to_the_driver() -> None:
@@ -164,7 +218,7 @@ def test_a_text_for_yarn_says_which_mode_it_is_for(to: str, platform: str | None
         found = answer(profile, platform, 3)
         text = engine.export(found, to=to, profile=profile, catalog=catalog)
         assert ("# client mode assumed" in text) is client
-        assert (f"[{CODE}]" in text) is not client
+        assert ("# cluster mode assumed, as in the logs: the driver takes" in text) is not client
 
 
 @pytest.mark.parametrize(
@@ -177,16 +231,22 @@ def test_a_text_for_others_does_not(to: str, platform: str | None) -> None:
     assert "client mode" not in engine.export(found, to=to, profile=profile, catalog=catalog)
 
 
-@pytest.mark.parametrize(("driver", "mib"), [("1g", 4192), ("6g", 6784), ("20g", 12288)])
-def test_yarn_does_not_refuse_a_driver_that_the_node_has_room_for(driver: str, mib: int) -> None:
+@pytest.mark.parametrize(
+    ("driver", "nodes", "mib"),
+    [("1g", 1, 4224), ("1g", 3, 4192), ("6g", 1, 9600), ("6g", 3, 6784), ("20g", 3, 12288)],
+)
+def test_yarn_does_not_refuse_a_driver_that_the_node_has_room_for(
+    driver: str, nodes: int, mib: int
+) -> None:
     """The executors of the log are of 1408 MiB, two on a node, and a third is kept out: the limit
     that does so was less than a larger driver needs. Of 16 GiB EMR gives YARN 12."""
     profile = logged(**ON_YARN, **{"spark.driver.memory": driver})
     catalog = load_catalog("aws")
     found = engine.recommend(
-        engine.fit(profile), catalog=catalog, objective="cost", instances=["m5.xlarge"]
-    )
+        engine.fit(profile), catalog=catalog, objective="cost", instances=["m5.xlarge"],
+        max_nodes=nodes, limits=engine.Limits(min_nodes=nodes),
+    )  # fmt: skip
     text = engine.export(found, to="emr", profile=profile, catalog=catalog)
     yarn, _ = json.loads(after(words(text), "--configurations"))
     assert yarn["Properties"]["yarn.nodemanager.resource.memory-mb"] == str(mib)
-    assert bool(re.search("refuses the job", text)) is (driver == "20g")
+    assert ("refuses the job" in text) is (driver == "20g")
