@@ -67,7 +67,8 @@ def _large_driver(
 ) -> list[str]:
     """The line that the driver's heap does not fit the master, where the driver runs on one."""
     heap, has_gib = driver_gib(settings), handover.master_memory_gib
-    if heap is None or has_gib is None or platform in OWN_DRIVERS:
+    on_worker = platform in ON_YARN and handover.worker_driver_gib is not None
+    if heap is None or has_gib is None or on_worker or platform in OWN_DRIVERS:
         return []
     needed_gib = heap + default_overhead_gib(heap)
     if needed_gib <= has_gib:

@@ -221,6 +221,17 @@ def test_a_text_for_yarn_says_which_mode_it_is_for(to: str, platform: str | None
         assert ("# cluster mode assumed, as in the logs: the driver takes" in text) is not client
 
 
+@pytest.mark.parametrize(("mode", "said"), [("cluster", False), ("client", True)])
+def test_a_driver_on_a_worker_does_not_have_to_fit_the_master(mode: str, said: bool) -> None:
+    config = {**ON_YARN, "spark.submit.deployMode": mode, "spark.driver.memory": "20g"}
+    catalog, profile = load_catalog("aws"), logged(**config)
+    found = engine.recommend(
+        engine.fit(profile), catalog=catalog, objective="cost", instances=["r5.2xlarge"]
+    )
+    text = engine.export(found, to="emr", profile=profile, catalog=catalog)
+    assert ("[driver-does-not-fit]" in text) is said
+
+
 @pytest.mark.parametrize(
     ("to", "platform"),
     [("kubernetes", None), ("databricks", None), ("spark-submit", "standalone")],
