@@ -23,6 +23,7 @@ from tui import streams, web, workers
 from tui.arguments import examples, layouts, limits, options, sections, workloads
 from tui.arguments.parser import OneLineParser
 from tui.entry import INTERRUPTED
+from tui.other_catalogs import naming_other_catalog
 
 if TYPE_CHECKING:
     from tui.start import AppOptions
@@ -77,7 +78,7 @@ def _status(arguments: list[str]) -> int:
         sys.stdout.flush()
         return status
     except engine.EngineError as error:
-        streams.say(f"sparkplan: {text.escaped(str(error))}")
+        streams.say(f"sparkplan: {text.escaped(str(naming_other_catalog(error)))}")
         return error.exit_code
     except KeyboardInterrupt:
         streams.say("sparkplan: interrupted")

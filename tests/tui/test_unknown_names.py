@@ -52,6 +52,13 @@ MISTAKES = {
     "another folder with --dir",
     "--json predict nightly-features --nodes 3": "the command 'predict' must stand first; write "
     "sparkplan predict --json nightly-features --nodes 3",
+    # Of another cloud.
+    f"{RECOMMEND} --instances 'n2-*'": "catalog aws: unknown instance type 'n2-*'; catalog gcp "
+    "has it\n",
+    "predict nightly-features --nodes 2 --instance Standard_D4ds_v5": "; catalogs azure and "
+    "azure-databricks have it\n",
+    f"{RECOMMEND} --instances m5.xlarge, c5.xlarge": "write --instances m5.xlarge,c5.xlarge; see",
+    f"{RECOMMEND} --confidence 90 %": "unrecognized arguments: %; write --confidence 90%; see ",
     "recomend --deadline 2m nightly-features": "'recomend' is neither a command nor a file; did "
     "you mean sparkplan recommend?",
     "exprt nightly-features --to emr": "did you mean sparkplan export?",

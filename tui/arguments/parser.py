@@ -146,7 +146,7 @@ class OneLineParser(argparse.ArgumentParser):
         option = self._action_of(name)
         if option is None or not value[:1].isdecimal() or not _UNIT.match(word):
             return False
-        if value[-1:].isdecimal() and not word[:1].isalpha():
+        if value[-1:].isdecimal() and not word[:1].isalpha() and word != "%":
             return False  # "3 48GB" is no quantity in two parts
         try:
             if callable(option.type):
@@ -187,4 +187,6 @@ def _separator(option: argparse.Action) -> str:
 
 
 def _joined_form(option: argparse.Action, value: str, word: str) -> str:
-    return f"write {option.option_strings[0]} {value}{_separator(option)}{word}"
+    separator = _separator(option)
+    kept = value.removesuffix(separator.strip()) if separator == "," else value
+    return f"write {option.option_strings[0]} {kept}{separator}{word}"
