@@ -263,6 +263,7 @@ def test_measure_host(
     assert "in 5 repetitions" in out
     assert "by calibration" in out
     assert "[calibrated-score]" in err
+    assert f"wrote {box}: --ran-on box@{box}\n" in err
     assert sorted(tmp_path.iterdir()) == [box, throughputs]
     out, _ = run(capsys, f"predict {LOG} --ran-on box@{box}")
     assert "1 × box" in out

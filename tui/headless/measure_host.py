@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import platform
 import re
+import shlex
 from dataclasses import asdict
 from pathlib import Path
 
@@ -60,7 +61,8 @@ def run(args: argparse.Namespace) -> int:
     if args.output is not None:
         catalog = engine.host_catalog_text(report, usd_per_hour=args.usd_per_hour)
         engine.write_text(args.output, catalog)
-        streams.say(f"wrote {text.escaped(args.output)}: --ran-on {report.name}@FILE")
+        ran_on = shlex.quote(f"{report.name}@{args.output}")
+        streams.say(text.escaped(f"wrote {args.output}: --ran-on {ran_on}"))
     if args.resources is not None:
         engine.write_text(args.resources, engine.resources_text(report))
         streams.say(f"wrote {text.escaped(args.resources)}")
