@@ -172,7 +172,7 @@ def against_brute_force(law: MixLaw, market: Market, types: int, instances: int)
             continue
         asked += 1
         equal += abs(found.value / best - 1.0) < 1e-9
-        relaxed = relaxed_usd(part, prices, goal, deadline_seconds=deadline)
+        relaxed = relaxed_usd(part, prices, goal)
         late += relaxed == np.inf
         dearer += best * (1 + 1e-6) < relaxed < np.inf
     print(f"brute force, {types} types x {m} nodes, mixes of three: {equal} of {asked} equal")
