@@ -191,6 +191,32 @@ def test_ernests_worked_example_to_six_digits(
     assert found["seconds"] == pytest.approx(seconds, rel=1e-10)
 
 
+@pytest.mark.parametrize(
+    ("parts_min", "parts", "machines", "steps", "candidates", "optimum"),
+    [(32, 512, 10, 5, 50, 7.98605), (64, 1024, 25, 20, 500, 3.60137),
+     (128, 2048, 50, 100, 5000, 1.82933)],
+)  # fmt: skip
+def test_ernests_three_designs_within_a_hundred_thousandth(
+    parts_min: int,
+    parts: int,
+    machines: int,
+    steps: int,
+    candidates: int,
+    optimum: float,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Two cores a machine, a budget of ten smallest samples; whole runs come within 0.5 %."""
+    least, most = (f"{100.0 * share:.10g}%" for share in (parts_min / parts, 2 * parts_min / parts))
+    plan = answer(
+        capsys, "experiments", "--nodes", f"1:{machines}", "--fractions", f"{least}:{most}",
+        "--steps", str(steps), "--partitions", str(parts), "--node-cores", "2", "--budget", "10",
+    )["plan"]  # fmt: skip
+    assert plan["candidates"] == candidates
+    assert plan["optimum"] == pytest.approx(optimum, rel=1e-5)
+    assert plan["optimum"] <= plan["criterion"] <= 1.005 * optimum
+    assert plan["cost"] <= 10.0
+
+
 def test_optex_table_iii_refitted_to_the_recorded_times(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
