@@ -71,8 +71,8 @@ class ExperimentPlan:
         candidates: how many experiments were possible.
         criterion: tr((X'X)^-1), the summed variance of the coefficients in units of one run's
             noise.
-        optimum: that of the continuous design (weights in [0, 1], Ernest 3.3), to 1e-5; no whole runs
-            within the budget have less.
+        optimum: that of the continuous design (weights in [0, 1], Ernest 3.3), to 1e-5; no whole
+            runs within the budget have less.
         greedy_criterion: that of the `greedy_runs` cheapest runs for the same money; None if these
             do not identify the coefficients.
         efficiency: lower bound on the criterion of any design within the budget, relative to that
