@@ -10,7 +10,7 @@ need be neither feasible nor best: `engine.mixing.search` finds the best.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -77,9 +77,8 @@ def relaxed_optimum(
             remedy="leave it out, or ask for --method exact",
         )
     point = _Point(times, market, goal, fewest)
-    start = np.full(len(market.rates), math.log(math.sqrt(fewest * goal.max_nodes)))
-    start = np.minimum(start, point.log_most) - math.log(len(start))
-    logs = interior_minimum(point.values, start)
+    tried = (interior_minimum(point.values, start) for start in point.starts)
+    logs = next((found for found in tried if found is not None), None)
     if logs is None:
         return None
     counts = np.exp(logs)[None]
@@ -100,6 +99,18 @@ class _Point(NamedTuple):
     def log_most(self) -> FloatArray:
         """(q,) logarithms of the most nodes of each type."""
         return np.asarray(np.log(np.maximum(self.market.most.astype(float), 2.0 * LEAST_NODES)))
+
+    @property
+    def starts(self) -> Iterator[FloatArray]:
+        """(q,) logarithms of counts to start from: few nodes of each type, then most of one type
+        alone. The law of unlike nodes is not convex, so that one start may find no way in."""
+        q = len(self.log_most)
+        few = math.log(math.sqrt(self.fewest * self.goal.max_nodes))
+        yield np.minimum(np.full(q, few), self.log_most) - math.log(q)
+        for row in range(q if q > 1 else 0):
+            alone = np.full(q, math.log(2.0 * LEAST_NODES))
+            alone[row] = min(self.log_most[row], math.log(self.goal.max_nodes)) - WIDENED
+            yield alone
 
     def usd(self, counts: FloatArray, seconds: FloatArray) -> FloatArray:
         """(p,) cost of compositions, with the start-up, not rounded to billed units."""

@@ -100,6 +100,21 @@ def test_two_types_against_a_scan(deadline: float, price: float) -> None:
     assert times(found.counts[None]).quantile(0.9)[0] <= deadline * (1.0 + 1e-9)
 
 
+def test_a_way_in_is_looked_for_from_each_type() -> None:
+    """Nodes of both types hinder each other: from equal parts the time falls towards 98 s of the
+    second type alone, and only clusters that are nearly all of the first take less than 90 s."""
+
+    def times(counts: FloatArray) -> Forecast:
+        share = counts[:, 0] / counts.sum(axis=1)
+        seconds = 98.0 + 60.0 * share**2 - 78.0 * share**3
+        return Forecast.of(seconds, np.full(len(counts), np.nan))
+
+    found = relaxed_optimum(times, market(1.0, 1.0), Goal(deadline_seconds=90.0))
+    assert found.seconds < 90.0
+    assert found.counts[0] > 5.0 * found.counts[1]
+    assert found.counts.sum() == pytest.approx(1.0, rel=1e-4)
+
+
 def test_an_interior_minimum_starts_outside_and_ends_inside() -> None:
     """The point of least x + y on a disc about (3, 4), from far away."""
 
