@@ -97,6 +97,7 @@ _HOMES = {
     "engine.models.boe.workflow_report": (
         "JobSpan",
         "StageInState",
+        "StageSkew",
         "WorkflowReport",
         "WorkflowState",
     ),

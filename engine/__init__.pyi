@@ -107,6 +107,7 @@ from engine.models.boe.workflow import Workflow as Workflow
 from engine.models.boe.workflow import with_scheduler as with_scheduler
 from engine.models.boe.workflow_report import JobSpan as JobSpan
 from engine.models.boe.workflow_report import StageInState as StageInState
+from engine.models.boe.workflow_report import StageSkew as StageSkew
 from engine.models.boe.workflow_report import WorkflowReport as WorkflowReport
 from engine.models.boe.workflow_report import WorkflowState as WorkflowState
 from engine.models.optex.job_profiles import with_job_profiles as with_job_profiles

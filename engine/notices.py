@@ -64,9 +64,10 @@ NOTES = (
     *("speed-as-given", "calibrated-score", "filled-nodes", "assured-memory", "delegated"),
     "runs-not-used",
     *("retried-work", "slow-start", "late-executors", "micro-batches", "same-structure"),
-    *("failed-runs", "ignored-column", "nodes-from-pods", "nodes-left-out"),
+    *("failed-runs", "ignored-column", "nodes-from-pods", "nodes-left-out", "rounded-optimum"),
 )
-"""Codes of informational notices on how the evidence was used; they seldom require action."""
+"""Codes of informational notices on how the evidence was used or the answer found; they seldom
+require action."""
 
 
 COVERED_BY = {"unknown-source-type": "no-machine-types"}

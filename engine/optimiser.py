@@ -15,7 +15,7 @@ from engine.choosing.recommendation import Goal, Recommendation, Sensitivity
 from engine.choosing.selection import select_exact
 from engine.choosing.surface import Surface
 from engine.cluster import Workload, require_workload
-from engine.errors import BadInput, require_kind
+from engine.errors import BadInput, UnknownName, require_kind
 from engine.mixing.compromises import (
     with_cheapest_as_nearest,
     with_closest_as_nearest,
@@ -24,11 +24,15 @@ from engine.mixing.compromises import (
 from engine.mixing.effort import MAX_BOUNDS, MAX_BOUNDS_SENSITIVITY
 from engine.mixing.mix_step import with_mixes
 from engine.mixing.purchase_options import rents_both_ways
+from engine.mixing.relaxed_answer import with_relaxed
 from engine.models.base import FittedModel
 from engine.sensitivity_analysis import SensitivityAnalysis
 
 MAX_TYPES = 3
 """The most types in one cluster: a search over more takes too long to wait for."""
+
+METHODS = ("exact", "interior-point")
+"""How a composition is found: by a search over whole nodes, or by OptEx's own method (V)."""
 
 
 def recommend(
@@ -47,6 +51,7 @@ def recommend(
     limits: Limits = NO_LIMITS,
     today: date | None = None,
     objective: str | None = None,
+    method: str = "exact",
     with_sensitivity: bool = False,
 ) -> Recommendation:
     """The best cluster of a catalog for a goal.
@@ -66,8 +71,11 @@ def recommend(
     Raises:
         BadInput: for an impossible goal, mix or number of nodes; for spot nodes where no spot price
             is known and nothing is owned; and whatever the model raises.
-        UnknownName: for an instance name or glob that matches nothing.
+        UnknownName: for an instance name or glob that matches nothing, and for a method that there
+            is not.
     """
+    if method not in METHODS:
+        raise UnknownName("method", str(method), METHODS, where="--method")
     if mix not in range(1, MAX_TYPES + 1):
         raise BadInput(f"mix must lie between 1 and {MAX_TYPES}, not {mix!r}", where="--mix")
     require_catalog(catalog)
@@ -84,6 +92,8 @@ def recommend(
     if billing.spot and not limits.owned and limits.max_spot is None:
         surface.candidates.require_spot_price("spot", "leave it out")
     answer = recommend_for_goal(surface, goal, billing, mix=mix, today=today)
+    if method != "exact":
+        return with_relaxed(answer, surface, billing, most_types=mix, today=today)
     if not with_sensitivity:
         return answer
     analysis = sensitivity(surface, goal, billing, mix=mix, answer=answer)

@@ -66,6 +66,7 @@ def designed(
         terms=tuple(term.name for term in terms),
         candidates=len(grid),
         criterion=criterion(features[chosen], earlier),
+        optimum=bound,
         greedy_criterion=greedy_criterion if math.isfinite(greedy_criterion) else None,
         greedy_runs=len(greedy),
         efficiency=efficiency(features, chosen, bound, known=earlier),

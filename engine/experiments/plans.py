@@ -8,7 +8,7 @@ them on one cluster of the largest size).
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -23,8 +23,14 @@ MOST_CANDIDATES = 20_000
 
 MAX_TYPES_PER_DESIGN = 6
 
-UNITS = ("usd", "seconds", "smallest runs")
-"""What a budget may count; the last is the cost of the smallest sample on one node."""
+OWN_UNITS = "own units"
+
+UNITS = ("usd", "seconds", "smallest runs", OWN_UNITS)
+"""What a budget may count: "smallest runs" are the cost of the smallest sample on one node,
+`OWN_UNITS` those of a cost function that is given."""
+
+CostOfRun = Callable[["Experiment"], float]
+"""What a run costs, in the unit of the budget (Ernest 3.3: any function of scale and machines)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +71,8 @@ class ExperimentPlan:
         candidates: how many experiments were possible.
         criterion: tr((X'X)^-1), the summed variance of the coefficients in units of one run's
             noise.
+        optimum: that of the continuous design (weights in [0, 1], Ernest 3.3), to 1e-5; no whole
+            runs within the budget have less.
         greedy_criterion: that of the `greedy_runs` cheapest runs for the same money; None if these
             do not identify the coefficients.
         efficiency: lower bound on the criterion of any design within the budget, relative to that
@@ -79,6 +87,7 @@ class ExperimentPlan:
     terms: tuple[str, ...] = ()
     candidates: int = 0
     criterion: float | None = None
+    optimum: float | None = None
     greedy_criterion: float | None = None
     greedy_runs: int = 0
     efficiency: float | None = None

@@ -23,7 +23,9 @@ from engine.experiments.paper_plans import (
     waves_of_first,
 )
 from engine.experiments.plans import (
+    OWN_UNITS,
     UNITS,
+    CostOfRun,
     Estimates,
     Experiment,
     ExperimentPlan,
@@ -31,7 +33,7 @@ from engine.experiments.plans import (
     finite_or_none,
     smallest_runs,
 )
-from engine.forecast import FloatArray
+from engine.experiments.run_costs import run_costs
 from engine.machines.services import PLATFORM_REMEDY, least_workers, service_of
 from engine.models.base import FittedModel
 from engine.models.curves.terms import ERNEST_TERMS, SERIAL_DATA, SQUARE_ROOT
@@ -93,22 +95,26 @@ def plan_experiments(
     fitted: FittedModel | None = None,
     workload: Workload | None = None,
     catalog: Catalog | None = None,
+    costs: CostOfRun | None = None,
 ) -> ExperimentPlan:
     """The runs to make.
 
     Args:
         fitted: predicts their times; the design builds on its runs.
+        costs: the cost function of the design (Ernest 3.3): a candidate run, with its expected time
+            and price where these are known, -> what it costs in the unit of the budget. None for
+            that of the unit.
 
     Raises:
         BadInput: for a request that contradicts itself, and as `designed`.
         UnknownName: for unknown terms, an unknown method, unit or type.
     """
-    _check(request)
+    _check(request, costs)
     left_out: tuple[Notice, ...] = ()
     if catalog is not None:
         nodes, left_out = _startable_nodes(request.nodes, catalog)
         request = replace(request, nodes=nodes)
-    plan = _Planning(request, fitted, workload, catalog).plan()
+    plan = _Planning(request, fitted, workload, catalog, costs).plan()
     barrier = None if fitted is None else _barrier_notice(plan.runs, fitted, catalog)
     return replace(plan, notices=in_order((*plan.notices, barrier, *left_out)))
 
@@ -163,7 +169,7 @@ def _cluster_of(
     return Cluster.of_nodes(instance_type=instance, nodes=nodes, catalog=catalog)
 
 
-def _check(request: TrainingRequest) -> None:
+def _check(request: TrainingRequest, costs: CostOfRun | None) -> None:
     """Raises BadInput or UnknownName as `plan_experiments`."""
     for kind, name, names in (
         ("unit of a budget", request.unit, UNITS),
@@ -172,6 +178,12 @@ def _check(request: TrainingRequest) -> None:
     ):
         if name not in names:
             raise UnknownName(kind, name, names)
+    if costs is None and request.unit == OWN_UNITS:
+        raise BadInput(
+            f"a budget in {OWN_UNITS} needs a cost function", where="unit", remedy="give costs"
+        )
+    if costs is not None and request.method != "ernest":
+        raise BadInput("only Ernest's design has costs", where="costs", remedy="leave them out")
     if request.method != "ernest" and len(request.instances) > 1:
         raise BadInput("this plan is for one instance type", where="instances", remedy="name one")
 
@@ -185,6 +197,7 @@ class _Planning:
     fitted: FittedModel | None
     workload: Workload | None
     catalog: Catalog | None
+    costs: CostOfRun | None
 
     def plan(self) -> ExperimentPlan:
         """The plan by the requested method."""
@@ -199,7 +212,7 @@ class _Planning:
             grid,
             budget=request.budget,
             unit=request.unit,
-            costs=lambda _: _costs(grid, estimates, request.unit, self.fitted),
+            costs=lambda _: run_costs(grid, estimates, request.unit, self.costs, self.fitted),
             estimates=estimates,
             terms=TERMS[request.terms],
             known=known_runs(self.fitted.profile, grid, self.workload) if self.fitted else None,
@@ -355,28 +368,3 @@ def _workloads(grid: Grid, profile: Profile, workload: Workload | None) -> list[
     planned = replace(planned, iterations=iterations)
     sizes = {fraction: planned.times(fraction) for fraction in np.unique(grid.fraction).tolist()}
     return [sizes[fraction] for fraction in grid.fraction.tolist()]
-
-
-def _costs(grid: Grid, estimates: Estimates, unit: str, fitted: FittedModel | None) -> FloatArray:
-    """(n,) what each experiment costs in the budget's unit."""
-    if unit == "smallest runs":
-        return smallest_runs(grid)
-    costs = estimates.usd if unit == "usd" else estimates.seconds
-    if not np.isfinite(costs).all():
-        raise BadInput(
-            "a budget in money needs a price and an expected time of every run"
-            if unit == "usd"
-            else "a budget in time needs an expected time of every run",
-            where="--budget",
-            remedy=_priced_by(unit, fitted),
-        )
-    return costs
-
-
-def _priced_by(unit: str, fitted: FittedModel | None) -> str:
-    """What to add so that runs have a time, and in money a price."""
-    types = fitted.profile.instance_types if fitted is not None else ()
-    if fitted is not None and unit == "usd":
-        return "name their type: --instances " + (" or ".join(types) or "TYPE")
-    timed = "give the runs made so far as SOURCE, or --smallest-run T"
-    return f"{timed} and --instances TYPE" if unit == "usd" else timed

@@ -102,7 +102,7 @@ def with_closest_as_nearest(answer: Recommendation, ask: Ask, surface: Surface) 
     return replace(
         answer,
         nearest=replace(closest, p_deadline=p_deadline, why=()),
-        miss_of_nearest=_miss(closest, goal, surface),
+        miss_of_nearest=missed(closest, goal, surface),
     )
 
 
@@ -129,7 +129,7 @@ def _log_excess(choice: Choice, goal: Goal, surface: Surface) -> float:
     return math.log(ratio)
 
 
-def _miss(choice: Choice, goal: Goal, surface: Surface) -> Rejected:
+def missed(choice: Choice, goal: Goal, surface: Surface) -> Rejected:
     """What a cluster misses, as of a rejected type."""
     assert goal.deadline_seconds is not None
     least = float(_forecast(choice, surface).quantile_or_median(goal.confidence)[0])

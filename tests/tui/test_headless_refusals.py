@@ -87,7 +87,7 @@ def test_bad_input_is_one_line_and_exit_code_2(
         "--dbu-price 0.1", "--platform emr", "--spot", "--max-nodes 5", "--mix 2",
         "--own m5.xlarge=2", "--limit m5.xlarge=2", "--max-vcpus 64",
         "--min-nodes 2", "--arch arm64", "--max-spot 50%", "--dynamic-allocation 1:5",
-        "--exclude m5.*",
+        "--exclude m5.*", "--method exact",
     ],
 )  # fmt: skip
 def test_what_is_of_rented_nodes_is_refused_beside_a_number_of_executors(

@@ -30,6 +30,9 @@ def _check_owned(args: argparse.Namespace) -> None:
     if args.mix != 1:
         why = f"{_OWNED}, there are no types to mix"
         raise engine.BadInput(why, where="--mix", remedy=beside)
+    if getattr(args, "method", None) is not None:
+        why = f"{_OWNED}, numbers of executors are searched"
+        raise engine.BadInput(why, where="--method", remedy=beside)
     layouts.check_as_given(args)
     if args.objective == "cost":
         raise engine.BadInput(

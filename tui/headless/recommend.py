@@ -9,7 +9,16 @@ from typing import Any
 
 import engine
 from tui import format as text
-from tui.arguments import goal_checks, layouts, limits, options, prices, sections, workloads
+from tui.arguments import (
+    goal_checks,
+    layouts,
+    limits,
+    options,
+    owned,
+    prices,
+    sections,
+    workloads,
+)
 from tui.headless import output, sensitivity_lines
 from tui.headless.rejections import rejected_lines
 
@@ -22,15 +31,24 @@ LISTED = 8
 """Runners-up that are printed; --json has them all."""
 
 
+METHODS = ("exact", "interior-point")
+
+
 def configure(parser: argparse.ArgumentParser) -> None:
     configure_goal(parser)
+    sections.section(parser, sections.GOAL).add_argument(
+        "--method",
+        choices=METHODS,
+        help="exact: over whole nodes (default); interior-point: OptEx's own, over real numbers of "
+        "nodes, made whole",
+    )
     options.add_json(parser)
 
 
 def configure_goal(parser: argparse.ArgumentParser) -> None:
     """Add the options shared with `export`: the job, the goal, the prices."""
     configure_rented(parser)
-    _configure_owned(parser)
+    owned.add_owned(parser)
 
 
 def configure_rented(parser: argparse.ArgumentParser) -> None:
@@ -55,48 +73,6 @@ def configure_rented(parser: argparse.ArgumentParser) -> None:
     workloads.add_workload(parser)
 
 
-def _configure_owned(parser: argparse.ArgumentParser) -> None:
-    """Add the options of owned clusters, which have no prices."""
-    owned = sections.section(parser, "a cluster that you own, in place of prices")
-    owned.add_argument(
-        "--executor-cores",
-        type=options.whole(),
-        metavar="C",
-        help="cores of each executor",
-    )
-    options.add_executor_memory(owned)
-    owned.add_argument(
-        "--max-executors",
-        type=options.whole(),
-        metavar="N",
-        help="search up to so many for the least resource time",
-    )
-    owned.add_argument(
-        "--theta",
-        type=options.quantity(_not_negative),
-        metavar="X",
-        help="price of a GiB relative to a vcore (default 1/3)",
-    )
-    owned.add_argument(
-        "--epsilon",
-        type=options.whole(),
-        metavar="E",
-        help="search ranges down to steps of E executors (SimCost) instead of comparing every "
-        "number",
-    )
-
-
-def _not_negative(text: str) -> float:
-    """Parse a number of at least 0."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0.0 <= value < float("inf"):
-        raise engine.BadInput(f"{text!r} is not a number of at least 0")
-    return value
-
-
 @dataclass(frozen=True)
 class Question:
     """The job and prices that the arguments name; `catalog` is None for an owned cluster."""
@@ -108,7 +84,8 @@ class Question:
 
 def run(args: argparse.Namespace) -> int:
     question = read_question(args)
-    recommendation = recommendation_for(args, question, with_sensitivity=True)
+    search = {} if args.method is None else {"method": args.method}
+    recommendation = recommendation_for(args, question, with_sensitivity=True, **search)
     return print_recommendation(args, recommendation, question.catalog)
 
 
@@ -150,9 +127,10 @@ def read_question(args: argparse.Namespace) -> Question:
 
 
 def recommendation_for(
-    args: argparse.Namespace, question: Question, *, with_sensitivity: bool = False
+    args: argparse.Namespace, question: Question, **search: Any
 ) -> engine.Recommendation:
-    """The recommendation for the goal of the arguments."""
+    """The recommendation for the goal of the arguments; `search` are further arguments of
+    `engine.recommend`."""
     fitted = engine.fit(question.profile, model=args.model)
     if question.catalog is None:
         return engine.recommend_owned(
@@ -170,7 +148,7 @@ def recommendation_for(
     return rented(
         args, fitted, question.catalog, question.workload, mix=args.mix,
         objective={"runtime": "time", "throughput": "time"}.get(args.objective, args.objective),
-        with_sensitivity=with_sensitivity,
+        **search,
     )  # fmt: skip
 
 

@@ -23,6 +23,7 @@ from engine.models.base import Explanation, FittedModel, Prediction
 from engine.models.boe.notices import far_notices, rate_notices, speed_notices
 from engine.models.boe.plan import Target, WorkflowPlan, one_node, own_target
 from engine.models.boe.surface import WORKFLOWS_ALONE, seconds_on
+from engine.models.boe.task_time import Rates
 from engine.models.boe.workflow import OwnNodes, Workflow
 from engine.models.boe.workflow_course import Course
 from engine.models.boe.workflow_report import WorkflowReport, explanation, report_of
@@ -284,7 +285,7 @@ class FittedStates(FittedModel):
             prediction = self._own_prediction(plan, target, question[1], course, confidence)
         else:
             prediction = self.predict(cluster=cluster, workload=workload, confidence=confidence)
-        return self._report(plan, course, prediction, skew)
+        return self._report(plan, course, prediction, target.machines.rates, skew)
 
     def _plan_and_target(
         self, cluster: Cluster | OwnNodes, workload: Workload
@@ -313,13 +314,20 @@ class FittedStates(FittedModel):
         )  # fmt: skip
 
     def _report(
-        self, plan: WorkflowPlan, course: Course, prediction: Prediction, skew: float | None
+        self,
+        plan: WorkflowPlan,
+        course: Course,
+        prediction: Prediction,
+        rates: Rates,
+        skew: float | None,
     ) -> WorkflowReport:
         if self.is_job and plan.parts[0].observed is not None:
             labels = plan.parts[0].observed.job_labels()
         else:
             labels = [plan.parts[entry.job].job.name for entry in course.activities]
-        return report_of(self.workflow, labels, plan, course, prediction, skew_seconds=skew)
+        return report_of(
+            self.workflow, labels, plan, course, prediction, rates=rates, skew_seconds=skew
+        )
 
 
 def _check_timed(course: Course) -> None:

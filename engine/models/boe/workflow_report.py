@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from engine.models.base import Explanation, Prediction, StageForecast
+from engine.models.boe.skew import gain_bounds
+from engine.models.boe.task_draw import task_law
+from engine.models.boe.task_time import Needs, Rates
 from engine.models.boe.workflow import Workflow
 from engine.models.boe.workflow_course import Activity, Course, Running, State
 from engine.notices import Notice
@@ -64,6 +67,17 @@ class JobSpan:
     tasks: int
 
 
+@dataclass(frozen=True, slots=True)
+class StageSkew:
+    """Theorem 1 of one stage: between how much and how much its unlike tasks add, if it is alone
+    (section 6.2.1). It may be known before any state is estimated, and it is no interval."""
+
+    job: str
+    stage: str
+    low_seconds: float
+    high_seconds: float
+
+
 @dataclass(frozen=True, eq=False)
 class WorkflowReport:
     """The answer: the end with its interval, the jobs, and the sequence of states.
@@ -71,6 +85,7 @@ class WorkflowReport:
     Args:
         skew_seconds: what tasks of unlike length add to the time (below 0: spare); None where they
             are taken as alike. A difference of two estimates, without an interval of its own.
+        skew_bounds: of each stage whose tasks are unlike, in the order of the activities.
     """
 
     name: str
@@ -80,6 +95,7 @@ class WorkflowReport:
     jobs: tuple[JobSpan, ...]
     states: tuple[WorkflowState, ...]
     skew_seconds: float | None = None
+    skew_bounds: tuple[StageSkew, ...] = ()
 
     @property
     def seconds(self) -> float:
@@ -104,6 +120,7 @@ class WorkflowReport:
             "high": prediction.high,
             "confidence": prediction.confidence,
             "skew_seconds": self.skew_seconds,
+            "skew_bounds": [asdict(stage) for stage in self.skew_bounds],
             "phases": dict(prediction.phases) if prediction.phases is not None else None,
             "bottleneck": prediction.bottleneck,
             "jobs": [asdict(job) for job in self.jobs],
@@ -121,13 +138,15 @@ def report_of(
     course: Course,
     prediction: Prediction,
     *,
+    rates: Rates,
     skew_seconds: float | None = None,
 ) -> WorkflowReport:
     """A course in words; times are stretched to the prediction (its own error corrected).
 
     Args:
         labels: the name of each activity's job; "" for what belongs to none.
-        skew_seconds: of the course, not stretched.
+        rates: of the nodes. skew_seconds: of the course, not stretched; None where all tasks are
+            taken as alike.
     """
     factor = prediction.seconds / course.seconds if course.seconds > 0.0 else 1.0
     states = tuple(
@@ -147,7 +166,30 @@ def report_of(
         tuple(_spans(labels, after, course, factor)),
         states,
         None if skew_seconds is None else skew_seconds * factor,
+        () if skew_seconds is None else tuple(_skew_bounds(labels, course, rates, factor)),
     )
+
+
+def _skew_bounds(
+    labels: Sequence[str], course: Course, rates: Rates, factor: float
+) -> Iterator[StageSkew]:
+    """Theorem 1 of each stage whose tasks are unlike, with the parallelism and the task time of the
+    first state in which it runs."""
+    first: dict[int, Running] = {}
+    for state in course.states:
+        for running in state.running:
+            first.setdefault(running.activity, running)
+    for index, running in sorted(first.items()):
+        entry = course.activities[index]
+        law = task_law(
+            Needs.of(entry.work, rates), spread=entry.spread, output_spread=entry.output_spread
+        )
+        deviation = law.mean * law.spread * running.time.seconds * factor
+        if deviation > 0.0:
+            low, high = gain_bounds(
+                tasks=entry.tasks, parallelism=running.parallelism, deviation=deviation
+            )
+            yield StageSkew(labels[index], entry.name, low, high)
 
 
 def _stage(

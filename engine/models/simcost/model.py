@@ -226,9 +226,11 @@ class SimcostModel(FittedModel):
         samples = self._samples(batch, wanted)
         figures["simulations"] = float(samples.count)
         figures["mean_half_width_seconds"] = samples.half_width
-        figures["training_cost_ratio"] = training_cost_ratio(
-            sample_resource_times=self._training_resource_times(), resource_time=float(own)
-        )
+        sampled = self._training_resource_times(with_memory=memory > 0.0)
+        if sampled is not None:
+            figures["training_cost_ratio"] = training_cost_ratio(
+                sample_resource_times=sampled, resource_time=float(own)
+            )
         return figures
 
     def _optima(
@@ -251,18 +253,21 @@ class SimcostModel(FittedModel):
         cores = int(batch.executor_cores[0])
         return executors * assured.executor_gib(executors=int(executors), executor_cores=cores)
 
-    def _training_resource_times(self) -> list[float]:
-        return [
-            float(
-                costs.resource_time(
-                    seconds=run.run.seconds,
-                    vcores=run.run.cluster.vcores or run.slots,
-                    memory_gib=(run.run.cluster.executors or 0)
-                    * (run.run.cluster.executor_memory_gib or 0.0),
-                )
+    def _training_resource_times(self, *, with_memory: bool) -> list[float] | None:
+        """Resource time of each log, of its vcores alone where the question's memory is not known;
+        None where that is known and a log's is not, which would be memory at no price."""
+        found = []
+        for run in self.learnt:
+            cluster, memory = run.run.cluster, 0.0
+            if with_memory:
+                if not cluster.executors or cluster.executor_memory_gib is None:
+                    return None
+                memory = cluster.executors * cluster.executor_memory_gib
+            time = costs.resource_time(
+                seconds=run.run.seconds, vcores=cluster.vcores or run.slots, memory_gib=memory
             )
-            for run in self.learnt
-        ]
+            found.append(float(time))
+        return found
 
     def _samples(self, batch: ClusterBatch, wanted: Workload) -> Estimate:
         """The logs as simulations of the question (Eqs. 4 to 6); of a single log, its tasks drawn

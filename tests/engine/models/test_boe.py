@@ -114,7 +114,7 @@ def test_section_3_2_follows_from_one_fitted_share(neighbour: str, share: float)
         NODE,
         [4, 4],
     )
-    assert found.seconds == pytest.approx(SECTION_3_2[neighbour], rel=0.002)
+    assert found.seconds == pytest.approx(SECTION_3_2[neighbour], rel=1e-4)
 
 
 def test_half_as_many_tasks_on_the_network_take_half_as_long() -> None:

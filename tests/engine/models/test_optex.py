@@ -92,7 +92,7 @@ def test_table_vi(name: str, nodes: int, estimated: float) -> None:
     found = published(name).predict(
         cluster=nodes_of(nodes), workload=Workload(iterations=iterations)
     )
-    assert found.seconds == pytest.approx(estimated, abs=0.1)
+    assert found.seconds == pytest.approx(estimated, abs=0.02)
 
 
 @pytest.mark.parametrize("row", TABLE_III)

@@ -151,6 +151,8 @@ def test_groups_of_table_2(name: str) -> None:
     assert len(side_by_side) == parallel
     assert {len(group.stages) for group in side_by_side} <= {width}
     assert (found.variable.sum(), (~found.variable).sum()) == (variable, fixed)
+    told = fit(*runs).predict(cluster=executors(20)).stages
+    assert sorted(group.bottleneck for group in told) == ["fixed"] * fixed + ["waves"] * variable
 
 
 def test_a_stage_after_the_end_of_a_parallel_one_is_the_next_group() -> None:

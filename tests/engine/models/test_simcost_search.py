@@ -70,7 +70,19 @@ def test_within_epsilon_of_the_best(
     assert all(1 <= v <= domain for each in rounds for v in each.candidates)
     if domain > epsilon:
         bound = most_rounds(domain=domain, grading_degree=degree, epsilon=epsilon)
-        assert len(rounds) <= max(1, math.ceil(bound)) + 1, "a first round is always made"
+        assert len(rounds) <= max(1, math.ceil(bound)), "a first round is always made"
+
+
+@pytest.mark.parametrize("degree", [4, 5, 8, 12])
+def test_the_worst_search_keeps_theorem_1(degree: int) -> None:
+    """Of two steps, rounded up, each round keeps all: its rounds without any cost."""
+    for epsilon in (1, 2, 5, 17, 40):
+        for domain in range(epsilon + 1, 1500, 7):
+            width, rounds = domain, 1
+            while (step := math.ceil(width / degree)) > epsilon:
+                width, rounds = 2 * step, rounds + 1
+            bound = most_rounds(domain=domain, grading_degree=degree, epsilon=epsilon)
+            assert rounds <= max(1, math.ceil(bound))
 
 
 def test_lemma_4() -> None:

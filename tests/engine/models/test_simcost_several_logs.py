@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from made_runs import Stage, measure, observed, of_type
 
+import engine
 from engine.models import MODELS
 from engine.models.simcost.model import Simcost
 from engine.profile import Profile, Run
@@ -31,3 +32,14 @@ def test_the_log_of_the_type_that_is_asked_for_explains_the_answer(order: tuple[
         row = fitted.predict(cluster=of_type(name, 1.0)).job_profile
         assert row is not None
         assert row["output_bytes"] == pytest.approx(8 * each[name])
+
+
+def test_memory_that_is_not_known_is_not_free() -> None:
+    """A run whose heap no log tells cost "75 %" of the same run with its assured memory."""
+    (run,) = engine.read("sort-small").runs
+    bare = replace(run, cluster=replace(run.cluster, executor_memory_gib=None))
+    for one, known in ((run, True), (bare, False)):
+        fitted = engine.fit(Profile("sort", (one,)), model="simcost")
+        figures = fitted.predict(cluster=one.cluster).job_profile
+        assert ("training_cost_ratio" in figures) is known
+        assert figures["resource_time_vcore_seconds"] > 2.0 * run.seconds

@@ -1,5 +1,7 @@
 """What is shown of a workflow's course: states that are told apart, phases, spans of jobs."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -62,3 +64,32 @@ def test_a_job_spans_all_of_its_stages() -> None:
     found = fit_workflow(workflow).course(cluster=OwnNodes(1, 4.0))
     spans = [(job.name, job.start_seconds, job.end_seconds, job.tasks) for job in found.jobs]
     assert spans == [("first", 0.0, 10.0, 4), ("second", 10.0, 40.0, 10)]
+
+
+def test_the_bounds_of_theorem_1_are_told_of_each_stage() -> None:
+    """40 tasks of 20 s that differ by 20 %, on 10 cores: N / Delta = 4 waves. Stages of equal tasks
+    have none, and so has a workflow whose tasks are taken as alike."""
+    work = TaskWork(0.0, (Step(20.0),))
+    stages = (Activity(0, "map", 40, work, spread=0.2), Activity(0, "reduce", 4, work, after=(0,)))
+    cluster = OwnNodes(nodes=2, cores=5.0)
+    workflow = Workflow.of("w", (WorkflowJob("j", stages=stages),), cluster=cluster)
+    (found,) = fit_workflow(workflow).course(cluster=cluster).skew_bounds
+    track = math.sqrt(4.0) * 0.2 * 20.0 * math.sqrt(math.log(10.0))
+    assert (found.job, found.stage) == ("j", "map")
+    assert found.low_seconds == pytest.approx(0.23 * track)
+    assert found.high_seconds == pytest.approx(math.sqrt(2.0) * track)
+    alike = fit_workflow(workflow, task_profile="mean").course(cluster=cluster)
+    assert alike.skew_bounds == ()
+    assert alike.to_dict()["skew_bounds"] == []
+
+
+@pytest.mark.parametrize("tasks", [10, 20])
+def test_what_unlike_tasks_add_in_few_waves_lies_within_theorem_1(tasks: int) -> None:
+    """Algorithm 2 less Algorithm 1, of one stage alone."""
+    work = TaskWork(0.0, (Step(20.0),))
+    stages = (Activity(0, "map", tasks, work, output_spread=0.0, spread=0.2),)
+    cluster = OwnNodes(nodes=2, cores=5.0)
+    workflow = Workflow.of("w", (WorkflowJob("j", stages=stages),), cluster=cluster)
+    report = fit_workflow(workflow).course(cluster=cluster)
+    (bounds,) = report.skew_bounds
+    assert bounds.low_seconds <= report.skew_seconds <= bounds.high_seconds
