@@ -1,9 +1,13 @@
-"""Fair sharing of slots between pools: Spark's scheduler mode FAIR.
+"""Tasks placed one by one: fair sharing of slots between pools (Spark's scheduler mode FAIR), and
+stages that claim slots in different ways (`engine.scheduling.task_claims`).
 
 A slot that falls free takes a task of the pool that has the fewest running ones for its weight
 (`FairSchedulingAlgorithm` of Spark, without minimum shares); within a pool stages go first in,
 first out. Weights and minimum shares stand in an allocation file, which no log has: every pool has
 Spark's defaults, 1 and 0. Of pools that have equally many the one of the lowest number goes first.
+
+A stage whose next task does not fit the idle slots is passed over, as is a barrier stage until all
+of its tasks fit: the next stages take what it leaves (`TaskSchedulerImpl.resourceOffers`).
 
 One event after the other, whose cost does not depend on the number of slots.
 """
@@ -35,6 +39,8 @@ class WaitingStage:
         pool: number of its pool.
         cpus: slots that one task holds.
         seconds: (n,) durations of its tasks, in their order.
+        barrier: its tasks start together. Where there are fewer slots than they claim, on which
+            Spark ends the job, they start as slots fall free.
         placed: how many of them are placed.
         start: when the first of them started, in seconds.
         end: when the last of those placed ends, in seconds.
@@ -45,6 +51,7 @@ class WaitingStage:
     pool: int
     cpus: int
     seconds: list[float]
+    barrier: bool = False
     placed: int = 0
     start: float = math.nan
     end: float = -math.inf
@@ -148,33 +155,73 @@ class FairPools:
             self.idle += 1
 
     def _launch(self) -> WaitingStage | None:
-        """Launches tasks on idle slots, up to the last task of a stage: that stage. A pool whose
-        turn it is waits for as many slots as its next task holds."""
-        turns, counts, now = self.turns, self.tasks_of_pool, self.now
+        """Launches tasks on idle slots, up to the last task of a stage: that stage."""
+        turns, counts = self.turns, self.tasks_of_pool
         while self.idle and turns:
             count, pool = turns[0]
             queue = self.waiting[pool]
             if not queue or count != counts[pool]:
                 heapq.heappop(turns)
                 continue
-            stage = queue[0][2]
-            cores = stage.cpus if stage.cpus <= self.slots else self.slots
-            if cores > self.idle:
-                break
-            self.idle -= cores
-            end = now + stage.seconds[stage.placed]
-            if end > stage.end:
-                stage.end = end
-            heapq.heappush(self.running, (end, pool, cores))
-            counts[pool] = count + 1
-            heapq.heapreplace(turns, (count + 1, pool))
-            if not stage.placed:
-                stage.start = now
-            stage.placed += 1
+            first = queue[0][2]
+            stage: WaitingStage | None = first
+            tasks, cores = self._claim(first)
+            if tasks * cores > self.idle:
+                stage = self._first_that_fits()
+                if stage is None:
+                    break
+                tasks, cores = self._claim(stage)
+            assert stage is not None
+            self._start(stage, tasks, cores)
+            entry = counts[stage.pool], stage.pool
+            if stage.pool == pool:
+                heapq.heapreplace(turns, entry)
+            else:
+                heapq.heappush(turns, entry)
             if stage.placed == len(stage.seconds):
-                heapq.heappop(queue)
+                self._leave(stage)
                 return stage
         return None
+
+    def _claim(self, stage: WaitingStage) -> tuple[int, int]:
+        """How many tasks of a stage start at once at least, and the slots that each takes."""
+        cores = stage.cpus if stage.cpus <= self.slots else self.slots
+        if stage.barrier and len(stage.seconds) * cores <= self.slots:
+            return len(stage.seconds), cores
+        return 1, cores
+
+    def _first_that_fits(self) -> WaitingStage | None:
+        """The first stage in the order of the pools that the idle slots hold tasks of."""
+        pools = [pool for pool, queue in self.waiting.items() if queue]
+        for pool in sorted(pools, key=lambda pool: (self.tasks_of_pool[pool], pool)):
+            for _, _, stage in sorted(self.waiting[pool]):
+                tasks, cores = self._claim(stage)
+                if tasks * cores <= self.idle:
+                    return stage
+        return None
+
+    def _start(self, stage: WaitingStage, tasks: int, cores: int) -> None:
+        """Starts the next tasks of a stage."""
+        now, running, pool = self.now, self.running, stage.pool
+        if not stage.placed:
+            stage.start = now
+        for seconds in stage.seconds[stage.placed : stage.placed + tasks]:
+            end = now + seconds
+            if end > stage.end:
+                stage.end = end
+            heapq.heappush(running, (end, pool, cores))
+        stage.placed += tasks
+        self.idle -= tasks * cores
+        self.tasks_of_pool[pool] += tasks
+
+    def _leave(self, stage: WaitingStage) -> None:
+        """Removes a stage whose tasks are all placed from those that wait."""
+        queue = self.waiting[stage.pool]
+        if queue[0][2] is stage:
+            heapq.heappop(queue)
+            return
+        queue.remove((stage.priority, stage.index, stage))
+        heapq.heapify(queue)
 
 
 def placed_together(seconds: FloatArray, *, lanes: int, of_tasks: int) -> FloatArray:
