@@ -18,6 +18,7 @@ import heapq
 import math
 from collections import Counter, defaultdict
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
@@ -57,6 +58,11 @@ class WaitingStage:
     end: float = -math.inf
 
 
+_Queue: TypeAlias = list[tuple[int, int, WaitingStage]]
+"""A heap of stages by priority and index. Those whose tasks are all placed leave it when they come
+to its front."""
+
+
 class FairPools:
     """The slots that stages of several pools share, and the tasks that run on them.
 
@@ -72,7 +78,10 @@ class FairPools:
         self.to_come: list[float] = np.sort(added_seconds)[::-1].tolist()
         self.running: list[tuple[float, int, int]] = []
         self.tasks_of_pool = Counter[int]()
-        self.waiting: defaultdict[int, list[tuple[int, int, WaitingStage]]] = defaultdict(list)
+        self.waiting: defaultdict[int, _Queue] = defaultdict(list)
+        self.by_claim: defaultdict[int, defaultdict[tuple[int, int], _Queue]] = defaultdict(
+            lambda: defaultdict(list)
+        )
         self.turns: list[tuple[int, int]] = []
 
     def add(self, stage: WaitingStage, *, moment: float) -> None:
@@ -81,7 +90,10 @@ class FairPools:
         queue = self.waiting[stage.pool]
         if not queue:
             heapq.heappush(self.turns, (self.tasks_of_pool[stage.pool], stage.pool))
-        heapq.heappush(queue, (stage.priority, stage.index, stage))
+        entry = stage.priority, stage.index, stage
+        heapq.heappush(queue, entry)
+        together = len(stage.seconds) if stage.barrier else 0
+        heapq.heappush(self.by_claim[stage.pool][stage.cpus, together], entry)
 
     def place(self, until: float) -> WaitingStage | None:
         """Places tasks that start before `until`, up to the last task of a stage: that stage; None
@@ -129,7 +141,7 @@ class FairPools:
                 break
             stage = queue[0][2]
             left = len(stage.seconds) - stage.placed
-            if left == 1 or left == len(stage.seconds) or stage.cpus != cores:
+            if left <= 1 or left == len(stage.seconds) or stage.cpus != cores:
                 break
             end = now + stage.seconds[stage.placed]
             if end > stage.end:
@@ -160,6 +172,7 @@ class FairPools:
         while self.idle and turns:
             count, pool = turns[0]
             queue = self.waiting[pool]
+            _drop_placed(queue)
             if not queue or count != counts[pool]:
                 heapq.heappop(turns)
                 continue
@@ -179,7 +192,6 @@ class FairPools:
             else:
                 heapq.heappush(turns, entry)
             if stage.placed == len(stage.seconds):
-                self._leave(stage)
                 return stage
         return None
 
@@ -191,13 +203,19 @@ class FairPools:
         return 1, cores
 
     def _first_that_fits(self) -> WaitingStage | None:
-        """The first stage in the order of the pools that the idle slots hold tasks of."""
+        """The first stage in the order of the pools that the idle slots hold tasks of. Of stages
+        that claim alike only the first can be it."""
         pools = [pool for pool, queue in self.waiting.items() if queue]
         for pool in sorted(pools, key=lambda pool: (self.tasks_of_pool[pool], pool)):
-            for _, _, stage in sorted(self.waiting[pool]):
-                tasks, cores = self._claim(stage)
-                if tasks * cores <= self.idle:
-                    return stage
+            fitting = []
+            for alike in self.by_claim[pool].values():
+                _drop_placed(alike)
+                if alike:
+                    tasks, cores = self._claim(alike[0][2])
+                    if tasks * cores <= self.idle:
+                        fitting.append(alike[0])
+            if fitting:
+                return min(fitting)[2]
         return None
 
     def _start(self, stage: WaitingStage, tasks: int, cores: int) -> None:
@@ -214,14 +232,11 @@ class FairPools:
         self.idle -= tasks * cores
         self.tasks_of_pool[pool] += tasks
 
-    def _leave(self, stage: WaitingStage) -> None:
-        """Removes a stage whose tasks are all placed from those that wait."""
-        queue = self.waiting[stage.pool]
-        if queue[0][2] is stage:
-            heapq.heappop(queue)
-            return
-        queue.remove((stage.priority, stage.index, stage))
-        heapq.heapify(queue)
+
+def _drop_placed(queue: _Queue) -> None:
+    """Removes stages whose tasks are all placed from the front of a queue."""
+    while queue and queue[0][2].placed == len(queue[0][2].seconds):
+        heapq.heappop(queue)
 
 
 def placed_together(seconds: FloatArray, *, lanes: int, of_tasks: int) -> FloatArray:
