@@ -283,7 +283,8 @@ class Recommendation:
             that can be met, rounded by `reachable_seconds`), and the least deadline within the
             budget (where nothing keeps it, within the least, rounded by `reachable_usd`).
         optimal: every composition was compared: nothing better exists on the surface, which is
-            exact to `SURFACE_TOLERANCE` where the model interpolates.
+            exact to `models.base.SURFACE_TOLERANCE` where the model interpolates. Where it is not
+            (`FittedModel.surface_tolerance`), what may be better was evaluated exactly.
         evaluated: how many compositions were compared.
         hidden: reason -> number of types that were no candidates.
         sensitivity: what the answer depends on, where requested and there is an answer.

@@ -39,6 +39,9 @@ from engine.text.quantities import check_times
 EXACT_AT_ONCE = 60
 """The most clusters that any model answers one by one, unless it says otherwise."""
 
+SURFACE_TOLERANCE = 0.02
+"""Relative error of models that interpolate over a surface, unless they say otherwise."""
+
 _KEPT = 2
 """Surfaces that a fitted model keeps: about ten MB each for a whole catalog."""
 
@@ -257,6 +260,11 @@ class FittedModel(ABC):
     def exact_at_once(self) -> int:
         """The most clusters that `forecast` answers one by one; it may interpolate over more."""
         return EXACT_AT_ONCE
+
+    @property
+    def surface_tolerance(self) -> float:
+        """Relative error of its times over a grid of clusters, beside some exact ones."""
+        return SURFACE_TOLERANCE
 
     @property
     def ran_on(self) -> tuple[InstanceType, ...]:
