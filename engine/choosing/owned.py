@@ -79,7 +79,10 @@ def recommend_owned(
         raise UnknownName("objective", objective, OBJECTIVES)
     if not 0.0 <= theta < np.inf:
         raise BadInput(f"theta must be at least 0, not {theta}")
-    goal = Goal(deadline_seconds, None, confidence, max_executors=max_executors)
+    minimised = "resource-time" if objective == "resource-time" else "time"
+    goal = Goal(
+        deadline_seconds, None, confidence, objective=minimised, max_executors=max_executors
+    )
     workload = workload or fitted.profile.reference_workload
     assured_memory = fitted.assured_memory(workload) if executor_memory_gib is None else None
     problem = _OwnedProblem(

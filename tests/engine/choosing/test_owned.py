@@ -44,6 +44,7 @@ def test_the_goal_counts_executors_where_there_are_no_nodes() -> None:
     """JSON named 64 nodes, the default, where only --max-executors was given."""
     goal = owned(deadline_seconds=600.0, max_executors=40).to_dict()["goal"]
     assert (goal["max_nodes"], goal["max_executors"]) == (None, 40)
+    assert goal["objective"] == "resource-time", "it does not minimise the cost, which has none"
     assert "max_executors" not in Goal(600.0, max_nodes=40).to_dict()
     assert Goal(600.0, max_nodes=40).to_dict()["max_nodes"] == 40
 
