@@ -105,6 +105,12 @@ def of_one_batch(notices: Iterable[Notice]) -> bool:
     return any(notice.code == "micro-batches" for notice in notices)
 
 
+def never_ends(notices: Iterable[Notice]) -> bool:
+    """Whether the job ends in an error, or waits forever, on the cluster that they are about.
+    Its time is then that of no run, and no deadline is met."""
+    return any(notice.code in ("stage-needs-cores", "barrier-needs-slots") for notice in notices)
+
+
 def _rank(notice: Notice) -> int:
     if notice.code in WRONG:
         return WRONG.index(notice.code)

@@ -207,12 +207,16 @@ def as_dict(
     if deadline is not None:
         result["deadline_seconds"] = deadline
         result["deadline_met"] = meets(prediction, deadline)
-        result["p_deadline"] = prediction.p_within(deadline)
+        ends = not engine.never_ends(prediction.warnings)
+        result["p_deadline"] = prediction.p_within(deadline) if ends else 0.0
     return result
 
 
 def meets(prediction: engine.Prediction, deadline: float) -> bool:
-    """P(T <= deadline) >= confidence, one-sided; without an interval the predicted time decides."""
+    """P(T <= deadline) >= confidence, one-sided; without an interval the predicted time decides. A
+    job that never ends meets none."""
+    if engine.never_ends(prediction.warnings):
+        return False
     p = prediction.p_within(deadline)
     return prediction.seconds < deadline if p is None else p >= prediction.confidence
 
@@ -259,6 +263,8 @@ def interval_in_words(prediction: engine.Prediction) -> str:
 def deadline_in_words(prediction: engine.Prediction, deadline: float) -> str:
     verdict = "met" if meets(prediction, deadline) else "not met"
     p = prediction.p_within(deadline)
+    if engine.never_ends(prediction.warnings):
+        return f"deadline {text.seconds(deadline)}: {verdict}, the job does not end on this cluster"
     sure = "no interval, the time alone decides" if p is None else f"probability {text.percent(p)}"
     return (
         f"deadline {text.seconds(deadline)} at {text.percent(prediction.confidence)}: "
