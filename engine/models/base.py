@@ -30,7 +30,7 @@ from engine.models.cluster_notices import (
     service_notices,
     support_notices,
 )
-from engine.notices import Notice, in_order
+from engine.notices import Notice, in_order, never_ends
 from engine.profile import Profile
 from engine.runs.barrier_stages import BarrierStage, barrier_stages
 from engine.runs.slow_runs import SuspectedOutlier
@@ -118,7 +118,7 @@ class Prediction:
     job_profile: Mapping[str, float] | None = None
 
     def p_within(self, deadline_seconds: float) -> float | None:
-        """P(T <= deadline); None without an interval.
+        """P(T <= deadline); 0 where the job never ends, None without an interval.
 
         Raises:
             BadInput: for a deadline that is no number more than zero.
@@ -128,6 +128,8 @@ class Prediction:
                 f"a deadline must be a number of seconds more than zero, not {deadline_seconds!r}",
                 remedy="engine.parse_seconds makes one of a text",
             )
+        if never_ends(self.warnings):
+            return 0.0
         return none_if_nan(self.forecast.p_within(deadline_seconds)[0])
 
 

@@ -207,16 +207,12 @@ def as_dict(
     if deadline is not None:
         result["deadline_seconds"] = deadline
         result["deadline_met"] = meets(prediction, deadline)
-        ends = not engine.never_ends(prediction.warnings)
-        result["p_deadline"] = prediction.p_within(deadline) if ends else 0.0
+        result["p_deadline"] = prediction.p_within(deadline)
     return result
 
 
 def meets(prediction: engine.Prediction, deadline: float) -> bool:
-    """P(T <= deadline) >= confidence, one-sided; without an interval the predicted time decides. A
-    job that never ends meets none."""
-    if engine.never_ends(prediction.warnings):
-        return False
+    """P(T <= deadline) >= confidence, one-sided; without an interval the predicted time decides."""
     p = prediction.p_within(deadline)
     return prediction.seconds < deadline if p is None else p >= prediction.confidence
 

@@ -65,6 +65,12 @@ def test_predictions_on_fewer_slots_say_that_the_job_ends_there(name: str) -> No
 
     assert codes(2)[0] == "barrier-needs-slots"
     assert "barrier-needs-slots" not in codes(3)
+    met = [
+        fitted.predict(cluster=Cluster.of_executors(executors=executors, executor_cores=2))
+        for executors in (2, 3)
+    ]
+    assert met[0].p_within(1e6) == 0.0, "Spark ends the job: it meets no deadline"
+    assert met[1].p_within(1e6) > 0.9
 
 
 @pytest.mark.parametrize("barrier", [True, False])
