@@ -113,6 +113,7 @@ from engine.models.boe.workflow_report import WorkflowState as WorkflowState
 from engine.models.optex.job_profiles import with_job_profiles as with_job_profiles
 from engine.notices import Notice as Notice
 from engine.notices import in_order as in_order
+from engine.notices import never_ends as never_ends
 from engine.notices import of_one_batch as of_one_batch
 from engine.optimiser import recommend as recommend
 from engine.optimiser import sensitivity as sensitivity

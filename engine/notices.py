@@ -33,7 +33,7 @@ class Notice:
 WRONG = (
     *("needs-other-resources", "fewer-task-cpus", "stage-needs-cores", "barrier-needs-slots"),
     *("executors-do-not-fit", "driver-on-worker", "cluster-not-started"),
-    *("not-supported-by-emr", "not-listed-by-dataproc"),
+    *("not-supported-by-emr", "not-listed-by-dataproc", "mixed-architectures"),
     *("cache-does-not-fit", "cache-driven-out", "disk-does-not-fit"),
     *("memory-spill", "memory-not-proven", "result-too-large"),
     *("broadcast-outgrown", "model-does-not-fit", "rates-too-low"),
@@ -104,6 +104,12 @@ def of_one_batch(notices: Iterable[Notice]) -> bool:
     """Whether the answer's times and costs are those of one micro-batch (a `micro-batches` notice),
     which must then be stated next to them."""
     return any(notice.code == "micro-batches" for notice in notices)
+
+
+def never_ends(notices: Iterable[Notice]) -> bool:
+    """Whether the job ends in an error, or waits forever, on the cluster that they are about.
+    Its time is then that of no run, and no deadline is met."""
+    return any(notice.code in ("stage-needs-cores", "barrier-needs-slots") for notice in notices)
 
 
 def _rank(notice: Notice) -> int:

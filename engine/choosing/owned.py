@@ -73,13 +73,16 @@ def recommend_owned(
         BadInput: for an impossible goal or number of executors, and whatever the model raises.
         UnknownName: for an unknown objective.
     """
-    goal = Goal(deadline_seconds, None, confidence)
     if not 1 <= max_executors <= MAX_EXECUTORS:
         raise BadInput(f"max_executors must lie between 1 and {MAX_EXECUTORS}, not {max_executors}")
     if objective not in OBJECTIVES:
         raise UnknownName("objective", objective, OBJECTIVES)
     if not 0.0 <= theta < np.inf:
         raise BadInput(f"theta must be at least 0, not {theta}")
+    minimised = "resource-time" if objective == "resource-time" else "time"
+    goal = Goal(
+        deadline_seconds, None, confidence, objective=minimised, max_executors=max_executors
+    )
     workload = workload or fitted.profile.reference_workload
     assured_memory = fitted.assured_memory(workload) if executor_memory_gib is None else None
     problem = _OwnedProblem(

@@ -30,6 +30,8 @@ class Goal:
         max_nodes: largest number of workers.
         objective: "cost", "time" or "resource-time" (of rented nodes: vcore-seconds); None for the
             time with a budget alone and the cost otherwise.
+        max_executors: largest number of executors of a cluster without types, in place of
+            `max_nodes`; None for nodes of a catalog.
     """
 
     deadline_seconds: float | None = None
@@ -37,6 +39,7 @@ class Goal:
     confidence: float = 0.9
     max_nodes: int = 64
     objective: str | None = None
+    max_executors: int | None = None
 
     def __post_init__(self) -> None:
         for name, reader in (("deadline_seconds", "parse_seconds"), ("budget_usd", "parse_usd")):
@@ -85,9 +88,11 @@ class Goal:
         return self.minimises == "resource-time"
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON; the objective where it was asked for by name."""
-        own = () if self.objective is None else ("objective",)
-        return fields_dict(self, "deadline_seconds", "budget_usd", "confidence", "max_nodes", *own)
+        """Plain data for JSON: the objective where it was asked for by name, and `max_nodes` as
+        null where executors are counted."""
+        own = [name for name in ("objective", "max_executors") if getattr(self, name) is not None]
+        shown = fields_dict(self, "deadline_seconds", "budget_usd", "confidence", "max_nodes", *own)
+        return shown if self.max_executors is None else {**shown, "max_nodes": None}
 
 
 @dataclass(frozen=True)
@@ -278,7 +283,8 @@ class Recommendation:
             that can be met, rounded by `reachable_seconds`), and the least deadline within the
             budget (where nothing keeps it, within the least, rounded by `reachable_usd`).
         optimal: every composition was compared: nothing better exists on the surface, which is
-            exact to `SURFACE_TOLERANCE` where the model interpolates.
+            exact to `models.base.SURFACE_TOLERANCE` where the model interpolates. Where it is not
+            (`FittedModel.surface_tolerance`), what may be better was evaluated exactly.
         evaluated: how many compositions were compared.
         hidden: reason -> number of types that were no candidates.
         sensitivity: what the answer depends on, where requested and there is an answer.

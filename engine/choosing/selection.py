@@ -92,7 +92,7 @@ def select(
         frontier=Lazy(frontier, answers.choice),
         rejected=_ChainedRejections(Lazy(nearest_misses, answers.rejected), candidates.rejected),
         nearest=nearest,
-        optimal=True,
+        optimal=view.is_best_proven,
         evaluated=view.costs.size,
         hidden=candidates.hidden,
         warnings=_warnings(surface, goal, recommended or nearest),
@@ -130,6 +130,8 @@ def select_exact(
                 near_best += view.nearly_best(most_at_once)
             refined = surface.refined(near_best)
         if refined is surface:
+            refined = surface.refined(_missing_for_proof(surface, goal, billing))
+        if refined is surface:
             break
         changed, surface = refined.forecast is not surface.forecast, refined
         if changed:
@@ -139,9 +141,21 @@ def select_exact(
     answers = ChoiceBuilder(surface, goal, billing, today)
     return replace(
         answer,
+        optimal=GoalView.of(surface, goal, billing, surface.candidates).is_best_proven,
         recommended=answers.with_model_warnings(answer.recommended) if answer.recommended else None,
         nearest=answers.with_model_warnings(answer.nearest) if answer.nearest else None,
     )
+
+
+def _missing_for_proof(surface: Surface, goal: Goal, billing: Billing) -> list[int]:
+    """The points of a surface that must be evaluated to prove which is best; none where it is
+    proven, or where they are too many to evaluate at once."""
+    view = GoalView.of(surface, goal, billing, surface.candidates)
+    if view.is_best_proven:
+        return []
+    most = surface.fitted.exact_at_once
+    missing = view.nearly_best(most + 1)
+    return missing if len(missing) <= most else []
 
 
 def _compromise_goals(answer: Recommendation) -> list[Goal]:

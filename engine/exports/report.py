@@ -55,9 +55,10 @@ def sections(handover: Handover) -> Iterator[Section]:
     choice = handover.choice or report.recommended
     if choice is not None:
         yield from _choice_lines(choice)
-    head = ("composition", "time", "interval", "cost", "deadline met")
     if others := report.alternatives[:LISTED]:
         decimals = usd_decimals(other.cost_usd for other in others)
+        takes = "cost" if others[0].composition else "resource time"
+        head = ("composition", "time", "interval", takes, "deadline met")
         rows = [_row(other, decimals) for other in others]
         yield Section("Runners-up", _more(report.alternatives), (head, *rows))
     if report.rejected:
@@ -82,8 +83,10 @@ def goal_lines(goal: Goal) -> Iterator[str]:
         yield f"deadline {deadline}, met in {100.0 * goal.confidence:.8g} % of runs"
     if goal.budget_usd is not None:
         yield f"budget {format_usd(goal.budget_usd)}"
-    nodes = format_count(goal.max_nodes, "node")
-    yield f"least {goal.minimises}, at most {nodes}"
+    most = format_count(goal.max_nodes, "node")
+    if goal.max_executors is not None:
+        most = format_count(goal.max_executors, "executor")
+    yield f"least {goal.minimises.replace('-', ' ')}, at most {most}"
 
 
 def _choice_lines(choice: Choice) -> Iterator[Section]:
@@ -115,13 +118,25 @@ def _row(choice: Choice, decimals: int) -> tuple[str, ...]:
         named(choice),
         format_seconds(choice.seconds),
         interval,
-        "not known" if choice.cost_usd is None else format_usd_to(choice.cost_usd, decimals),
+        _taken(choice, decimals),
         format_probability(choice.p_deadline),
     )
 
 
+def _taken(choice: Choice, decimals: int) -> str:
+    """The cost of a choice, or what it takes of a cluster one owns."""
+    if choice.cost_usd is not None:
+        return format_usd_to(choice.cost_usd, decimals)
+    taken = choice.vcore_seconds if choice.resource_time is None else choice.resource_time
+    return "not known" if choice.composition or taken is None else f"{taken:,.0f} vcore-s"
+
+
 def named(choice: Choice) -> str:
-    """ "3 × m5.xlarge + 1 × r5.large"."""
+    """ "3 × m5.xlarge + 1 × r5.large", or "4 executors of 2 cores" without types."""
+    if not choice.composition and choice.executors is not None:
+        cores = choice.layout.executor_cores if choice.layout is not None else None
+        size = "" if cores is None else f" of {format_count(cores, 'core')}"
+        return format_count(choice.executors, "executor") + size
     text = " + ".join(f"{n} × {name}" for name, n in choice.composition.items())
     if choice.spot:
         text += f" (spot: {' + '.join(f'{n} × {name}' for name, n in choice.spot.items())})"

@@ -12,6 +12,9 @@ from engine.profile import Profile, with_jobs_of_workflows
 
 CODE = "prices-of-another-service"
 
+NO_MACHINE_TYPES = "no-machine-types"
+"""The code of the notice about a service that names no machines (`sources.distilling.services`)."""
+
 LOGGED_SERVICES = (
     *("AWS Glue", "EMR Serverless", "Dataproc Serverless", "Dataproc"),
     *("Databricks", "Azure Synapse", "Microsoft Fabric"),
@@ -49,12 +52,21 @@ def another_service_notice(catalog: Catalog, *profiles: Profile) -> Notice | Non
     else:
         prices = f"prices are of the machines of catalog {catalog.name} alone, and the memory of"
         prices = f"{prices} executors is that of {priced}"
-    unpriced = f"no catalog has prices of {ran_on}: compare with what it billed"
+    remedy = f"--platform {platform} says that {priced} is meant"
+    if ran_on in _PRICED_BY or not _are_compared(profiles):
+        unpriced = f"no catalog has prices of {ran_on}: compare with what it billed"
+        remedy = f"{_PRICED_BY.get(ran_on, unpriced)}; {remedy}"
     return Notice(
         CODE,
         f"the runs were on {ran_on}; {prices}",
-        f"{_PRICED_BY.get(ran_on, unpriced)}; --platform {platform} says that {priced} is meant",
+        remedy,
     )
+
+
+def _are_compared(profiles: Sequence[Profile]) -> bool:
+    """Whether notices of the runs already advise to compare costs with what the service billed."""
+    runs = [run for profile in with_jobs_of_workflows(profiles) for run in profile.runs]
+    return any(notice.code == NO_MACHINE_TYPES for run in runs for notice in run.notices)
 
 
 def service_that_ran(profiles: Sequence[Profile]) -> str | None:

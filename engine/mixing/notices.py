@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from engine.catalog import InstanceType
 from engine.choosing.surface import Surface
 from engine.choosing.sweeps import TIE
 from engine.notices import Notice, worst_of_each
@@ -17,6 +18,28 @@ MIXED = Notice(
     "capacity; no run on a mix was measured",
     "ask for one type: --mix 1",
 )
+
+
+def mixed_architectures(instances: Iterable[InstanceType]) -> Notice | None:
+    """The notice about nodes whose processors run different machine code; None if they agree, as
+    far as is known.
+
+    EMR starts such clusters (an instance group or fleet may have an image for each architecture),
+    and so do YARN, Kubernetes and standalone masters. Whether the job runs on both depends on what
+    it brings.
+    """
+    named = {each.name: each.arch for each in instances if each.arch is not None}
+    names = {arch: name for name, arch in sorted(named.items(), reverse=True)}
+    if len(names) < 2:
+        return None
+    kinds = " and ".join(f"{name} is {arch}" for arch, name in sorted(names.items()))
+    return Notice(
+        "mixed-architectures",
+        f"{kinds}: executors on both need every native library, compiled Python package and "
+        "machine or container image for both",
+        "check that the job has them, or ask for one with --arch",
+    )
+
 
 _CLUSTER_SIZE_CODE = "extrapolating-nodes"
 """The code of the notice about the size of a whole cluster, not of a member."""

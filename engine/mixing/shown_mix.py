@@ -18,7 +18,7 @@ from engine.forecast import Forecast, none_if_nan
 from engine.machines.services import least_on_demand, on_demand_line, spot_nodes
 from engine.memory import beside_heap_gib
 from engine.mixing.market import MixResult
-from engine.mixing.notices import MIXED, member_notices
+from engine.mixing.notices import MIXED, member_notices, mixed_architectures
 from engine.mixing.purchase_options import PurchaseOptions, supporting_points
 from engine.notices import Notice, in_order
 
@@ -122,7 +122,8 @@ class Mix:
         answers = ChoiceBuilder(self.surface, self.goal, self.options.billing, self.today)
         law = self.options.law(self.surface)
         points = supporting_points(self.result, law, self.options, self.surface)
-        of_mixing = [MIXED] if choice.instance is None else []
+        instances = (self.surface.candidates.instances[row] for row, _, _ in self.members)
+        of_mixing = [MIXED, mixed_architectures(instances)] if choice.instance is None else []
         of_members = member_notices(
             self.surface, points, [(row, nodes) for row, _, nodes in self.members]
         )

@@ -30,7 +30,7 @@ from engine.models.cluster_notices import (
     service_notices,
     support_notices,
 )
-from engine.notices import Notice, in_order
+from engine.notices import Notice, in_order, never_ends
 from engine.profile import Profile
 from engine.runs.barrier_stages import BarrierStage, barrier_stages
 from engine.runs.cluster_mode import driver_text
@@ -39,6 +39,9 @@ from engine.text.quantities import check_times
 
 EXACT_AT_ONCE = 60
 """The most clusters that any model answers one by one, unless it says otherwise."""
+
+SURFACE_TOLERANCE = 0.02
+"""Relative error of models that interpolate over a surface, unless they say otherwise."""
 
 _KEPT = 2
 """Surfaces that a fitted model keeps: about ten MB each for a whole catalog."""
@@ -116,7 +119,7 @@ class Prediction:
     job_profile: Mapping[str, float] | None = None
 
     def p_within(self, deadline_seconds: float) -> float | None:
-        """P(T <= deadline); None without an interval.
+        """P(T <= deadline); 0 where the job never ends, None without an interval.
 
         Raises:
             BadInput: for a deadline that is no number more than zero.
@@ -126,6 +129,8 @@ class Prediction:
                 f"a deadline must be a number of seconds more than zero, not {deadline_seconds!r}",
                 remedy="engine.parse_seconds makes one of a text",
             )
+        if never_ends(self.warnings):
+            return 0.0
         return none_if_nan(self.forecast.p_within(deadline_seconds)[0])
 
 
@@ -260,6 +265,11 @@ class FittedModel(ABC):
     def exact_at_once(self) -> int:
         """The most clusters that `forecast` answers one by one; it may interpolate over more."""
         return EXACT_AT_ONCE
+
+    @property
+    def surface_tolerance(self) -> float:
+        """Relative error of its times over a grid of clusters, beside some exact ones."""
+        return SURFACE_TOLERANCE
 
     @property
     def ran_on(self) -> tuple[InstanceType, ...]:

@@ -1,9 +1,13 @@
-"""Fair sharing of slots between pools: Spark's scheduler mode FAIR.
+"""Tasks placed one by one: fair sharing of slots between pools (Spark's scheduler mode FAIR), and
+stages that claim slots in different ways (`engine.scheduling.task_claims`).
 
 A slot that falls free takes a task of the pool that has the fewest running ones for its weight
 (`FairSchedulingAlgorithm` of Spark, without minimum shares); within a pool stages go first in,
 first out. Weights and minimum shares stand in an allocation file, which no log has: every pool has
 Spark's defaults, 1 and 0. Of pools that have equally many the one of the lowest number goes first.
+
+A stage whose next task does not fit the idle slots is passed over, as is a barrier stage until all
+of its tasks fit: the next stages take what it leaves (`TaskSchedulerImpl.resourceOffers`).
 
 One event after the other, whose cost does not depend on the number of slots.
 """
@@ -14,6 +18,7 @@ import heapq
 import math
 from collections import Counter, defaultdict
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
@@ -35,6 +40,8 @@ class WaitingStage:
         pool: number of its pool.
         cpus: slots that one task holds.
         seconds: (n,) durations of its tasks, in their order.
+        barrier: its tasks start together. Where there are fewer slots than they claim, on which
+            Spark ends the job, they start as slots fall free.
         placed: how many of them are placed.
         start: when the first of them started, in seconds.
         end: when the last of those placed ends, in seconds.
@@ -45,9 +52,15 @@ class WaitingStage:
     pool: int
     cpus: int
     seconds: list[float]
+    barrier: bool = False
     placed: int = 0
     start: float = math.nan
     end: float = -math.inf
+
+
+_Queue: TypeAlias = list[tuple[int, int, WaitingStage]]
+"""A heap of stages by priority and index. Those whose tasks are all placed leave it when they come
+to its front."""
 
 
 class FairPools:
@@ -65,7 +78,10 @@ class FairPools:
         self.to_come: list[float] = np.sort(added_seconds)[::-1].tolist()
         self.running: list[tuple[float, int, int]] = []
         self.tasks_of_pool = Counter[int]()
-        self.waiting: defaultdict[int, list[tuple[int, int, WaitingStage]]] = defaultdict(list)
+        self.waiting: defaultdict[int, _Queue] = defaultdict(list)
+        self.by_claim: defaultdict[int, defaultdict[tuple[int, int], _Queue]] = defaultdict(
+            lambda: defaultdict(list)
+        )
         self.turns: list[tuple[int, int]] = []
 
     def add(self, stage: WaitingStage, *, moment: float) -> None:
@@ -74,7 +90,10 @@ class FairPools:
         queue = self.waiting[stage.pool]
         if not queue:
             heapq.heappush(self.turns, (self.tasks_of_pool[stage.pool], stage.pool))
-        heapq.heappush(queue, (stage.priority, stage.index, stage))
+        entry = stage.priority, stage.index, stage
+        heapq.heappush(queue, entry)
+        together = len(stage.seconds) if stage.barrier else 0
+        heapq.heappush(self.by_claim[stage.pool][stage.cpus, together], entry)
 
     def place(self, until: float) -> WaitingStage | None:
         """Places tasks that start before `until`, up to the last task of a stage: that stage; None
@@ -122,7 +141,7 @@ class FairPools:
                 break
             stage = queue[0][2]
             left = len(stage.seconds) - stage.placed
-            if left == 1 or left == len(stage.seconds) or stage.cpus != cores:
+            if left <= 1 or left == len(stage.seconds) or stage.cpus != cores:
                 break
             end = now + stage.seconds[stage.placed]
             if end > stage.end:
@@ -148,33 +167,76 @@ class FairPools:
             self.idle += 1
 
     def _launch(self) -> WaitingStage | None:
-        """Launches tasks on idle slots, up to the last task of a stage: that stage. A pool whose
-        turn it is waits for as many slots as its next task holds."""
-        turns, counts, now = self.turns, self.tasks_of_pool, self.now
+        """Launches tasks on idle slots, up to the last task of a stage: that stage."""
+        turns, counts = self.turns, self.tasks_of_pool
         while self.idle and turns:
             count, pool = turns[0]
             queue = self.waiting[pool]
+            _drop_placed(queue)
             if not queue or count != counts[pool]:
                 heapq.heappop(turns)
                 continue
-            stage = queue[0][2]
-            cores = stage.cpus if stage.cpus <= self.slots else self.slots
-            if cores > self.idle:
-                break
-            self.idle -= cores
-            end = now + stage.seconds[stage.placed]
-            if end > stage.end:
-                stage.end = end
-            heapq.heappush(self.running, (end, pool, cores))
-            counts[pool] = count + 1
-            heapq.heapreplace(turns, (count + 1, pool))
-            if not stage.placed:
-                stage.start = now
-            stage.placed += 1
+            first = queue[0][2]
+            stage: WaitingStage | None = first
+            tasks, cores = self._claim(first)
+            if tasks * cores > self.idle:
+                stage = self._first_that_fits()
+                if stage is None:
+                    break
+                tasks, cores = self._claim(stage)
+            assert stage is not None
+            self._start(stage, tasks, cores)
+            entry = counts[stage.pool], stage.pool
+            if stage.pool == pool:
+                heapq.heapreplace(turns, entry)
+            else:
+                heapq.heappush(turns, entry)
             if stage.placed == len(stage.seconds):
-                heapq.heappop(queue)
                 return stage
         return None
+
+    def _claim(self, stage: WaitingStage) -> tuple[int, int]:
+        """How many tasks of a stage start at once at least, and the slots that each takes."""
+        cores = stage.cpus if stage.cpus <= self.slots else self.slots
+        if stage.barrier and len(stage.seconds) * cores <= self.slots:
+            return len(stage.seconds), cores
+        return 1, cores
+
+    def _first_that_fits(self) -> WaitingStage | None:
+        """The first stage in the order of the pools that the idle slots hold tasks of. Of stages
+        that claim alike only the first can be it."""
+        pools = [pool for pool, queue in self.waiting.items() if queue]
+        for pool in sorted(pools, key=lambda pool: (self.tasks_of_pool[pool], pool)):
+            fitting = []
+            for alike in self.by_claim[pool].values():
+                _drop_placed(alike)
+                if alike:
+                    tasks, cores = self._claim(alike[0][2])
+                    if tasks * cores <= self.idle:
+                        fitting.append(alike[0])
+            if fitting:
+                return min(fitting)[2]
+        return None
+
+    def _start(self, stage: WaitingStage, tasks: int, cores: int) -> None:
+        """Starts the next tasks of a stage."""
+        now, running, pool = self.now, self.running, stage.pool
+        if not stage.placed:
+            stage.start = now
+        for seconds in stage.seconds[stage.placed : stage.placed + tasks]:
+            end = now + seconds
+            if end > stage.end:
+                stage.end = end
+            heapq.heappush(running, (end, pool, cores))
+        stage.placed += tasks
+        self.idle -= tasks * cores
+        self.tasks_of_pool[pool] += tasks
+
+
+def _drop_placed(queue: _Queue) -> None:
+    """Removes stages whose tasks are all placed from the front of a queue."""
+    while queue and queue[0][2].placed == len(queue[0][2].seconds):
+        heapq.heappop(queue)
 
 
 def placed_together(seconds: FloatArray, *, lanes: int, of_tasks: int) -> FloatArray:

@@ -2,7 +2,8 @@
 slots.
 
 A slot that falls free takes the next task of the first stage in Spark's FIFO order (job, then
-stage), of several pools that with the fewest running tasks (`engine.scheduling.fair_pools`); a
+stage), of several pools that with the fewest running tasks (`engine.scheduling.fair_pools`), and of
+stages that claim slots in different ways the first that fits (`engine.scheduling.task_claims`); a
 stage waits for all of its predecessors. Two forms (`engine.scheduling.list_scheduling`):
 
 - exact: one task after the other from a heap of free times;
@@ -25,6 +26,7 @@ from engine.runs.unused_slots import UnusedSlots
 from engine.scheduling.fair_pools import FairPools, WaitingStage, placed_together
 from engine.scheduling.launch_orders import MOST_SHIFTED_TASKS, LaunchOrder, end_in_any_order
 from engine.scheduling.list_scheduling import list_schedule, list_schedule_fast, makespan
+from engine.scheduling.task_claims import Claim, claim_unlike
 from engine.scheduling.waves import Tasks
 
 NEGLIGIBLE = 0.02
@@ -51,6 +53,7 @@ class ScheduledNode:
         near: its tasks are launched where their input lies, on executors that ran tasks before.
         order: what is known of their launch order; None to launch them as given.
         pool: number of its pool; stages of several pools share the slots fairly.
+        barrier: its tasks start together (`engine.runs.barrier_stages`).
     """
 
     after: tuple[int, ...]
@@ -62,6 +65,7 @@ class ScheduledNode:
     near: bool = False
     order: LaunchOrder | None = None
     pool: int = 0
+    barrier: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,7 +116,8 @@ class _Scheduler:
     Tasks of a stage are placed as a block. That is exact: a stage is only placed while nothing of a
     higher priority is pending, and up to the next moment at which a node becomes ready. That moment
     is known: stages whose tasks are all placed have an end, the others cannot end before it.
-    Tasks of several pools are placed one by one instead (`FairPools`).
+    Tasks of several pools, and those that claim slots in different ways, are placed one by one
+    instead (`FairPools`).
     """
 
     def __init__(
@@ -154,7 +159,12 @@ class _Scheduler:
         self.latest: dict[int, float] = {}
         self.launched = 0.0
         pools = {node.pool for node in nodes if node.tasks is not None}
-        self.pools = FairPools(self.added) if len(pools) > 1 else None
+        one_by_one = len(pools) > 1 or claim_unlike(
+            [node.after for node in nodes],
+            {i: Claim(n.cpus, n.barrier) for i, n in enumerate(nodes) if n.tasks is not None},
+            slots_vary=bool(removed) or self.all_free_from > 0.0,
+        )
+        self.pools = FairPools(self.added) if one_by_one else None
         self.tasks = sum(len(node.tasks) for node in nodes if node.tasks is not None)
 
     def run(self) -> Schedule:
@@ -236,10 +246,11 @@ class _Scheduler:
 
     def _waiting(self, index: int) -> WaitingStage:
         node, seconds = self.nodes[index], self._seconds(index)
-        if not self.exact:
+        if not (self.exact or node.barrier):
             lanes = max(1, self.slots // node.cpus)
             seconds = placed_together(seconds, lanes=lanes, of_tasks=self.tasks)
-        return WaitingStage(index, node.priority, node.pool, node.cpus, seconds.tolist())
+        times = seconds.tolist()
+        return WaitingStage(index, node.priority, node.pool, node.cpus, times, node.barrier)
 
     def _schedule_fairly(self, pools: FairPools, until: float) -> bool:
         """Places tasks of stages of several pools that start before `until`; whether these complete

@@ -69,3 +69,9 @@ def test_a_prediction_warns_in_order():
     found = fitted.predict(cluster=cluster).warnings
     assert len(found) > 1
     assert found == engine.in_order(found)
+
+
+def test_a_job_that_spark_ends_or_never_starts_is_told_from_one_that_is_doubtful():
+    assert engine.never_ends([notice("single-run"), notice("barrier-needs-slots")])
+    assert engine.never_ends([notice("stage-needs-cores")])
+    assert not engine.never_ends(map(notice, ("cache-does-not-fit", "fewer-task-cpus")))

@@ -5,7 +5,7 @@ import shlex
 from pathlib import Path
 
 import pytest
-from command_line import answer
+from command_line import answer, run
 
 from tui.cli import main
 from tui.storage import config
@@ -115,3 +115,18 @@ def test_what_a_mix_misses_is_said_though_no_type_is_rejected_for_it(
     assert miss["reason"].startswith("misses the deadline by ")
     enough = 20.0 + miss["late_seconds"]
     assert answer(capsys, line.replace("20s", f"{enough + 0.1:.1f}s"))["nearest_miss"] is None
+
+
+def test_a_job_that_does_not_end_on_a_cluster_meets_no_deadline(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """It was said to be met with a probability of 99 %, above the warning that Spark waits
+    forever."""
+    log = Path(__file__).parents[1] / "data" / "wide_tasks.zstd"
+    asked = f"predict {log} --executors 4 --deadline 1h --executor-cores"
+    stuck, ends = answer(capsys, f"{asked} 1"), answer(capsys, f"{asked} 2")
+    assert "stage-needs-cores" in {warning["code"] for warning in stuck["warnings"]}
+    assert (stuck["deadline_met"], stuck["p_deadline"]) == (False, 0.0)
+    assert (ends["deadline_met"], ends["p_deadline"] > 0.9) == (True, True)
+    out, _ = run(capsys, f"{asked} 1")
+    assert "deadline 1h 00m: not met, the job does not end on this cluster" in out

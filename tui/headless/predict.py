@@ -259,6 +259,8 @@ def interval_in_words(prediction: engine.Prediction) -> str:
 def deadline_in_words(prediction: engine.Prediction, deadline: float) -> str:
     verdict = "met" if meets(prediction, deadline) else "not met"
     p = prediction.p_within(deadline)
+    if engine.never_ends(prediction.warnings):
+        return f"deadline {text.seconds(deadline)}: {verdict}, the job does not end on this cluster"
     sure = "no interval, the time alone decides" if p is None else f"probability {text.percent(p)}"
     return (
         f"deadline {text.seconds(deadline)} at {text.percent(prediction.confidence)}: "

@@ -29,8 +29,9 @@ SIMULTANEOUS_SECONDS = 0.0015
 """Events less than so many seconds apart count as simultaneous: logs have whole milliseconds."""
 
 MOST_TASKS_IN_POOLS = 50_000
-"""Where a log has more tasks its scheduler pools are not told apart: placing so many one by one
-takes 0.05 to 0.2 s."""
+"""Where a log has more tasks its scheduler pools are not told apart, and tasks of barrier stages
+start as slots fall free: placing so many one by one takes 0.05 to 0.2 s. It is decided once by the
+log, so that answers over clusters and inputs have no step."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +74,9 @@ class _Builder:
 
     def __init__(self, run: Run) -> None:
         self.run = run
-        self.fair = _is_replayed_fairly(run)
+        self.few_tasks = sum(stage.tasks for stage in run.stages) <= MOST_TASKS_IN_POOLS
+        fair = run.config.get("spark.scheduler.mode", "").upper() == "FAIR"
+        self.fair = fair and self.few_tasks
         self.nodes: list[ScheduledNode] = []
         self.starts: list[float] = []
         self.ends: list[float] = []
@@ -116,13 +119,16 @@ class _Builder:
         priority: int = 0,
         cpus: int = 1,
         pool: int = 0,
+        barrier: bool = False,
     ) -> int:
         """Adds a node that became ready at `at`, a constant delay after its predecessors; returns
         its index."""
         base = max((self.ends[index] for index in after), default=0.0)
         delay = max(0.0, at - base)
         self.nodes.append(
-            ScheduledNode(tuple(sorted(after)), delay, priority, cpus=cpus, pool=pool)
+            ScheduledNode(
+                tuple(sorted(after)), delay, priority, cpus=cpus, pool=pool, barrier=barrier
+            )
         )
         self.starts.append(max(at, base))
         self.ends.append(end)
@@ -178,17 +184,10 @@ class _Builder:
             priority=priority,
             cpus=max(1, stage.task_cpus),
             pool=(owner.pool or 0) if self.fair else 0,
+            barrier=stage.barrier and self.few_tasks,
         )
         self.node_of_stage[stage.stage_id] = node
         job.nodes.append(node)
-
-
-def _is_replayed_fairly(run: Run) -> bool:
-    """Whether pools are told apart: decided once by the log, so that answers over clusters and
-    inputs have no step."""
-    if run.config.get("spark.scheduler.mode", "").upper() != "FAIR":
-        return False
-    return sum(stage.tasks for stage in run.stages) <= MOST_TASKS_IN_POOLS
 
 
 def _jobs(run: Run) -> list[JobRun]:

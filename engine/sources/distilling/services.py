@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from engine.cluster import Cluster
+from engine.machines.priced_services import NO_MACHINE_TYPES
 from engine.notices import Notice
 
 _WORKERS, _NODES = "workers", "nodes by size"
@@ -55,7 +56,7 @@ def service_notice(properties: Mapping[str, str], cluster: Cluster) -> Notice | 
     nearest = "name the machine that is nearest to them with --ran-on TYPE; "
     compared = f"costs are of the catalog's machines: compare them with what {service} billed"
     return Notice(
-        "no-machine-types",
+        NO_MACHINE_TYPES,
         f"the run was on {service}, which rents {rented} and names no machine: they count as "
         "nodes; the catalogs have neither their price nor their speed: where no machine is "
         "named, their median per vCPU is taken",

@@ -8,7 +8,7 @@ from synthetic import TableModel, model, profile_on
 from engine.batch import ClusterBatch
 from engine.choosing.difference_texts import missed_by
 from engine.choosing.owned import recommend_owned
-from engine.choosing.recommendation import Recommendation
+from engine.choosing.recommendation import Goal, Recommendation
 from engine.cluster import Workload
 from engine.errors import BadInput
 from engine.forecast import Forecast
@@ -38,6 +38,15 @@ def test_least_resource_time_that_meets_the_deadline() -> None:
     assert [choice.executors for choice in answer.alternatives] == list(range(met.min() + 1, 65))
     assert answer.evaluated == 64
     json.dumps(answer.to_dict(), allow_nan=False)
+
+
+def test_the_goal_counts_executors_where_there_are_no_nodes() -> None:
+    """JSON named 64 nodes, the default, where only --max-executors was given."""
+    goal = owned(deadline_seconds=600.0, max_executors=40).to_dict()["goal"]
+    assert (goal["max_nodes"], goal["max_executors"]) == (None, 40)
+    assert goal["objective"] == "resource-time", "it does not minimise the cost, which has none"
+    assert "max_executors" not in Goal(600.0, max_nodes=40).to_dict()
+    assert Goal(600.0, max_nodes=40).to_dict()["max_nodes"] == 40
 
 
 def test_more_executors_may_take_less_resource_time() -> None:

@@ -5,9 +5,10 @@ from xml.etree import ElementTree
 
 import pytest
 from handovers_made import handover
-from two_types import best
+from two_types import best, fitted
 
 from engine.choosing.limits import Limits
+from engine.choosing.owned import recommend_owned
 from engine.choosing.recommendation import Rejected
 from engine.exports import render
 from engine.exports.report import LISTED, Section, format_part, named, sections
@@ -32,6 +33,26 @@ def test_the_goal_is_told_limit_by_limit() -> None:
     )
     goal = replace(FOUND.goal, deadline_seconds=None, budget_usd=5.0, max_nodes=1)
     assert told(goal=goal)["Goal"].lines == ("budget $5.00", "least time, at most 1 node")
+
+
+@pytest.mark.parametrize(
+    ("objective", "least"), [("resource-time", "resource time"), ("throughput", "time")]
+)
+def test_a_cluster_one_owns_is_told_in_executors_and_what_it_takes(
+    objective: str, least: str
+) -> None:
+    """The report said "least cost, at most 64 nodes", and listed runners-up without a name."""
+    found = recommend_owned(
+        fitted(), executor_cores=4, max_executors=40, deadline_seconds=900.0, objective=objective
+    )
+    shown = {s.title: s for s in sections(handover(report=found, choice=None))}
+    assert shown["Goal"].lines[-1] == f"least {least}, at most 40 executors"
+    head, row, *_ = shown["Runners-up"].table
+    other = found.alternatives[0]
+    assert head[3] == "resource time"
+    assert (row[0], row[3]) == (
+        f"{other.executors} executors of 4 cores", f"{other.vcore_seconds:,.0f} vcore-s",
+    )  # fmt: skip
 
 
 def test_why_it_won_and_of_what_its_cost_consists() -> None:

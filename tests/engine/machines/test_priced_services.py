@@ -74,6 +74,18 @@ def test_the_remedy_names_what_has_the_prices_and_how_to_mean_it() -> None:
     assert "compare with what it billed" in remedy("3.3.0 (AWS Glue)", "aws")
 
 
+def test_that_costs_are_to_be_compared_is_said_once() -> None:
+    """A log of Glue had the same advice twice: of its machines, and of the prices."""
+    profile = engine.read(str(DATA / "glue.zstd"))
+    notice = engine.another_service_notice(engine.load_catalog("aws"), profile)
+    remedies = [other.remedy for other in (*profile.runs[0].notices, notice)]
+    assert sum("billed" in remedy for remedy in remedies) == 1
+    assert notice.remedy == "--platform emr says that EMR is meant"
+    table = replace(profile, runs=(replace(profile.runs[0], notices=()),))
+    alone = engine.another_service_notice(engine.load_catalog("aws"), table)
+    assert alone.remedy.startswith("no catalog has prices of AWS Glue: compare with what it billed")
+
+
 @pytest.mark.parametrize("platform", ["yarn", "kubernetes", "standalone"])
 def test_a_platform_without_a_service_has_no_service_to_mistake(platform: str) -> None:
     catalog = engine.on_platform(engine.load_catalog("aws"), platform)

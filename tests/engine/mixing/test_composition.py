@@ -70,6 +70,41 @@ def test_unlike_nodes_are_the_shares_of_each_type_at_the_same_capacity() -> None
     assert found.choice.cost_usd == pytest.approx(sum(found.choice.cost.parts.values()))
 
 
+def of_architectures(**arch: str | None) -> engine.Catalog:
+    offers = {
+        name: replace(offer, instance=replace(offer.instance, arch=arch[name]))
+        for name, offer in CATALOG.offers.items()
+    }
+    return replace(CATALOG, offers=offers)
+
+
+def test_nodes_of_two_architectures_say_what_they_need() -> None:
+    """A mix of Graviton and Intel nodes came without a word on libraries and images."""
+    catalog = of_architectures(big="x86_64", small="arm64")
+    (notice,) = [
+        notice
+        for notice in composed({"big": 2, "small": 5}, catalog=catalog).choice.warnings
+        if notice.code == "mixed-architectures"
+    ]
+    assert notice.text.startswith("small is arm64 and big is x86_64: ")
+    for nodes, same in [
+        ({"big": 2}, catalog),
+        ({"big": 2, "small": 5}, CATALOG),
+        ({"big": 2, "small": 5}, of_architectures(big="x86_64", small=None)),
+    ]:
+        codes = {notice.code for notice in composed(nodes, catalog=same).choice.warnings}
+        assert "mixed-architectures" not in codes
+
+
+def test_a_recommended_mix_of_two_architectures_says_so() -> None:
+    answer = engine.recommend(
+        fitted(), catalog=of_architectures(big="x86_64", small="arm64"), deadline_seconds=420.0,
+        instances=["*"], max_nodes=40, mix=2, today=TODAY, confidence=0.5,
+    )  # fmt: skip
+    assert len(answer.recommended.composition) == 2
+    assert "mixed-architectures" in {notice.code for notice in answer.recommended.warnings}
+
+
 def test_what_the_optimiser_recommends_is_predicted_alike() -> None:
     chosen = best(420.0, 2).recommended
     again = composed(dict(chosen.composition), confidence=0.5, deadline_seconds=420.0).choice

@@ -66,9 +66,9 @@ def simulated(
                 parents = [place[parent] for parent in stage.parents]
                 place[i] = len(nodes)
                 cold = stage.seconds + stage.cold_seconds if stage.cold_seconds else None
-                nodes.append(
-                    ScheduledNode((gates[number], *parents), 0.0, i, Tasks(stage.seconds, cold))
-                )
+                barrier, after = bool(stage.more.get("barrier")), (gates[number], *parents)
+                tasks = Tasks(stage.seconds, cold)
+                nodes.append(ScheduledNode(after, 0.0, i, tasks, barrier=barrier))
     found = schedule(nodes, slots, exact=True)
     places = [place[i] for i in range(len(stages))]
     ends = [

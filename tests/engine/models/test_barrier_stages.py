@@ -15,6 +15,7 @@ from engine.errors import BadInput
 from engine.experiments.training import TrainingRequest, plan_experiments
 from engine.models.boe.model import fit_workflow
 from engine.models.boe.workflow import OwnNodes, Workflow, WorkflowJob
+from engine.models.replay.replayed_run import Replay
 from engine.optimiser import recommend
 from engine.profile import Profile, Run
 from engine.runs.barrier_stages import BarrierStage, barrier_stages
@@ -64,6 +65,24 @@ def test_predictions_on_fewer_slots_say_that_the_job_ends_there(name: str) -> No
 
     assert codes(2)[0] == "barrier-needs-slots"
     assert "barrier-needs-slots" not in codes(3)
+    met = [
+        fitted.predict(cluster=Cluster.of_executors(executors=executors, executor_cores=2))
+        for executors in (2, 3)
+    ]
+    assert met[0].p_within(1e6) == 0.0, "Spark ends the job: it meets no deadline"
+    assert met[1].p_within(1e6) > 0.9
+
+
+@pytest.mark.parametrize("barrier", [True, False])
+def test_a_replay_starts_their_tasks_together(barrier: bool) -> None:
+    """Four tasks of training beside a job that holds two of four slots for most of a minute."""
+    long = Stage(np.full(2, 50.0))
+    training = Stage(np.full(4, 5.0), job=1, more=BARRIER if barrier else {})
+    run = observed([long, training], [Job(), Job(gap_seconds=1.0)], slots=4)
+    outcome = Replay.of(run).replayed(4)
+    assert outcome.start[0] == pytest.approx(0.0, abs=1.0)
+    assert outcome.start[1] == pytest.approx(50.0 if barrier else 1.0, abs=2.0)
+    assert outcome.seconds == pytest.approx(run.seconds, rel=0.05)
 
 
 @pytest.mark.parametrize("mix", [1, 2])
