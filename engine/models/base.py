@@ -181,9 +181,7 @@ class FittedModel(ABC):
         low, high = forecast.interval(confidence)
         notices = [*self.profile.notices, *self.answering(workload).fit_notices]
         notices += [*service_notices(cluster), *self.all_notices(batch, workload)]
-        _check_answered(
-            forecast, cluster, self.profile
-        )  # here, as a model may know a better reason
+        _check_answered(forecast, cluster, self.profile)  # here: a model may know a better reason
         if np.isnan(low[0]):
             notices.append(no_interval_notice(self.model))
         return Prediction(
