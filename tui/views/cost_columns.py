@@ -11,11 +11,11 @@ from tui import format as text
 from tui.widgets.table import Cell, CellStyle
 
 if TYPE_CHECKING:
-    from engine import Choice, Recommendation
+    from engine import Choice, Outline, Recommendation
     from tui.pins import Pin
 
 
-def of_rows(rows: Sequence[Choice | Pin]) -> int:
+def of_rows(rows: Sequence[Choice | Outline]) -> int:
     """The decimals of the costs of a list that no slider changes."""
     return text.usd_cell_decimals(row.cost_usd for row in rows)
 
