@@ -41,6 +41,7 @@ _DRAWN_DEADLINE_RATIO = 4.0
 
 TITLE = "Frontier: none is both faster and cheaper"
 TITLE_OF_MIX = "Frontier of one type: none but a mix is both faster and cheaper"
+TITLE_ON_DEMAND = "Frontier of one type on demand: spot nodes may be cheaper"
 
 COLUMNS = (
     *compositions.COLUMNS[:-1],
@@ -65,7 +66,9 @@ def show(panels: Panels, answer: Answer) -> None:
     """Show the frontier, and the cursor on it."""
     look(panels, answer)
     best = answer.report.recommendation.recommended
-    panels.set_title(FRONTIER_LIST, TITLE_OF_MIX if best and best.instance is None else TITLE)
+    title = TITLE_OF_MIX if best and best.instance is None else TITLE
+    on_demand = sentences.others_on_demand(panels.app.state, answer)
+    panels.set_title(FRONTIER_LIST, TITLE_ON_DEMAND if on_demand else title)
     show_rows(panels, answer)
 
 
@@ -132,7 +135,8 @@ def look(panels: Panels, answer: Answer) -> None:
         at = state.crosshair
         index = min(range(len(points)), key=lambda i: abs(points[i].seconds - at))
     panels.chart(CHART).show(chart(state, answer, points, index))
-    panels.set_title(CHART, chart_axes.title(state, CHART))
+    title_suffix = sentences.on_demand_title(state, answer)
+    panels.set_title(CHART, chart_axes.title(state, CHART) + title_suffix)
     panels.prose("point").show(about(answer, index))
 
 
