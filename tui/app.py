@@ -44,6 +44,7 @@ from tui.changes import (
     RereadSources,
     RestoreInputs,
     Select,
+    SetLimits,
     SetMix,
     SetSpot,
     ShowChart,
@@ -51,6 +52,7 @@ from tui.changes import (
     SortList,
 )
 from tui.history import History
+from tui.input_text import limit_text
 from tui.messages import ModelAnswered, error_text
 from tui.mixing import max_types
 from tui.panels import NARROW_BELOW, SHORT_BELOW, Panels
@@ -265,6 +267,13 @@ class PlannerApp(
             self._panels.show_inputs()
         else:
             self._panels.show()
+        if self.state.limits.max_spot != before.limits.max_spot and isinstance(action, SetLimits):
+            self._warn_of_idle_limit()
+
+    def _warn_of_idle_limit(self) -> None:
+        """Say so where a limit was set that has no effect."""
+        if warning := limit_text.without_effect(self.state.limits, spot=self.state.spot):
+            self.show_notice(warning, "warn")
 
     def on_model_answered(self, message: ModelAnswered) -> None:
         """Show the answer of a model that was compared."""

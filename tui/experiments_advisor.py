@@ -4,8 +4,8 @@ and what they would do to the interval."""
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Hashable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import engine
@@ -51,13 +51,19 @@ class ExperimentsReport:
         narrowing: effect of the training runs on the interval of the best composition; None for the
             plans of PERIDOT and SimCost, which are for other models.
         instance: the type that the training runs are for.
+        confidence: that of the intervals.
+        composition: the best composition, of one type where it is a mix that cannot be explained;
+            `has_interval` whether the model gives its time an interval.
         method: whose design chose the training runs.
         amount, unit: budget of the training runs; `suggested` where the user named
             none, None for a design without a budget.
         decision_key: key of the decision that `advice` is for.
     """
 
+    confidence: float
     known: tuple[engine.KnownType, ...] = ()
+    composition: Mapping[str, int] = field(default_factory=dict)
+    has_interval: bool = False
     advice: engine.Advice | None = None
     no_advice: str = ""
     plan: engine.ExperimentPlan | None = None
@@ -151,12 +157,16 @@ def experiments_report(
         previous: the last report: its next run is reused where only the training runs change.
     """
     built, best = answer.built, answer.best
-    report = ExperimentsReport(known=engine.lessons_of(built.profile), method=state.training.plan)
+    report = ExperimentsReport(
+        state.confidence, known=engine.lessons_of(built.profile), method=state.training.plan
+    )
     if built.workflow is not None:
         return replace(report, no_advice=NO_WORKFLOW, no_plan=NO_WORKFLOW)
     if best is None:
         nothing = "there is no composition to be surer about; loosen the goal"
         return replace(report, no_advice=nothing, no_plan=nothing)
+    composition = answer.equivalent or best.composition
+    report = replace(report, composition=composition, has_interval=best.low is not None)
     try:
         fitted = session.separate_fit(state, built)
     except Exception as error:

@@ -22,6 +22,11 @@ class Outline(NamedTuple):
     p_deadline: float | None
     note: str
 
+    @property
+    def nodes(self) -> int:
+        """The number of nodes in all."""
+        return sum(self.composition.values())
+
     @classmethod
     def of(cls, choice: Choice) -> Outline:
         """The outline of a choice that has been built."""
@@ -60,8 +65,8 @@ def outlines(choices: Sequence[Choice]) -> Sequence[Outline]:
     """What choices are searched and sorted by, in their order.
 
     Args:
-        choices: such as the alternatives of a recommendation. Those of `recommend` by prices are
-            not built for it; any others are.
+        choices: such as the alternatives or the frontier of a recommendation. Those of `recommend`
+            by prices are not built for it; any others are.
     """
     if isinstance(choices, OutlinedChoices):
         return choices.outlines

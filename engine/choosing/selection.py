@@ -89,7 +89,7 @@ def select(
             lambda row: answers.choice(view.best_of(row)),
             lambda: _outlines(answers, view.best_of_each(ranked[1:])),
         ),
-        frontier=Lazy(frontier, answers.choice),
+        frontier=OutlinedChoices(frontier, answers.choice, lambda: _outlines(answers, frontier)),
         rejected=_ChainedRejections(Lazy(nearest_misses, answers.rejected), candidates.rejected),
         nearest=nearest,
         optimal=view.is_best_proven,

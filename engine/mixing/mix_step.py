@@ -174,7 +174,10 @@ def _with_mix_first(
     """The answer with a mix as the recommendation, and the best of one type as first runner-up."""
     choice = mix.choice()
     best_of_one_type = answer.recommended
-    choice = replace(choice, why=(_why(choice, best_of_one_type, answer),))
+    # Under a maximum share of spot nodes those of one type are on demand (`for_purchase_option`).
+    shared = mix.options.billing.spot and mix.surface.limits.max_spot is not None
+    kind = "of one type on demand" if shared else "of one type"
+    choice = replace(choice, why=(_why(choice, best_of_one_type, answer, kind),))
     others = answer.alternatives
 
     def runner_up(index: int) -> Choice:
@@ -197,23 +200,23 @@ def _with_mix_first(
     )
 
 
-def _why(choice: Choice, best_of_one_type: Choice | None, answer: Recommendation) -> str:
-    """Why the best cluster of one type is worse."""
+def _why(choice: Choice, best_of_one_type: Choice | None, answer: Recommendation, kind: str) -> str:
+    """Why the best cluster of one type is worse; `kind` says what these are."""
     if best_of_one_type is None:
         nearest = answer.nearest
         if nearest is None:
-            return "no cluster of one type satisfies the goal"
-        return f"no cluster of one type satisfies the goal; {_name(nearest)} comes closest"
+            return f"no cluster {kind} satisfies the goal"
+        return f"no cluster {kind} satisfies the goal; {_name(nearest)} comes closest"
     more = (best_of_one_type.cost_usd or 0.0) - (choice.cost_usd or 0.0)
     if answer.goal.by_time:
         slower = takes_longer(
             seconds=best_of_one_type.seconds, than_seconds=choice.seconds, less_usd=-more
         )
-        return f"the fastest of one type, {_name(best_of_one_type)}, {slower}"
+        return f"the fastest {kind}, {_name(best_of_one_type)}, {slower}"
     if answer.goal.by_resource:
         work = (best_of_one_type.vcore_seconds or 0.0) - (choice.vcore_seconds or 0.0)
-        return f"the best of one type, {_name(best_of_one_type)}, takes {work:,.0f} vcore-s more"
-    return f"the cheapest of one type, {_name(best_of_one_type)}, costs {more_usd(more)}"
+        return f"the best {kind}, {_name(best_of_one_type)}, takes {work:,.0f} vcore-s more"
+    return f"the cheapest {kind}, {_name(best_of_one_type)}, costs {more_usd(more)}"
 
 
 def _name(choice: Choice) -> str:

@@ -6,13 +6,14 @@ from threading import Event
 
 import pytest
 from fakes import FakeSession, Gated, profile
-from screen import settled, shows, text_of, waits, words_in
+from screen import at_rest, settled, shows, text_of, waits, words_in
 
 import engine
 from tui.answers import Evidence
 from tui.changes import OpenSources
+from tui.pins import Pin
 from tui.session import EngineSession
-from tui.state import PlanState
+from tui.state import Limits, PlanState
 from tui.views import blank
 from tui.views.pages import PAGES, key_of, page
 from tui.widgets.chart import Chart
@@ -270,6 +271,44 @@ async def test_why_there_is_no_plan_is_said_in_every_view(planner, tmp_path):
             shown = " ".join(text_of(app).split())
             assert "more than zero" not in shown
             assert "No plan" not in shown, key
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_pinned_plans_are_shown_where_there_is_none_and_enter_goes_back_to_one(planner, size):
+    """Of a scenario whose limits are refused, the pins hold their answers."""
+    app = planner(limits=Limits(min_nodes=90))
+    kept = replace(app.state, limits=Limits(), view="curves")
+    app.pins = (
+        Pin("A", kept, True, "4 × m5.xlarge", 1000.0, 800.0, 1300.0, 2.0, 0.95),
+        Pin("fast", kept, True, "9 × m5.xlarge", 500.0, 400.0, 700.0, 2.5, 0.97),
+    )
+    async with at_rest(app, size, "7") as (app, pilot):
+        assert app.answer is None
+        shown = " ".join(text_of(app).split())
+        for told in ("4 × m5.xlarge", "9 × m5.xlarge", "$2.50", "No plan: see above why"):
+            assert told in shown, told
+        await pilot.press("down")
+        await pilot.pause()
+        assert "fast against A" in " ".join(text_of(app).split())
+        await pilot.press("enter")
+        await settled(pilot)
+        assert app.answer is not None
+        assert app.state.limits == Limits()
+        await app.run_command_line("unpin all")
+        await pilot.press("7")
+        await settled(pilot)
+        assert "No plan" not in text_of(app)
+
+
+async def test_the_last_pin_goes_with_its_words_where_there_is_no_plan(planner):
+    app = planner(limits=Limits(min_nodes=90))
+    app.pins = (Pin("A", app.state, True, "4 × m5.xlarge", 1000.0),)
+    async with at_rest(app, (120, 40), "7") as (app, pilot):
+        assert "enter brings its inputs back" in " ".join(text_of(app).split())
+        await app.run_command_line("unpin all")
+        await pilot.pause()
+        assert "enter brings its inputs back" not in " ".join(text_of(app).split())
+        assert "No plan: see above why" in text_of(app)
 
 
 class Held(EngineSession):

@@ -137,6 +137,15 @@ def test_a_point_is_the_middle_of_its_diamond_and_one_out_of_sight_is_not_drawn(
     assert middle == pytest.approx([7.0, 30.0], abs=0.1)
 
 
+def test_a_point_of_zero_is_marked_at_the_foot_of_a_logarithmic_axis() -> None:
+    points = (Point(x=7.0, y=0.0, label="owned"),)
+    picture = Picture(log=True, series=(Series(xs=XS, ys=[0.0, *XS[1:]]),), points=points)
+    (corners,) = picture.shapes("polygon")
+    middle = [sum(values) / 4.0 for values in zip(*corners, strict=True)]
+    assert middle == pytest.approx([7.0, 1.0], rel=0.02), "the least value of the axis"
+    assert picture.text("↓ owned 0") is not None
+
+
 def test_names_stand_at_the_last_values_that_are_seen() -> None:
     """In the order of the curves' ends, whatever that of the curves; long ones are cut."""
     long = "x" * 31

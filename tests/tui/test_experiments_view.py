@@ -3,12 +3,14 @@
 import shlex
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from threading import Event
 
 import pytest
 from fakes import FakeSession, profile, without_stages
-from screen import advised, at_rest, settled, text_of
+from screen import advised, at_rest, settled, text_of, words_in
 
 import engine
+from tui import experiments_advisor
 from tui import format as text
 from tui.changes import SetBudget, SetDeadline, SetMaxNodes, SetSamples, SetSpot, SetTrainingBudget
 from tui.input_text.training_text import next_round_amount
@@ -312,3 +314,38 @@ async def test_runs_that_narrow_an_interval_say_from_where_to_where(planner):
         )
         said = "\n".join("".join(part for part, _ in line) for line in lines)
         assert "would narrow 7 × c6i.2xlarge from 44–58 min to 46–55 min, and tell" in said
+
+
+async def test_the_last_report_keeps_its_own_confidence_and_composition_while_another_is_made(
+    planner, monkeypatch
+):
+    """It said "99 in 100 runs" of the interval at 90 %, and its interval of the new composition."""
+    async with opened(planner()) as (app, pilot):
+        parts = [app._panels.prose(name) for name in ("experiments-about", "experiments-run")]
+
+        def told():
+            return " ".join(words_in(part) for part in parts)
+
+        chosen = told()[told().index("Chosen now") :].split(";", 1)[0]
+        assert "9 in 10 runs" in chosen
+        go_on = Event()
+        made = experiments_advisor.experiments_report
+
+        def held(*given):
+            assert go_on.wait(60.0)
+            return made(*given)
+
+        monkeypatch.setattr(experiments_advisor, "experiments_report", held)
+        await app.run_command_line("confidence 99%")
+        await app.run_command_line("deadline 20m")
+        await settled(pilot)
+        shown = told()
+        assert experiments.AGAIN in shown
+        assert chosen in shown
+        assert "training runs would leave 7 × c6i.2xlarge at 44" in shown
+        assert "99 in 100 runs" not in shown
+        go_on.set()
+        await advised(pilot)
+        shown = told()
+        assert experiments.AGAIN not in shown
+        assert "99 in 100 runs" in shown

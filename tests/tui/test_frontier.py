@@ -218,8 +218,7 @@ async def test_at_100_columns_the_names_of_types_keep_their_ends(planner, monkey
     """ "40 × n2d-standar…" stood in every row, for nodes of 2 and of 16 vCPUs. Of a list whose
     place is looked up before its first layout Textual sends no `Resize`: none is sent here."""
     names = ["40 × n2d-standard-2 (38 spot)", "5 × n2d-standard-16 (3 spot)"]
-    listed = [("", (name, "plain"), "1 s", "1–2 s", "$1.00", "", ">99 %", "") for name in names]
-    monkeypatch.setattr(frontier, "rows", lambda *_: listed)
+    monkeypatch.setattr(sentences, "composition", lambda point: names[point.nodes % 2])
     monkeypatch.setattr(
         ShortList, "check_message_enabled", lambda _, message: not isinstance(message, Resize)
     )

@@ -159,19 +159,6 @@ async def test_limits_filter_the_plan_at_hand(planner):
         assert "min-nodes 30" in text_of(app)
 
 
-async def test_the_nodes_that_are_spot_are_said(planner):
-    async with at_rest(planner(FakeSession()), (120, 40)) as (app, pilot):
-        for line in ("spot on", "max-spot 50%", "deadline 20m"):
-            await app.run_command_line(line)
-            await settled(pilot)
-        spot = app.answer.best.spot
-        assert 0 < sum(spot.values()) <= app.answer.best.nodes / 2
-        for key in "12":
-            await pilot.press(key)
-            await settled(pilot)
-            assert f"({sum(spot.values())} spot)" in text_of(app)
-
-
 async def test_owned_nodes_cost_nothing_and_are_said(planner):
     session = FakeSession()
     async with at_rest(planner(session, deadline_seconds=7200.0), (120, 40)) as (app, pilot):

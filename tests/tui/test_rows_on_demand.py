@@ -71,6 +71,19 @@ async def test_a_step_of_a_slider_builds_no_more_of_the_list_than_is_seen(planne
         assert 0 < len(table.rows._made) <= table.size.height - 1 < len(table.rows)
 
 
+async def test_a_step_of_a_slider_builds_no_more_of_the_frontier_than_is_seen(planner):
+    """Some hundred choices were built for its chart and its list, most of the time of a step."""
+    async with at_rest(planner(max_nodes=64), (80, 24), "3", "f", "a", "right") as (app, pilot):
+        await settled(pilot)
+        table = app.query_one("#frontier-list", Table)
+        points = app.answer.report.recommendation.frontier
+        visible = table.size.height - 1
+        beside_list = 3
+        """The cheapest, the one at the cursor and the next faster one."""
+        assert 0 < len(table.rows._made) <= visible < len(table.rows) == len(points)
+        assert len(points._made) <= visible + beside_list < len(points)
+
+
 @pytest.mark.parametrize(
     "inputs", [{}, {"order": "time"}, {"order": "odds"}, {"listed": "m5.* transferred"}]
 )
@@ -110,11 +123,17 @@ def test_outlines_say_what_the_choices_do(goal, mix):
     answer = session.answer(state, session.build(state, lambda words: None))
     if mix > 1:
         answer = session.mixed(state, answer)
-    others = answer.report.recommendation.alternatives
+    found = answer.report.recommendation
+    for choices in (found.alternatives, found.frontier):
+        outlines_say_what_they_do(choices)
+
+
+def outlines_say_what_they_do(others):
     outlines = engine.outlines(others)
     assert len(outlines) == len(others) > 2
     for outline, choice in zip(outlines, others, strict=True):
         assert (outline.instance, outline.note) == (choice.instance, choice.note)
+        assert (outline.composition, outline.nodes) == (choice.composition, choice.nodes)
         assert outline.seconds == choice.seconds
         assert outline.cost_usd == pytest.approx(choice.cost_usd, rel=1e-12)
         assert outline.p_deadline == choice.p_deadline

@@ -13,7 +13,7 @@ from tui.views import (
     compare,
     compositions,
     evidence,
-    experiments,
+    experiment_rows,
     frontier,
     inputs,
     stages,
@@ -27,7 +27,7 @@ from tui.widgets.table import Table
 TABLES = (
     *(compositions.COLUMNS, frontier.COLUMNS, evidence.MODEL_COLUMNS, evidence.RUN_COLUMNS),
     *(stages.PHASE_COLUMNS, stages.STAGE_COLUMNS, compare.COLUMNS, workflow.STATE_COLUMNS),
-    *(experiments.NEXT_COLUMNS, experiments.TRAINING_COLUMNS),
+    *(experiment_rows.NEXT_COLUMNS, experiment_rows.TRAINING_COLUMNS),
 )
 
 

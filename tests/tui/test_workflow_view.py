@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 from fakes import FakeSession, without_stages
-from screen import advised, at_rest, compared, settled, text_of
+from screen import advised, at_rest, compared, settled, text_of, words_in
 from test_snapshots import SIZES
 
 import engine
@@ -98,6 +98,17 @@ async def test_the_answer_is_settled_and_that_of_the_view(planner, workflow, mix
         if len(found.composition) == 1:
             course = app._session.workflow_report(app.state, app.answer)
             assert course.seconds == pytest.approx(found.seconds)
+
+
+async def test_other_models_are_not_told_to_be_used_for_a_workflow(planner, workflow):
+    """Each said what runs to add, and to use another one of those that do not plan it either."""
+    async with at_rest(opened(planner, workflow), (120, 40), "5") as (app, _):
+        shown = " ".join(words_in(app._panels.prose("evidence-about")).split())
+        others = [name for name in engine.MODELS_BY_NAME if name != "boe"]
+        assert f"{', '.join(others)}: For one job, not several on one cluster." in shown
+        assert ":model" not in shown
+        assert not app.comparing.waiting
+        assert "fitting ..." not in text_of(app)
 
 
 def test_a_cost_of_another_time_is_not_that_of_the_states(workflow):

@@ -21,6 +21,11 @@ SIZES_EXECUTORS = "simcost"
 resource time is too slow for the user interface's thread."""
 
 
+ONE_JOB = "for one job, not several on one cluster"
+"""Why no other model answers for a workflow. What they say to its profile, which has no runs, is
+what to add to an ordinary one, and that another of them be used."""
+
+
 class ModelComparison:
     """Asks every model the current question, in a thread of its own, and keeps the answers.
 
@@ -55,17 +60,28 @@ class ModelComparison:
         if best is None:
             return []
         question = (plan, tuple(best.composition.items()))
+        if answer.built.workflow is not None:
+            self._question, self._answers, self._asked = question, {}, frozenset()
+            return [
+                (name, self._used(answer) if name == plan.fitted.model else _one_job(name))
+                for name in self._session.models
+            ]
         if self._question != question:
             self._answers = _fits(self._answers) if self._fitted_alike(answer.built) else {}
             self._question = question
             self._ask(question, plan, best)
-        used_model = plan.fitted.model
-        executors = self._answers[used_model].executors if used_model in self._answers else None
-        used_answer = engine.ModelAnswer(self._outcome(plan), answer.explained, executors=executors)
+        used_model, used_answer = plan.fitted.model, self._used(answer)
         return [
             (name, used_answer if name == used_model else self._answers.get(name))
             for name in self._session.models
         ]
+
+    def _used(self, answer: Answer) -> ModelAnswer:
+        """What the plan's own model says."""
+        plan = answer.built.plan
+        asked = self._answers.get(plan.fitted.model)
+        executors = asked.executors if asked else None
+        return engine.ModelAnswer(self._outcome(plan), answer.explained, executors=executors)
 
     def _outcome(self, plan: Plan) -> FitOutcome:
         """The outcome of the plan's model; the same object as long as its fit is, since it caches
@@ -106,6 +122,11 @@ class ModelComparison:
         self._answers[message.answer.model] = message.answer
         self._asked -= {message.answer.model}
         return True
+
+
+def _one_job(model: str) -> ModelAnswer:
+    """The answer of a model of one job about a workflow: none."""
+    return engine.ModelAnswer(engine.FitOutcome(model, None, ONE_JOB), None, ONE_JOB)
 
 
 def _fits(answers: Mapping[str, ModelAnswer]) -> dict[str, ModelAnswer]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import engine
@@ -63,12 +64,13 @@ def content(app: PlannerApp, ending: str) -> str:
     if answer is None or answer.report.curve is None:
         raise engine.BadInput("there is no curve to save yet", remedy="open a log first (o)")
     points = answer.report.recommendation.frontier[:]
+    on_demand = sentences.on_demand_title(state, answer)
     if state.view == "frontier":
         if ending == ".csv":
             meets = [frontier.meets(answer, choice) for choice in points]
             return chart_csv.of_choices(points, meets, confidence=state.confidence)
         data = frontier.chart(state, answer, points, frontier.cursor(state, answer, points))
-        panels = [Panel(TITLES["frontier-chart"], data)]
+        panels = [Panel(TITLES["frontier-chart"] + on_demand, data)]
     else:
         drawn = curves.drawn_curves(state, answer, [pin.instance for pin in app.pins])
         if ending == ".csv":
@@ -77,9 +79,9 @@ def content(app: PlannerApp, ending: str) -> str:
             "time": curves.time_chart(state, answer, drawn),
             "cost": curves.cost_chart(state, answer, drawn),
         }
+        suffix = partial(curves.band_title, state, drawn, band="shaded")
         panels = [
-            Panel(TITLES[name] + curves.band_title(state, drawn, name, band="shaded"), data)
-            for name, data in charts.items()
+            Panel(f"{TITLES[name]}{on_demand}{suffix(name)}", data) for name, data in charts.items()
         ]
     subtitle = sentences.headline_text(answer, app.marks)
     return format_svg(panels, title=answer.built.profile.name, subtitle=subtitle)

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from tui.format import escaped
 from tui.widgets.chart_data import Axis, ChartData, Pattern, Series, Threshold
-from tui.widgets.chart_scales import Scales, chart_scales
+from tui.widgets.chart_scales import Scales, chart_scales, visible_marks
 from tui.widgets.numbers import tick_texts
 from tui.widgets.scales import Scale, tick_candidates
 
@@ -212,16 +212,15 @@ def _limit(plot: _Plot, line: Threshold) -> Iterator[str]:
 
 
 def _points(plot: _Plot) -> Iterator[str]:
-    """A diamond at every visible marked point."""
-    for point in plot.data.points:
-        positions = (plot.scales.x.position(point.x), plot.scales.y.position(point.y))
-        if not all(0.0 <= position <= 1.0 for position in positions):
-            continue
-        x, y = plot.across(point.x), plot.down(point.y)
+    """A diamond at every visible marked point; of one below the axis the label points down."""
+    for mark in visible_marks(plot.data, plot.scales):
+        x = _LEFT + mark.across * (plot.right - _LEFT)
+        y = plot.bottom - mark.up * (plot.bottom - plot.top)
         corners = f"{x:.1f},{y - 7:.1f} {x + 7:.1f},{y:.1f} {x:.1f},{y + 7:.1f} {x - 7:.1f},{y:.1f}"
         yield f'<polygon points="{corners}" fill="#111111" stroke="#ffffff" stroke-width="1.5"/>'
-        if point.label:
-            yield _text(x + 11, y - 8, point.label, weight="bold")
+        if mark.label:
+            label = f"↓ {mark.label}" if mark.below else mark.label
+            yield _text(x + 11, y - 8, label, weight="bold")
 
 
 def _names(plot: _Plot) -> Iterator[str]:

@@ -116,6 +116,15 @@ def line_of(limits: Limits) -> str:
     return ", ".join(parts)
 
 
+def without_effect(limits: Limits, *, spot: bool) -> str:
+    """Why a limit that is set has no effect; "" where all have one. A share of spot nodes has none
+    at prices on demand."""
+    if limits.max_spot is None or spot:
+        return ""
+    only_share = line_of(NO_LIMITS._replace(max_spot=limits.max_spot))
+    return f"{only_share} has no effect at prices on demand; :spot on asks for spot prices"
+
+
 def parse_executors(text: str) -> tuple[int, int]:
     """ "2:40" as the bounds of dynamic allocation."""
     ends = [part.strip() for part in text.split(":")]

@@ -37,6 +37,11 @@ def show(
         sliders = bool(panels.app.ranges.known)
         lines, chart = while_built(was_read, sliders=sliders), curves.BUILDING
     panels.prose("why").show(lines)
+    if view == "compare":
+        from tui.views import compare
+
+        if compare.show_pinned(panels, lines):
+            return
     for name in page(view).blank:
         show_message(panels, name, lines, chart)
 

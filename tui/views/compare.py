@@ -65,8 +65,25 @@ def show(panels: Panels, answer: Answer) -> None:
     panels.prose("compared").show([*about(plans, cursor), *other_differences(plans, cursor)])
 
 
-def rows(shown: Sequence[Pin], marks: Marks, recommendation: Recommendation) -> list[Row]:
-    """A row per plan; differences are to the first. The last one is that of `recommendation`."""
+def show_pinned(panels: Panels, why: Sequence[Line]) -> bool:
+    """Show the pinned plans while there is none on the screen: they hold their answers, and enter
+    goes back to one. False where none is pinned.
+
+    Args:
+        why: why there is none on the screen, or what it waits for.
+    """
+    pins, cursor = panels.app.pins, panels.pin_cursor
+    if not pins:
+        panels.prose("compared").show([])
+        return False
+    panels.table("pins").show(rows(pins, panels.app.marks, None))
+    panels.prose("compared").show([*about(pins, cursor), *other_differences(pins, cursor), *why])
+    return True
+
+
+def rows(shown: Sequence[Pin], marks: Marks, recommendation: Recommendation | None) -> list[Row]:
+    """A row per plan; differences are to the first. The last one is that of `recommendation`, where
+    there is one."""
     pinned = [pin for pin in shown if pin.name != NOW]
     decimals = cost_columns.of_pins(pinned, recommendation)
     return [_row(pin, shown[0], marks, decimals) for pin in shown]

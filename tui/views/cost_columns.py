@@ -11,19 +11,20 @@ from tui import format as text
 from tui.widgets.table import Cell, CellStyle
 
 if TYPE_CHECKING:
-    from engine import Choice, Recommendation
+    from engine import Choice, Outline, Recommendation
     from tui.pins import Pin
 
 
-def of_rows(rows: Sequence[Choice | Pin]) -> int:
+def of_rows(rows: Sequence[Choice | Outline]) -> int:
     """The decimals of the costs of a list that no slider changes."""
     return text.usd_cell_decimals(row.cost_usd for row in rows)
 
 
-def of_pins(pins: Sequence[Pin], recommendation: Recommendation) -> int:
+def of_pins(pins: Sequence[Pin], recommendation: Recommendation | None) -> int:
     """The decimals of pinned plans beside the one on the screen, which follows the sliders: by what
-    is pinned, and by the cheapest composition of that plan (`of_plan`)."""
-    return text.usd_cell_decimals([*(pin.cost_usd for pin in pins), *_least_of(recommendation)])
+    is pinned, and by the cheapest composition of that plan (`of_plan`), if there is one."""
+    least = () if recommendation is None else _least_of(recommendation)
+    return text.usd_cell_decimals([*(pin.cost_usd for pin in pins), *least])
 
 
 def of_plan(recommendation: Recommendation) -> int:

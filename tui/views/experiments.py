@@ -14,10 +14,17 @@ from tui.input_text import training_text
 from tui.state import PlanState
 from tui.training_exports import collect_line
 from tui.views import sentences
+from tui.views.experiment_rows import (
+    NEXT_COLUMNS,
+    TRAINING_COLUMNS,
+    cluster_text,
+    next_rows,
+    training_rows,
+)
 from tui.views.marks import Marks
 from tui.views.prose import Line, Prose, Span
 from tui.widgets.numbers import money_text
-from tui.widgets.table import Column, Row, Table
+from tui.widgets.table import Table
 
 if TYPE_CHECKING:
     from textual.widget import Widget
@@ -29,32 +36,13 @@ if TYPE_CHECKING:
 
 NEXT, TRAINING = "next-runs", "training-runs"
 
-NEXT_COLUMNS = (
-    Column(title="next run", shrink=True, least=14),
-    Column(title="input", width=6, align="right", priority=4),
-    Column(title="time", width=7, align="right"),
-    Column(title="interval", width=13, align="right", priority=5),
-    Column(title="price", width=8, align="right"),
-    Column(title="saves/run", width=9, align="right", priority=3),
-    Column(title="pays after", width=11, align="right"),
-    Column(title="changes", width=7, align="right", priority=1),
-    Column(title="choice then", width=13, align="right", priority=2),
-)
-
-TRAINING_COLUMNS = (
-    Column(title="run", shrink=True, least=14),
-    Column(title="input", width=6, align="right"),
-    Column(title="time", width=7, align="right"),
-    Column(title="interval", width=13, align="right", priority=1),
-    Column(title="cost", width=8, align="right"),
-    Column(title="without it", width=10, align="right"),
-    Column(title="teaches", shrink=True, least=14, priority=2),
-)
-
 NEXT_TITLE = "Next run, most saving per dollar first"
 FIRST_TITLE = "First runs, most learnt per dollar first"
 
 WAITING = "working out what to run ..."
+
+AGAIN = "Of the inputs before; working out what to run for these ..."
+"""Said above the last report while that of the present inputs is computed."""
 
 NONE = "none: why is said above"
 """In a list that stays empty; the text above has the reason, which may be long."""
@@ -104,10 +92,12 @@ def fill(panels: Panels) -> list[Widget]:
 
 
 def show(panels: Panels, answer: Answer) -> None:
-    """Show the report; while a new one is computed, the last one with an ellipsis."""
+    """Show the report; while a new one is computed, the last one: a line says so, and the titles
+    end with an ellipsis."""
     report, waiting = panels.app.advised(answer)
+    above: list[Line] = [[(AGAIN, "muted")]] if waiting and report else []
     panels.prose("experiments-about").show(
-        about(panels.app.state, answer, report, panels.app.marks)
+        [*above, *about(panels.app.state, answer, report, panels.app.marks)]
     )
     advice = report.advice if report else None
     panels.table(NEXT).show(next_rows(advice), message=NONE if report else WAITING)
@@ -137,9 +127,9 @@ def about(
         lines.append([(f"{marks.warning} ", "warn"), (sentences.sentence(report.no_plan), "base")])
     if answer.built.workflow is None:
         lines.append(known_line(report.known, answer.built.profile.input_unit))
-    lines += [_current_choice(report.advice, state)] if report.advice else []
-    lines += _narrowing_line(report, answer)
-    if answer.best is not None and answer.best.low is None and report.advice is not None:
+    lines += [_current_choice(report.advice, report.confidence)] if report.advice else []
+    lines += _narrowing_line(report)
+    if not report.has_interval and report.advice is not None:
         lines.append([(NO_INTERVAL, "muted")])
     if report.advice is not None and state.spot and not report.advice.spot:
         lines.append([(PART_SPOT, "muted")])
@@ -164,8 +154,9 @@ def _verdict(advice: Advice, marks: Marks) -> Line:
     ]
 
 
-def _current_choice(advice: Advice, state: PlanState) -> Line:
-    """The composition chosen now, and its interval before and after the next run."""
+def _current_choice(advice: Advice, confidence: float) -> Line:
+    """The composition chosen now, and its interval before and after the next run, at the confidence
+    of the report: the slider may have another one already."""
     why = f"Chosen now, of one type{', at spot prices' if advice.spot else ''}"
     now = text.span(advice.low, advice.high)
     chosen = f"{advice.nodes} × {advice.instance or 'nodes'}"
@@ -174,7 +165,7 @@ def _current_choice(advice: Advice, state: PlanState) -> Line:
     line: list[Span] = [
         (f"{why}: ", "base"),
         (chosen, "strong"),
-        (f" ({text.odds(state.confidence)} runs: {now}", "base"),
+        (f" ({text.odds(confidence)} runs: {now}", "base"),
     ]
     if advice.next_runs:
         then = text.span(advice.next_runs[0].then_low, advice.next_runs[0].then_high)
@@ -183,11 +174,11 @@ def _current_choice(advice: Advice, state: PlanState) -> Line:
     return [*line, (").", "base")]
 
 
-def _narrowing_line(report: ExperimentsReport, answer: Answer) -> list[Line]:
-    """The effect of all training runs on the interval of the best composition; nothing where the
-    model gives no interval."""
+def _narrowing_line(report: ExperimentsReport) -> list[Line]:
+    """The effect of all training runs on the interval of the report's composition; nothing where
+    the model gives no interval."""
     narrowing, plan = report.narrowing, report.plan
-    if narrowing is None or plan is None or answer.best is None or answer.best.low is None:
+    if narrowing is None or plan is None or not report.has_interval:
         return []
     now = text.span(narrowing.low, narrowing.high, to="–")
     then = text.span(narrowing.then_low, narrowing.then_high, to="–")
@@ -195,7 +186,7 @@ def _narrowing_line(report: ExperimentsReport, answer: Answer) -> list[Line]:
     return [
         [
             (f"{text.counted(len(plan.runs), 'training run')} would {does} ", "base"),
-            (text.composition(dict(answer.equivalent or answer.best.composition)), "strong"),
+            (text.composition(dict(report.composition)), "strong"),
             (much, "base"),
             (then, "strong"),
             (", and tell of other inputs and clusters too.", "base"),
@@ -222,69 +213,6 @@ def _known_type(entry: KnownType, unit: str) -> str:
         if entry.repeated > 1
         else runs_text
     )
-
-
-def next_rows(advice: Advice | None) -> list[Row]:
-    """A row for the best next run of each type."""
-    next_runs = advice.next_runs if advice else ()
-    decimals = text.usd_cell_decimals(run.usd for run in next_runs)
-    return [
-        (
-            f"{run.nodes} × {run.instance or 'nodes'}",
-            f"{run.fraction * 100:.3g} %",
-            text.seconds(run.seconds),
-            text.span(run.low, run.high, to="–"),
-            text.usd_cell(run.usd, decimals),
-            saving,
-            text.UNKNOWN if run.gain_seconds is not None else _payback_cell(run.pays_after),
-            text.percent(run.changes),
-            text.span(run.then_low, run.then_high, to="–"),
-        )
-        for run, saving in zip(next_runs, training_text.saving_cells(next_runs), strict=True)
-    ]
-
-
-def _payback_cell(runs: float | None) -> str:
-    """The number of runs after which it pays, abbreviated."""
-    if runs is not None and runs > training_text.MAX_RUNS:
-        return f"> {training_text.MAX_RUNS // 1000}k runs"
-    return training_text.payback(runs)
-
-
-def training_rows(report: ExperimentsReport | None) -> list[Row]:
-    """A row for each training run; "without it" is how much wider the interval would stay."""
-    if report is None or report.plan is None:
-        return []
-    runs = report.plan.runs
-    decimals = text.usd_cell_decimals(run.usd for run in runs)
-    without = report.narrowing.without if report.narrowing else (math.nan,) * len(runs)
-    return [
-        (
-            _cluster_text(run),
-            f"{run.fraction * 100:.3g} %",
-            text.seconds(run.seconds),
-            text.span_cell(run.low, run.high),
-            text.usd_cell(run.usd, decimals),
-            _wider(wider),
-            (run.teaches, "muted"),
-        )
-        for run, wider in zip(runs, without, strict=True)
-    ]
-
-
-def _wider(share: float | None) -> str:
-    """How much wider the interval stays without a run; NaN where that is not computed."""
-    if share is None:
-        return "no fit"
-    return text.UNKNOWN if math.isnan(share) else f"+{share * 100:.0f} %"
-
-
-def _cluster_text(run: Experiment | NextRun) -> str:
-    """Nodes of a type, or cores where the design is about those."""
-    name = run.instance or "nodes"
-    if run.nodes is None and isinstance(run, engine.Experiment):
-        return f"{text.counted(run.cores or 1, 'core')} {name}"
-    return f"{run.nodes} × {name}"
 
 
 def title(report: ExperimentsReport | None) -> str:
@@ -336,7 +264,7 @@ def at_cursor(panels: Panels, answer: Answer, report: ExperimentsReport | None) 
     if report is None:
         return []
     nexts, plan = panels.table(NEXT), report.plan
-    odds = text.odds(panels.app.state.confidence)
+    odds = text.odds(report.confidence)
     if nexts.has_focus:
         if report.advice is None or nexts.cursor >= len(report.advice.next_runs):
             return []
@@ -344,7 +272,7 @@ def at_cursor(panels: Panels, answer: Answer, report: ExperimentsReport | None) 
         what = f"saves {training_text.saving_text(run)} each time the job runs, by a better choice"
         what = f"{what}; {text.percent(run.changes)} that it changes the choice"
         line = _run_line(run, f"{odds} runs: {text.span(run.low, run.high)}", what)
-        return [line, *_in_other_views(run, answer, odds)]
+        return [line, *_in_other_views(run, answer)]
     cursor = panels.table(TRAINING).cursor
     if plan is None or cursor >= len(plan.runs):
         return []
@@ -356,7 +284,7 @@ def at_cursor(panels: Panels, answer: Answer, report: ExperimentsReport | None) 
     return [_run_line(planned, interval, teaches)]
 
 
-def _in_other_views(run: NextRun, answer: Answer, odds: str) -> list[Line]:
+def _in_other_views(run: NextRun, answer: Answer) -> list[Line]:
     """The run's prediction in all other views, which is the model's alone; nothing where it is the
     same."""
     curve = answer.curve(run.instance) if run.instance and run.fraction >= 1.0 else None
@@ -366,13 +294,14 @@ def _in_other_views(run: NextRun, answer: Answer, odds: str) -> list[Line]:
     seconds, low, high = (values[indices[0]] for values in (curve.seconds, curve.low, curve.high))
     if math.isnan(seconds) or text.seconds(seconds) == text.seconds(run.seconds):
         return []
+    odds = text.odds(answer.report.goal.confidence)
     interval = "" if math.isnan(low) else f" ({odds} runs: {text.span(low, high)})"
     other_views = f"Other views: {text.seconds(seconds)}{interval}, by the model alone. "
     return [[(other_views + training_text.ALSO, "base")]]
 
 
 def _run_line(run: Experiment | NextRun, interval: str, what: str) -> Line:
-    where = f"{_cluster_text(run)} on {run.fraction * 100:.3g} % of the input"
+    where = f"{cluster_text(run)} on {run.fraction * 100:.3g} % of the input"
     return [(where, "strong"), (f" ({interval}) {what}.", "base")]
 
 

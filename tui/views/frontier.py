@@ -7,6 +7,9 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from rich.cells import cell_len
+
+import engine
 from tui import format as text
 from tui.changes import SelectPoint, SetGoalFromPoint
 from tui.state import PlanState
@@ -16,16 +19,21 @@ from tui.views.marks import Marks
 from tui.views.pages import FRONTIER_LIST
 from tui.views.prose import Line, Prose, Span
 from tui.widgets.chart import Chart
-from tui.widgets.chart_data import ChartData, Point, Series
+from tui.widgets.chart_data import ChartData, Series
+from tui.widgets.chart_data import Point as MarkedPoint
 from tui.widgets.numbers import money_text, time_text
+from tui.widgets.on_demand import OnDemand
 from tui.widgets.table import Column, Row
 
 if TYPE_CHECKING:
     from textual.widget import Widget
 
-    from engine import Choice
+    from engine import Choice, Outline
     from tui.answers import Answer
     from tui.panels import Panels
+
+    Point = Choice | Outline
+    """A point of the frontier, built or in brief."""
 
 CHART = "frontier-chart"
 _DRAWN_DEADLINE_RATIO = 4.0
@@ -33,6 +41,7 @@ _DRAWN_DEADLINE_RATIO = 4.0
 
 TITLE = "Frontier: none is both faster and cheaper"
 TITLE_OF_MIX = "Frontier of one type: none but a mix is both faster and cheaper"
+TITLE_ON_DEMAND = "Frontier of one type on demand: spot nodes may be cheaper"
 
 COLUMNS = (
     *compositions.COLUMNS[:-1],
@@ -57,28 +66,24 @@ def show(panels: Panels, answer: Answer) -> None:
     """Show the frontier, and the cursor on it."""
     look(panels, answer)
     best = answer.report.recommendation.recommended
-    panels.set_title(FRONTIER_LIST, TITLE_OF_MIX if best and best.instance is None else TITLE)
+    title = TITLE_OF_MIX if best and best.instance is None else TITLE
+    on_demand = sentences.others_on_demand(panels.app.state, answer)
+    panels.set_title(FRONTIER_LIST, TITLE_ON_DEMAND if on_demand else title)
     show_rows(panels, answer)
 
 
 def show_rows(panels: Panels, answer: Answer) -> None:
     """Fill the list, with columns for its width."""
-    points = answer.report.recommendation.frontier[:]
+    points = outlines(answer)
     cursor_index = cursor(panels.app.state, answer, points)
-    narrow = compositions.is_narrow(panels, FRONTIER_LIST)
-    table_rows = rows(answer, points, panels.app.marks)
-    columns: tuple[Column, ...] = COLUMNS
+    narrow, ellipsis = compositions.is_narrow(panels, FRONTIER_LIST), panels.app.glyphs.ellipsis
+    whole = table_rows = rows(answer, answer.report.recommendation.frontier, panels.app.marks)
     if narrow:
-        table_rows = [
-            compositions.in_few_cells(row, panels.app.glyphs.ellipsis) for row in table_rows
-        ]
-        columns = tuple(
-            column._replace(least=compositions.NARROW_MIX)
-            if column.title == "composition"
-            else column
-            for column in COLUMNS
+        table_rows = OnDemand(
+            len(whole), lambda place: compositions.in_few_cells(whole[place], ellipsis)
         )
-    names = tuple(tuple(choice.composition.items()) for choice in points)
+    columns = columns_for(points, narrow=narrow)
+    names = tuple(tuple(point.composition.items()) for point in points)
     # The cursor follows the recommendation until the user moves it.
     tracked_index = cursor_index if panels.app.state.point is None else None
     panels.show_list(
@@ -90,21 +95,52 @@ def show_rows(panels: Panels, answer: Answer) -> None:
     )
 
 
+def outlines(answer: Answer) -> Sequence[Outline]:
+    """The points from the fastest to the cheapest; no choice is built for them, as a step of a
+    slider would otherwise build those of some hundred."""
+    return engine.outlines(answer.report.recommendation.frontier)
+
+
+def columns_for(points: Sequence[Point], *, narrow: bool) -> tuple[Column, ...]:
+    """The columns, as wide as the texts of all points, of which only those seen become rows."""
+    texts = {
+        "composition": [sentences.composition(point) for point in points],
+        COLUMNS[-1].title: [step(faster, slower) for faster, slower in pairwise(points)],
+    }
+    columns = [
+        column._replace(width=max(map(cell_len, (column.title, *texts[column.title]))))
+        if column.title in texts
+        else column
+        for column in COLUMNS
+    ]
+    if narrow:
+        columns = [
+            column._replace(
+                least=compositions.NARROW_MIX, width=min(column.width or 0, compositions.NARROW_MIX)
+            )
+            if column.title == "composition"
+            else column
+            for column in columns
+        ]
+    return tuple(columns)
+
+
 def look(panels: Panels, answer: Answer) -> None:
     """Redraw what the crosshair and a zoom change: the crosshair may be at another point than the
     cursor."""
     state = panels.app.state
-    points = answer.report.recommendation.frontier[:]
+    points = outlines(answer)
     index = cursor(state, answer, points)
     if state.crosshair is not None and points:
         at = state.crosshair
         index = min(range(len(points)), key=lambda i: abs(points[i].seconds - at))
     panels.chart(CHART).show(chart(state, answer, points, index))
-    panels.set_title(CHART, chart_axes.title(state, CHART))
-    panels.prose("point").show(about(answer, points, index))
+    title_suffix = sentences.on_demand_title(state, answer)
+    panels.set_title(CHART, chart_axes.title(state, CHART) + title_suffix)
+    panels.prose("point").show(about(answer, index))
 
 
-def cursor(state: PlanState, answer: Answer, points: Sequence[Choice]) -> int:
+def cursor(state: PlanState, answer: Answer, points: Sequence[Point]) -> int:
     """Index of the selected point, else of the best composition, else of the point nearest to
     it."""
     named = [(choice.instance, choice.nodes) for choice in points]
@@ -117,17 +153,19 @@ def cursor(state: PlanState, answer: Answer, points: Sequence[Choice]) -> int:
     return min(range(len(points)), key=lambda i: abs(points[i].seconds - seconds))
 
 
-def chart(state: PlanState, answer: Answer, points: Sequence[Choice], index: int) -> ChartData:
+def chart(state: PlanState, answer: Answer, points: Sequence[Point], index: int) -> ChartData:
     """Cost against time: the goal's two lines, the recommended point and the one at the cursor."""
     if not points:
         return ChartData(message="no type can be predicted and priced")
     seconds = [choice.seconds for choice in points]
     costs = [choice.cost_usd or 0.0 for choice in points]
-    at_cursor = points[index]
-    marked = [Point(x=at_cursor.seconds, y=costs[index], label=sentences.composition(at_cursor))]
+    at_cursor = answer.report.recommendation.frontier[index]
+    label = sentences.composition(at_cursor)
+    marked = [MarkedPoint(x=at_cursor.seconds, y=at_cursor.cost_usd or 0.0, label=label)]
     best = answer.report.recommendation.recommended
     if best is not None and best.composition != at_cursor.composition:
-        marked.insert(0, Point(x=best.seconds, y=best.cost_usd or 0.0, label="recommended"))
+        best_usd = best.cost_usd or 0.0
+        marked.insert(0, MarkedPoint(x=best.seconds, y=best_usd, label="recommended"))
     # A cluster of owned nodes costs nothing, and zero has no logarithm.
     log = min(costs) > 0.0
     deadline = thresholds(state.deadline_seconds, "deadline", time_text, vertical=True)
@@ -156,7 +194,7 @@ def _time_axis_end(slowest: float, deadline: float | None) -> float | None:
     return deadline * 1.05
 
 
-def meets(answer: Answer, choice: Choice) -> bool:
+def meets(answer: Answer, choice: Point) -> bool:
     """Whether a cluster meets the goal."""
     goal = answer.report.goal
     if goal.budget_usd is not None and (choice.cost_usd is None or choice.cost_usd > goal.most_usd):
@@ -168,14 +206,17 @@ def meets(answer: Answer, choice: Choice) -> bool:
     return choice.p_deadline >= goal.confidence
 
 
-def rows(answer: Answer, points: Sequence[Choice], marks: Marks) -> list[Row]:
+def rows(answer: Answer, choices: Sequence[Choice], marks: Marks) -> OnDemand[Row]:
     """The points from the fastest to the cheapest, each with what it saves over the next faster
-    one."""
+    one. A choice is built when its row is looked at."""
     best = answer.report.recommendation.recommended
+    points = engine.outlines(choices)
     decimals = cost_columns.of_rows(points)
-    steps = ["", *(step(faster, slower) for faster, slower in pairwise(points))]
-    return [
-        (
+
+    def row(place: int) -> Row:
+        choice = choices[place]
+        saved = step(points[place - 1], points[place]) if place else ""
+        return (
             (marks.best, "good")
             if best is not None and choice.composition == best.composition
             else ("", "plain")
@@ -188,28 +229,29 @@ def rows(answer: Answer, points: Sequence[Choice], marks: Marks) -> list[Row]:
             text.in_time(choice.p_deadline, answer.report.goal.confidence),
             (saved, "muted"),
         )
-        for choice, saved in zip(points, steps, strict=True)
-    ]
+
+    return OnDemand(len(choices), row)
 
 
-def step(faster: Choice, slower: Choice) -> str:
+def step(faster: Point, slower: Point) -> str:
     """The trade-off of a slower point: "+10 s saves $0.12"."""
     return f"+{_time_difference(faster, slower)} saves {_cost_difference(faster, slower)}"
 
 
-def _time_difference(faster: Choice, slower: Choice) -> str:
+def _time_difference(faster: Point, slower: Point) -> str:
     """The difference of two times, formatted for the table."""
     return text.time_difference(slower.seconds, faster.seconds)
 
 
-def _cost_difference(faster: Choice, slower: Choice) -> str:
+def _cost_difference(faster: Point, slower: Point) -> str:
     """The difference of two costs, likewise."""
     usd = (faster.cost_usd or 0.0) - (slower.cost_usd or 0.0)
     return "<$0.001" if usd < 0.001 else text.usd(usd, figures=2)
 
 
-def about(answer: Answer, points: Sequence[Choice], index: int) -> list[Line]:
+def about(answer: Answer, index: int) -> list[Line]:
     """The point under the cursor: its time and cost, and what the next faster one would cost."""
+    points = answer.report.recommendation.frontier
     if not points:
         return []
     choice, confidence = points[index], answer.report.goal.confidence

@@ -153,6 +153,17 @@ def composition(choice: Choice | Outline) -> str:
     return text.rented_nodes(choice) or choice.note
 
 
+def others_on_demand(state: PlanState, answer: Answer) -> bool:
+    """Whether all but the recommended cluster are of nodes on demand: how many nodes of each other
+    one would be spot nodes, under a maximum share of them, is not searched."""
+    return answer.report.billing.spot and state.limits.max_spot is not None
+
+
+def on_demand_title(state: PlanState, answer: Answer, what: str = "") -> str:
+    """Addition to the title of a list or a chart of `what` is on demand (`others_on_demand`)."""
+    return f", {what}on demand" if others_on_demand(state, answer) else ""
+
+
 def at_spot(choice: Choice) -> str:
     """ " at spot prices" where all nodes are spot nodes; where some are, the composition says
     which."""

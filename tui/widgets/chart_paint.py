@@ -10,7 +10,7 @@ from itertools import accumulate
 from rich.cells import cell_len
 
 from tui.widgets.canvas import Canvas, Dash
-from tui.widgets.chart_data import ChartData, Pattern, Point, Series, Threshold
+from tui.widgets.chart_data import ChartData, Pattern, Series, Threshold
 from tui.widgets.chart_layout import (
     Label,
     Layout,
@@ -22,7 +22,7 @@ from tui.widgets.chart_layout import (
     spread,
 )
 from tui.widgets.chart_message import paint_message
-from tui.widgets.chart_scales import chart_scales
+from tui.widgets.chart_scales import Mark, chart_scales, visible_marks
 from tui.widgets.frame import Frame
 from tui.widgets.glyphs import Glyphs
 from tui.widgets.text import fit, plain
@@ -123,12 +123,13 @@ def paint(frame: Frame, data: ChartData, glyphs: Glyphs) -> Layout | None:
             frame.styles[y][layout.left + x] = style
     _paint_axes(plot, data)
     _paint_feasible(plot, data)
-    for point in data.points:
-        _paint_marker(plot, point)
+    marks = visible_marks(data, layout.scales)
+    for mark in marks:
+        plot.label(*plot.canvas.cell_of(mark.across, mark.up), glyphs.marker, "marker")
     for threshold in data.thresholds:
         _paint_threshold_label(plot, threshold)
-    for point in data.points:
-        _paint_point_label(plot, point)
+    for mark in marks:
+        _paint_mark_label(plot, mark)
     _paint_end_labels(plot, data)
     if data.crosshair is not None:
         from tui.widgets.chart_crosshair import paint_crosshair
@@ -262,27 +263,17 @@ def _paint_vertical_label(plot: Plot, threshold: Threshold, style: str) -> None:
     plot.place(threshold.label, candidates, style, name=threshold.name)
 
 
-def _visible(plot: Plot, point: Point) -> bool:
-    x, y = plot.layout.x.position(point.x), plot.layout.y.position(point.y)
-    return 0 <= x <= 1 and 0 <= y <= 1
-
-
-def _paint_marker(plot: Plot, point: Point) -> None:
-    """The marker of a point, exactly on the cell of its dots."""
-    if _visible(plot, point):
-        x, y = plot.canvas.cell_of(plot.layout.x.position(point.x), plot.layout.y.position(point.y))
-        plot.label(x, y, plot.glyphs.marker, "marker")
-
-
-def _paint_point_label(plot: Plot, point: Point) -> None:
-    """The label of a point beside, above or below its marker: the place that hides the least."""
-    if not (point.label and _visible(plot, point)):
+def _paint_mark_label(plot: Plot, mark: Mark) -> None:
+    """The label of a marked point beside, above or below its marker: the place that hides the
+    least."""
+    if not mark.label:
         return
-    x, y = plot.canvas.cell_of(plot.layout.x.position(point.x), plot.layout.y.position(point.y))
-    text = f" {point.label} "
+    x, y = plot.canvas.cell_of(mark.across, mark.up)
+    text = f" {plot.glyphs.below} {mark.label} " if mark.below else f" {mark.label} "
     length = cell_len(text)
     starts = (x + 1, x - length, x - length // 2)
-    shifts = (-1, 1, -2, 2, -3, 3, 0)
+    # Below the axis the arrow points down from the marker's own row.
+    shifts = (0, -1, -2) if mark.below else (-1, 1, -2, 2, -3, 3, 0)
     candidates = ((start, y + shift) for shift in shifts for start in starts)
     plot.place(text, candidates, "marker-label")
 

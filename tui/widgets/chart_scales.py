@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from tui.widgets.chart_data import Axis, ChartData, Series, Window
+from tui.widgets.numbers import text_of
 from tui.widgets.scales import LinearScale, LogScale, Scale, nice_bounds
 
 _REACH = 2.5
@@ -29,6 +30,31 @@ class Scales(NamedTuple):
     y: Scale
     whole_x: Scale
     whole_y: Scale
+
+
+class Mark(NamedTuple):
+    """A marked point inside the plot: positions on both axes, label, and whether its value lies
+    below the whole axis, at whose foot it is then marked."""
+
+    across: float
+    up: float
+    label: str
+    below: bool = False
+
+
+def visible_marks(data: ChartData, scales: Scales) -> list[Mark]:
+    """The marked points inside the plot. One of zero, as the cost of owned nodes, has no logarithm:
+    it is marked at the foot of the axis, and its label says its value."""
+    marks = []
+    for point in data.points:
+        across, up, below = scales.x.position(point.x), scales.y.position(point.y), False
+        label = point.label
+        if point.y == 0.0 and math.isnan(up):
+            up, below = 0.0, True
+            label = f"{label} {text_of(point.y, data.y.kind)}".lstrip()
+        if 0 <= across <= 1 and 0 <= up <= 1:
+            marks.append(Mark(across, up, label, below))
+    return marks
 
 
 def chart_scales(data: ChartData, *, whole_bands: bool = False) -> Scales | None:

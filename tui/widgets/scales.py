@@ -234,7 +234,13 @@ def tick_candidates(scale: Scale, kind: Kind = "number") -> Iterator[tuple[float
         levels = {"time": len(_LOG_TIMES), "count": len(_COUNT_SETS)}.get(kind, len(_DECADE_SETS))
         sets = [_log_values(low, high, kind, level) for level in range(levels)]
         if len(sets[0]) >= 5:
-            yield from filter(None, sets)
+            several = [values for values in sets if len(values) > 1]
+            yield from several
+            if len(sets[-1]) < 2:
+                # Less than a decade apart: one tick alone would not say how the axis goes on.
+                for stride in range(2, len(several[-1])):
+                    yield several[-1][::stride]
+            yield from (values for values in sets if len(values) == 1)
             for stride in range(2, len(sets[-1])):
                 yield sets[-1][::stride]
             return

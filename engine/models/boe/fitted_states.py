@@ -181,11 +181,7 @@ class FittedStates(FittedModel):
             BadInput: for a size, parameters or iterations that this model cannot take.
         """
         if not self.is_job:
-            if workload.input_bytes is not None or workload.iterations or workload.parameters:
-                raise BadInput(
-                    "a workflow has no size of its own",
-                    remedy="give each job's input_size in its file, or a factor such as 2x",
-                )
+            _check_of_workflow(workload)
             return workload
         wanted = with_defaults(workload, self.profile)
         own = self._nearest_run(wanted).workload.iterations
@@ -331,6 +327,20 @@ class FittedStates(FittedModel):
             labels = [plan.parts[entry.job].job.name for entry in course.activities]
         return report_of(
             self.workflow, labels, plan, course, prediction, rates=rates, skew_seconds=skew
+        )
+
+
+def _check_of_workflow(workload: Workload) -> None:
+    """Refuses what only a job has: a workflow is told a factor of all its inputs, and no more."""
+    if workload.input_bytes is not None:
+        raise BadInput(
+            "a workflow has no size of its own",
+            remedy="give each job's input_size in its file, or a factor such as 2x",
+        )
+    if workload.iterations or workload.parameters:
+        raise BadInput(
+            "a workflow has no iterations or parameters of its own",
+            remedy="leave them out: each job is as its log or its file has it",
         )
 
 

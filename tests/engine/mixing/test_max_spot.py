@@ -221,3 +221,12 @@ def test_one_more_owned_node_of_each_type_never_makes_the_cluster_dearer() -> No
     assert fewer.recommended
     assert more.recommended
     assert more.recommended.cost_usd <= fewer.recommended.cost_usd * (1.0 + 1e-9)
+
+
+@pytest.mark.parametrize("mix", [1, 2])
+def test_what_it_is_compared_with_is_said_to_be_on_demand(mix: int) -> None:
+    """Of one type half of the nodes could be spot nodes too, which is not what it costs there."""
+    [why] = ask(0.5, mix=mix).recommended.why
+    assert " of one type on demand, " in why
+    [every_node] = ask(None, mix=mix).recommended.why
+    assert "on demand" not in every_node

@@ -317,6 +317,16 @@ def test_more_input_takes_longer_and_a_size_is_refused() -> None:
         fitted.course(cluster=cluster, workload=engine.Workload(1e9))
 
 
+@pytest.mark.parametrize(
+    "workload", [engine.Workload(iterations=5), engine.Workload(parameters={"k": 3.0})]
+)
+def test_iterations_of_a_workflow_are_not_refused_as_its_size(workload: engine.Workload) -> None:
+    """The remedy was a factor such as 2x, which says nothing of iterations."""
+    cluster = engine.Cluster.of_nodes(instance_type="m5.2xlarge", nodes=4, catalog=catalog())
+    with pytest.raises(engine.BadInput, match="no iterations or parameters of its own; leave"):
+        pipeline().course(cluster=cluster, workload=workload)
+
+
 COSTS = "nodes,input_size,seconds,cost\n2,10GB,40,1\n4,10GB,22,2\n8,10GB,13,3\n4,20GB,41,4\n"
 """A run table whose runs differ in a parameter, so that Ernest has too few of them."""
 

@@ -113,6 +113,29 @@ def test_a_far_threshold_is_pointed_at():
     assert "↑ deadline 15000m" in rows[0]
 
 
+@pytest.mark.parametrize("glyphs", [UNICODE, ASCII])
+def test_a_point_of_zero_is_marked_at_the_foot_of_a_logarithmic_axis(glyphs):
+    """The recommended cluster of owned nodes, which costs nothing, was nowhere in the chart."""
+    xs, ys = (1.0, 2.0, 4.0, 8.0), (0.0, 0.0, 0.5, 2.0)
+    data = ChartData(
+        series=(Series(xs=xs, ys=ys),),
+        x=Axis(kind="count", log=True),
+        y=Axis(kind="money", log=True),
+        points=(Point(x=2.0, y=0.0, label="2 nodes"), Point(x=8.0, y=2.0)),
+    )
+    rows = painted(data, glyphs=glyphs)
+    foot = rows[-3]
+    assert f"{glyphs.marker} {glyphs.below} 2 nodes $0 " in foot
+    assert sum(row.count(glyphs.marker) for row in rows) == 2
+    linear = "".join(painted(replace(data, y=Axis(kind="money")), glyphs=glyphs))
+    assert "2 nodes" in linear
+    assert "2 nodes $0" not in linear, "its axis says that"
+    unlabelled = replace(data, points=(Point(x=2.0, y=0.0),))
+    assert f"{glyphs.marker} {glyphs.below} $0 " in painted(unlabelled, glyphs=glyphs)[-3]
+    zoomed_x = replace(data, x=Axis(kind="count", log=True, window=(3.0, 8.0)))
+    assert "2 nodes" not in "".join(painted(zoomed_x, glyphs=glyphs))
+
+
 def test_a_threshold_nearby_stretches_the_axis():
     axis = Axis(kind="time", log=True)
     layout = lay_out(plan(deadline=50000.0, y=axis), 80, 20)

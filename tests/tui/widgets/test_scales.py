@@ -126,6 +126,7 @@ def test_nice_bounds_contain_the_values(a, b, log, kind):
         (LogScale(1e9, 1e12), "bytes", 4, ("1 GB", "10 GB", "100 GB", "1 TB")),
         (LinearScale(0, 1), "share", 6, ("0%", "20%", "40%", "60%", "80%", "100%")),
         (LogScale(1200, 2500), "time", 6, ("20m", "25m", "30m", "35m", "40m")),
+        (LogScale(0.02, 0.7), "money", 2, ("$0.03", "$0.30")),  # not $0.10 alone
     ],
 )
 def test_ticks_people_would_choose(scale, kind, most, expected):
