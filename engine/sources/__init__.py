@@ -17,7 +17,7 @@ from engine.catalog import DEFAULT_CATALOG, InstanceType, require_catalog
 from engine.errors import BadInput, require_kind
 from engine.machines.named_types import held_against
 from engine.profile import Profile
-from engine.sources.access.folders import logs_in
+from engine.sources.access.folders import LogFiles, logs_in
 from engine.sources.merge import merged_profile
 from engine.sources.reader import Reader
 from engine.sources.samples import Sample, list_samples
@@ -53,8 +53,8 @@ def read(
             `catalog` (by default AWS's) and then in all bundled ones.
         catalog: completes types that the evidence only names (Databricks logs, run tables) and
             checks what tables say of a type (`engine.held_against`).
-        progress: called with bytes read and bytes in total (None if unknown); an exception that it
-            raises ends the reading and reaches the caller.
+        progress: called with bytes read and bytes in total (None if unknown, and while folders are
+            searched for logs); an exception that it raises ends the reading and reaches the caller.
         pause_seconds: pauses between jobs of at least this length, after the first executor, are
             left out of the time of logs; None for the rules of docs/from_logs.md.
 
@@ -132,8 +132,9 @@ def _read_contents(
         )
     for name in names:
         _require_named(name)
-    total = _total_bytes(names) if progress is not None else None
-    reader = Reader(ran_on, pause_seconds, report=progress, total=total)
+    listed: dict[Path, list[LogFiles]] = {}
+    total = _total_bytes(names, listed, progress) if progress is not None else None
+    reader = Reader(ran_on, pause_seconds, report=progress, total=total, listed=listed)
     return with_ran_on_notice([entry for name in names for entry in reader.read(name)], ran_on)
 
 
@@ -160,15 +161,21 @@ def _require_named(source: str) -> None:
         raise BadInput("a source is empty", remedy="give a file, a folder or a sample")
 
 
-def _total_bytes(names: Sequence[str]) -> int | None:
-    """Size of all files behind the sources; None if one is a stream or a sample."""
+def _total_bytes(
+    names: Sequence[str],
+    listed: dict[Path, list[LogFiles]],
+    progress: Callable[[int, int | None], None],
+) -> int | None:
+    """Size of all files behind the sources; None if one is a stream or a sample. The logs of
+    folders are added to `listed`."""
     total = 0
     for name in names:
         path = Path(name)
         if os.path.isfile(path):
             total += _size(path)
         elif os.path.isdir(path):
-            total += sum(_size(part) for log in logs_in(path) for part in log.parts)
+            listed[path] = logs_in(path, lambda: progress(0, None))
+            total += sum(_size(part) for log in listed[path] for part in log.parts)
         else:
             return None
     return total
