@@ -22,6 +22,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.special_functions import stdtr, stdtrit
+
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
@@ -146,8 +148,6 @@ class Forecast:
 
     def p_within(self, deadline_seconds: float) -> FloatArray:
         """(n,) P(T <= deadline); NaN where unknown."""
-        from scipy.special import stdtr
-
         distance = np.log(deadline_seconds / self.seconds)
         scale = np.where(distance >= 0.0, self.log_scale, self.scale_below)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -196,8 +196,6 @@ LARGE_DOF = 1e6
 
 def student_quantile(p: float, dof: FloatArray) -> FloatArray:
     """(n,) quantile of Student's t at probability `p`; computed once per distinct dof."""
-    from scipy.special import stdtrit
-
     dof = np.minimum(dof, LARGE_DOF)
     if dof.size == 1:
         return np.asarray(stdtrit(dof, p), dtype=np.float64)

@@ -43,6 +43,15 @@ def test_light_commands_load_neither_textual_nor_pandas(command: list[str]) -> N
     assert not loaded & {"textual", "rich", "pandas", "scipy"}
 
 
+@pytest.mark.parametrize("asked", ["list_samples()", "check_sources('nightly-features')"])
+def test_names_of_samples_are_known_without_what_reads(asked: str) -> None:
+    """`sparkplan samples` and the planner, before it paints, ask no more."""
+    code = f"import sys, json, engine; engine.{asked}; print(json.dumps(sorted(sys.modules)))"
+    loaded = set(json.loads(python(code)))
+    assert "engine.sources" in loaded
+    assert not loaded & {"numpy", "engine.sources.reader", "engine.memory"}
+
+
 def test_the_import_contract_knows_every_module_of_the_engine() -> None:
     """Of a module or package that no layer names, nothing would be checked."""
     with (ROOT / "pyproject.toml").open("rb") as file:

@@ -18,8 +18,8 @@ UNKNOWN = "–"
 
 
 def seconds(value: float | None, *, figures: int = 3) -> str:
-    """A duration, or a dash where it is unknown."""
-    if value is None or math.isnan(value):
+    """A duration, or a dash where it is unknown or unbounded."""
+    if value is None or not math.isfinite(value):
         return UNKNOWN
     return engine.format_seconds(value, figures=figures)
 
@@ -38,9 +38,9 @@ def reachable_deadline(seconds_needed: float) -> str:
 
 
 def usd(value: float | None, *, figures: int = 3, decimals: int | None = None) -> str:
-    """An amount of money, or a dash where it is unknown; with `decimals` those of its column
-    (`engine.usd_decimals`)."""
-    if value is None or math.isnan(value):
+    """An amount of money, or a dash where it is unknown or unbounded; with `decimals` those of its
+    column (`engine.usd_decimals`)."""
+    if value is None or not math.isfinite(value):
         return UNKNOWN
     if decimals is not None:
         return engine.format_usd_to(value, decimals)
@@ -265,8 +265,9 @@ def cells_of(text: str) -> int:
 
 
 def span(low: float | None, high: float | None, *, to: str = " to ") -> str:
-    """An interval of time in one unit, "38 to 44 min", or "no interval"."""
-    if low is None or high is None or math.isnan(low) or math.isnan(high):
+    """An interval of time in one unit, "38 to 44 min", or "no interval": also where its upper end
+    is larger than a number can be."""
+    if low is None or high is None or not (math.isfinite(low) and math.isfinite(high)):
         return "no interval"
     return engine.format_interval(low, high, to=to)
 

@@ -8,6 +8,7 @@ them is unfinished: what grows, ends or is added then is read again.
 from __future__ import annotations
 
 import os
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -62,6 +63,7 @@ class LogWatcher:
         self._clock = clock
         self._sources: tuple[str, ...] = ()
         self._followed: list[_FollowedLog] = []
+        self._polling = threading.Lock()
 
     @property
     def active(self) -> bool:
@@ -78,7 +80,11 @@ class LogWatcher:
 
     def poll(self) -> SourceChange | None:
         """The change if a log has grown and come to rest, or ended; None while there is nothing
-        new."""
+        new. Of two threads at once each change is told to one."""
+        with self._polling:
+            return self._change()
+
+    def _change(self) -> SourceChange | None:
         now = self._clock()
         for log in self._followed:
             snapshot = log_snapshot(log.source)

@@ -38,11 +38,15 @@ class ReadProgress:
         self._ending = "" if in_lines else ", esc cancels"
 
     def __call__(self, done: int, total: int | None) -> None:
-        """Take note that `done` of `total` bytes (None when unknown) are read."""
+        """Take note that `done` of `total` bytes (None when unknown) are read; 0 of None while
+        folders are searched."""
         now = self._clock()
         if now < self._next:
             return
         self._next = now + self._every
+        if not done and total is None:
+            self._say(f"looking for logs{self._ending}")
+            return
         of = f" of {megabytes(total)}" if total else ""
         speed = megabytes(done / (now - self._start))
         self._say(f"reading {megabytes(done)}{of} MB, {speed} MB/s{self._ending}")

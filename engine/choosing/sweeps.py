@@ -12,6 +12,7 @@ from engine.caching import LruCache
 from engine.errors import BadInput
 from engine.forecast import LARGE_DOF, FloatArray, IntArray
 from engine.notices import Notice
+from engine.special_functions import stdtrit
 
 MAX_POINTS = 4_000_000
 """More compositions do not fit into the memory of a small gateway node."""
@@ -152,8 +153,6 @@ class StudentGrid:
 
     def quantile(self, p: float) -> Callable[[slice], FloatArray | float]:
         """A function from a slice of rows to their quantiles at `p`."""
-        from scipy.special import stdtrit
-
         exact = np.asarray(stdtrit(1.0 / self.grid, p))
         if len(self.grid) == 1:
             return lambda rows: float(exact[0])

@@ -21,6 +21,7 @@ import numpy as np
 from engine.experiments.belief import MIN_RUNS_FOR_GAUSSIAN_PROCESS, Belief, expected_seconds
 from engine.forecast import BoolArray, FloatArray, Forecast, IntArray
 from engine.profile import Profile
+from engine.special_functions import ndtri
 
 OUTCOMES = 41
 """Equally likely outcomes of a run over which the gain is averaged."""
@@ -34,8 +35,6 @@ and no node is worth that much."""
 @cache
 def _outcomes() -> FloatArray:
     """(OUTCOMES,) standard normal quantiles at the midpoints of equal probability intervals."""
-    from scipy.special import ndtri
-
     return np.asarray(ndtri((np.arange(OUTCOMES) + 0.5) / OUTCOMES))
 
 

@@ -4,6 +4,9 @@
 one file, a rolling folder, a folder of logs, standard input; local, remote or on a history server),
 a profile YAML, a run-table CSV, or the name of a bundled sample. docs/formats.md and
 docs/history_server.md describe them for users.
+
+What reads is imported by the functions that read, since names of samples and mistakes in names are
+answered without it, and the planner paints before it reads.
 """
 
 from __future__ import annotations
@@ -15,19 +18,15 @@ from typing import TYPE_CHECKING
 
 from engine.catalog import DEFAULT_CATALOG, InstanceType, require_catalog
 from engine.errors import BadInput, require_kind
-from engine.machines.named_types import held_against
-from engine.profile import Profile
-from engine.sources.access.folders import logs_in
-from engine.sources.merge import merged_profile
-from engine.sources.reader import Reader
 from engine.sources.samples import Sample, list_samples
 from engine.sources.source_checks import STDIN, check_source
-from engine.sources.source_contents import SourceContents, with_ran_on_notice
-from engine.sources.type_shapes import with_shapes_of
 
 if TYPE_CHECKING:
     from engine.catalog import Catalog
+    from engine.profile import Profile
+    from engine.sources.access.folders import LogFiles
     from engine.sources.applications import JobEvidence
+    from engine.sources.source_contents import SourceContents
 
 __all__ = ["Sample", "check_sources", "list_samples", "read", "read_each"]
 
@@ -53,8 +52,8 @@ def read(
             `catalog` (by default AWS's) and then in all bundled ones.
         catalog: completes types that the evidence only names (Databricks logs, run tables) and
             checks what tables say of a type (`engine.held_against`).
-        progress: called with bytes read and bytes in total (None if unknown); an exception that it
-            raises ends the reading and reaches the caller.
+        progress: called with bytes read and bytes in total (None if unknown, and while folders are
+            searched for logs); an exception that it raises ends the reading and reaches the caller.
         pause_seconds: pauses between jobs of at least this length, after the first executor, are
             left out of the time of logs; None for the rules of docs/from_logs.md.
 
@@ -70,6 +69,10 @@ def read(
             f"pauses must be at least {LEAST_PAUSE_SECONDS:g} s, not {pause_seconds:g}",
             remedy="shorter ones are the driver's own between two jobs",
         )
+    from engine.machines.named_types import held_against
+    from engine.sources.merge import merged_profile
+    from engine.sources.type_shapes import with_shapes_of
+
     instance = _type_of(ran_on, catalog)
     profile = merged_profile(_read_contents(sources, instance, progress, pause_seconds))
     return profile if catalog is None else with_shapes_of(held_against(profile, catalog), catalog)
@@ -93,7 +96,6 @@ def read_each(
     Raises:
         BadInput, UnknownName, ServiceUnavailable: as `read`, for a source that cannot be used.
     """
-    # imported here: it loads model code that `read` does not need
     from engine.sources.applications import by_application
 
     return by_application(_read_contents(sources, _type_of(ran_on, None), progress))
@@ -102,7 +104,6 @@ def read_each(
 def _type_of(ran_on: InstanceType | str | None, catalog: Catalog | None) -> InstanceType | None:
     """The instance type that `ran_on` names."""
     if isinstance(ran_on, str):
-        # imported here: only a name requires reading YAML
         from engine.catalog_files.find_type import named_type
 
         return named_type(ran_on, first=DEFAULT_CATALOG if catalog is None else catalog)[1]
@@ -132,8 +133,12 @@ def _read_contents(
         )
     for name in names:
         _require_named(name)
-    total = _total_bytes(names) if progress is not None else None
-    reader = Reader(ran_on, pause_seconds, report=progress, total=total)
+    from engine.sources.reader import Reader
+    from engine.sources.source_contents import with_ran_on_notice
+
+    listed: dict[Path, list[LogFiles]] = {}
+    total = _total_bytes(names, listed, progress) if progress is not None else None
+    reader = Reader(ran_on, pause_seconds, report=progress, total=total, listed=listed)
     return with_ran_on_notice([entry for name in names for entry in reader.read(name)], ran_on)
 
 
@@ -160,15 +165,23 @@ def _require_named(source: str) -> None:
         raise BadInput("a source is empty", remedy="give a file, a folder or a sample")
 
 
-def _total_bytes(names: Sequence[str]) -> int | None:
-    """Size of all files behind the sources; None if one is a stream or a sample."""
+def _total_bytes(
+    names: Sequence[str],
+    listed: dict[Path, list[LogFiles]],
+    progress: Callable[[int, int | None], None],
+) -> int | None:
+    """Size of all files behind the sources; None if one is a stream or a sample. The logs of
+    folders are added to `listed`."""
+    from engine.sources.access.folders import logs_in
+
     total = 0
     for name in names:
         path = Path(name)
         if os.path.isfile(path):
             total += _size(path)
         elif os.path.isdir(path):
-            total += sum(_size(part) for log in logs_in(path) for part in log.parts)
+            listed[path] = logs_in(path, lambda: progress(0, None))
+            total += sum(_size(part) for log in listed[path] for part in log.parts)
         else:
             return None
     return total

@@ -62,13 +62,15 @@ class Reader:
     """Reads sources one after the other and reports progress.
 
     `report` gets the bytes read so far and in total (None when standard input is among them). An
-    exception that it raises ends the reading and reaches the caller.
+    exception that it raises ends the reading and reaches the caller. `listed` are the logs of
+    folders that were searched before, to get the total.
     """
 
     ran_on: InstanceType | None = None
     pause_seconds: float | None = None
     report: Report | None = None
     total: int | None = 0
+    listed: dict[Path, list[LogFiles]] = field(default_factory=dict)
     done: int = field(default=0, init=False)
 
     def read(self, source: str) -> list[SourceContents]:
@@ -101,7 +103,8 @@ class Reader:
         return [with_iterations(contents, sample.iterations) for contents in read]
 
     def _folder(self, folder: Path) -> list[SourceContents]:
-        contents = self._logs(logs_in(folder), str(folder), self._open)
+        logs = self.listed.pop(folder, None)
+        contents = self._logs(logs_in(folder) if logs is None else logs, str(folder), self._open)
         return with_notices(contents, code_notices(folder, [entry.source for entry in contents]))
 
     def _logs(self, logs: Sequence[LogFiles], folder: str, open_part: Open) -> list[SourceContents]:
@@ -118,8 +121,10 @@ class Reader:
                 skipped += 1
                 first = first or _as_bad_input(problem)
         if not contents:
-            what = "holds no event log" + (f" ({first.what})" if first else "")
-            raise BadInput(what, where=folder, remedy="give a folder of Spark event logs")
+            why = f" ({_first_skipped(first, len(logs))})" if first else ""
+            raise BadInput(
+                f"holds no event log{why}", where=folder, remedy="give a folder of Spark event logs"
+            )
         return with_notices(
             contents, [_skipped_notice(Path(folder), len(logs), skipped, first)] if first else []
         )
@@ -371,6 +376,13 @@ def _skipped_notice(folder: Path, total: int, skipped: int, first: BadInput) -> 
         f"{skipped} of {total} files in {name} {were} skipped (first: {where}: {first.what})",
         "give those files by themselves to see what is wrong with each",
     )
+
+
+def _first_skipped(first: BadInput, total: int) -> str:
+    """What is wrong with the first of the files of a folder, none of which is a log."""
+    if total == 1 or not first.where:
+        return first.what
+    return f"first of {total} files: {Path(first.where).name}: {first.what}"
 
 
 def _as_bad_input(problem: BadInput | UnrecognisedFile) -> BadInput:

@@ -244,7 +244,8 @@ def parse_confidence(text: str) -> float:
     slip for 0.2 or 20. With its sign, "2%", it is accepted.
 
     Raises:
-        BadInput: for such a number, for text that is no number, and for 0 or 100 %.
+        BadInput: for such a number, for text that is no number, for 0 or 100 %, and for more than
+            `MOST_CONFIDENCE`.
     """
     stripped = "".join(text.split())
     try:
@@ -259,8 +260,14 @@ def parse_confidence(text: str) -> float:
             remedy="write a share between 0 and 1 (0.9), a percentage (90%), or a bare number "
             f"from {LEAST_BARE_PERCENT:g} to below 100 (90)",
         )
+    if share > MOST_CONFIDENCE:
+        most = f"{100.0 * MOST_CONFIDENCE:g}%"
+        raise BadInput(f"no runs support a confidence of {text!r}", remedy=f"give at most {most}")
     return share
 
 
 LEAST_BARE_PERCENT = 50.0
 """The least confidence that is read as a percentage without a sign."""
+
+MOST_CONFIDENCE = 0.9999
+"""With fat tails, intervals of a higher confidence may be wider than numbers can be."""

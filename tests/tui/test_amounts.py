@@ -7,6 +7,7 @@ import pytest
 from rich.cells import cell_len
 from test_headless import LOG, run
 
+from tui import format as text
 from tui.format import (
     SPAN_CELLS,
     USD_CELLS,
@@ -205,3 +206,11 @@ def test_columns_stay_aligned_behind_names_in_any_script():
     names = ["nightly", "日次集計", "cafe\u0301", "1 × m5"]
     shown = table([(name, "x") for name in names]).splitlines()
     assert {cell_len(line) for line in shown} == {len("日次集計") * 2 + len("  x")}
+
+
+def test_what_is_larger_than_a_number_can_be_is_not_shown():
+    """Such is the upper end of an interval of few runs at a confidence near certainty."""
+    assert text.span(3.0, math.inf) == "no interval"
+    assert text.seconds(math.inf) == text.usd(math.inf) == text.UNKNOWN
+    assert text.usd_range(0.5, math.inf) == text.UNKNOWN
+    assert text.usd_interval(0.5, math.inf) == ""

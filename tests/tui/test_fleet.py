@@ -43,6 +43,16 @@ def test_a_table_of_several_applications_is_several_jobs(tmp_path: Path) -> None
     assert not any(n.code == "mixed-applications" for n in notices)
 
 
+def test_planning_that_takes_long_says_how_far_it_is(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tui.read_progress.FIRST_LINE_AFTER_SECONDS", 0.0)
+    monkeypatch.setattr("tui.read_progress.LINES_EVERY_SECONDS", 0.0)
+    out, err = run(capsys, f"fleet {TWO}")
+    assert "planned 0 of 2 jobs\nplanned 1 of 2 jobs\n" in err
+    assert "planned" not in out
+
+
 def test_what_is_no_log_in_a_folder_is_no_job(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

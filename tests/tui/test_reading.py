@@ -95,6 +95,16 @@ def test_a_command_that_reads_long_says_so(command, monkeypatch, capsys):
     assert "reading" not in told.out
 
 
+def test_while_folders_are_searched_nothing_is_said_of_bytes():
+    clock, said = Clock(), []
+    told = ReadProgress(said.append, clock, in_lines=True)
+    for done, total in ((0, None), (0, 5_000_000), (4_000_000, 5_000_000)):
+        clock.now += 40.0
+        told(done, total)
+    assert said[0] == "looking for logs"
+    assert said[1:] == ["reading 0 of 5 MB, 0 MB/s", "reading 4 of 5 MB, 0.033 MB/s"]
+
+
 def test_what_the_words_raise_ends_the_reading():
     def say(words):
         raise Cancelled

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Any
 
 import engine
 from tui import format as text
-from tui import streams
+from tui import read_progress, streams
 from tui.arguments import limits, options, prices, workloads
 from tui.headless import fleet_table, output, recommend
 
@@ -83,7 +84,7 @@ def run(args: argparse.Namespace) -> int:
         each = engine.read_each(*args.sources, ran_on=options.ran_on(args), progress=progress)
     profiles = [evidence.profile for evidence in each if evidence.profile is not None]
     catalog, notice = prices.catalog_and_origin(args, *profiles)
-    jobs = [plan_job(args, evidence, catalog, resources) for evidence in each]
+    jobs = [plan_job(args, evidence, catalog, resources) for evidence in told_of(each)]
     if all(job.problem for job in jobs) and jobs[0].problem is not None:
         raise jobs[0].problem
     together = [*filter(None, [notice]), *shared_limit_notices(args, jobs, catalog)]
@@ -94,6 +95,17 @@ def run(args: argparse.Namespace) -> int:
         print_notices(jobs)
         output.print_notices(together)
     return 0 if all(job.chosen is not None for job in jobs) else 1
+
+
+def told_of(each: Sequence[engine.JobEvidence]) -> Iterator[engine.JobEvidence]:
+    """The jobs one by one. A line on stderr now and then says how many are planned: each takes a
+    tenth of a second, and a history server may have thousands."""
+    next_line = time.monotonic() + read_progress.FIRST_LINE_AFTER_SECONDS
+    for planned, evidence in enumerate(each):
+        if (now := time.monotonic()) >= next_line:
+            next_line = now + read_progress.LINES_EVERY_SECONDS
+            streams.say(f"planned {planned:,} of {text.counted(len(each), 'job')}")
+        yield evidence
 
 
 def plan_job(

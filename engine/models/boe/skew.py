@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from engine.forecast import FloatArray
+from engine.special_functions import ndtri
 
 LAMBDA = 1.0 / math.sqrt(2.0 * math.pi)
 """lambda of Eq. 15 for terms of equal means: E[max(X, Y)] lies above them by lambda times the
@@ -121,8 +122,6 @@ def scores(n: int) -> FloatArray:
     outermost of a level first, the others evenly mixed. So the first of more tasks are those of
     fewer: more input never makes a stage end sooner by luck.
     """
-    from scipy.special import ndtri
-
     places: list[float] = []
     size = 1
     while len(places) < n:

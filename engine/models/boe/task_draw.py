@@ -14,6 +14,7 @@ import numpy as np
 from engine.forecast import FloatArray
 from engine.models.boe.skew import Normal, linear_time, reduce_time, scores
 from engine.models.boe.task_time import Needs
+from engine.special_functions import ndtr
 
 LEAST_FACTOR = 0.05
 """A normal law has tasks of no and of negative length; none is shorter than this share of the
@@ -67,8 +68,6 @@ def task_law(needs: Needs, *, spread: float, output_spread: float) -> TaskLaw:
 
 def task_factors(spread: float, tasks: int) -> FloatArray:
     """(n,) task times over their mean, in launch order, by the normal law of section 6.1."""
-    from scipy.special import ndtr
-
     if spread <= 0.0:
         return np.ones(tasks)
     z = (LEAST_FACTOR - 1.0) / spread

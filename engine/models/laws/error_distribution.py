@@ -18,6 +18,7 @@ from functools import lru_cache
 import numpy as np
 
 from engine.forecast import LARGE_DOF, FloatArray, IntArray, student_quantile
+from engine.special_functions import stdtr
 
 SCALE_LOG_SPREAD, DOF_LOG2_SPREAD = 0.6, 1.5
 """Prior standard deviations of the log of the scale of either part and of the binary log of the
@@ -202,8 +203,6 @@ def _shifted_grid() -> tuple[IntArray, FloatArray]:
 def _tails(dof: float) -> tuple[FloatArray, FloatArray]:
     """(t,) logs u of an error over its predicted scale, and (s k, t) probability above exp(u) of
     Student distributions with each mean log scale and degrees of freedom."""
-    from scipy.special import stdtr
-
     apart = TAIL_STEPS - np.arange(-GRID_REACH, GRID_REACH + 1)[:, None]
     distinct = np.arange(apart.min(), apart.max() + 1)
     tails = stdtr(dof * RELATIVE_DOF[:, None], -np.exp(GRID_STEP * distinct))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -39,7 +39,7 @@ class LogFiles:
     missing_before: tuple[int, ...] = ()
 
 
-def logs_in(folder: Path) -> list[LogFiles]:
+def logs_in(folder: Path, entered: Callable[[], None] | None = None) -> list[LogFiles]:
     """The logs in a folder and its subfolders, ordered by name.
 
     The `events_<n>_<application>` files of a folder are one rolling log for each application, its
@@ -48,12 +48,15 @@ def logs_in(folder: Path) -> list[LogFiles]:
     application. So does an unreadable subfolder: in a shared folder, rolling logs of other users
     often are. Each folder is entered once, so links cannot loop.
 
+    Args:
+        entered: called before each subfolder; an exception that it raises ends the search.
+
     Raises:
         BadInput: for a folder that cannot be read or holds more than `MOST_FILES` files.
     """
     logs: list[LogFiles] = []
     try:
-        _walk(folder, _names(folder), logs, set(), MOST_DEPTH)
+        _walk(folder, _names(folder), logs, set(), MOST_DEPTH, entered or _nothing)
     except OSError as error:
         raise unreadable(error, folder) from None
     return logs
@@ -115,32 +118,38 @@ def _names(folder: Path) -> dict[str, str]:
     return kinds
 
 
+def _nothing() -> None:
+    """For a search that nobody watches."""
+
+
 def _walk(
     folder: Path,
     names: Mapping[str, str],
     logs: list[LogFiles],
     visited: set[tuple[int, int]],
     depth: int,
+    entered: Callable[[], None],
 ) -> None:
     status = folder.stat()
     key = (status.st_dev, status.st_ino)
     if key in visited or depth == 0:
         return
     visited.add(key)
-    kinds = {folder / name: kind for name, kind in names.items() if not name.startswith(_NOT_LOGS)}
-    files = [path for path, kind in kinds.items() if kind == "file" and path.suffix != ".crc"]
-    logs.extend(_arranged(folder, files))
+    kinds = {name: kind for name, kind in names.items() if not name.startswith(_NOT_LOGS)}
+    files = [name for name, kind in kinds.items() if kind == "file" and not name.endswith(".crc")]
+    logs.extend(_arranged(folder, [folder / name for name in files]))
     if len(logs) > MOST_FILES:
         raise BadInput(
             f"more than {MOST_FILES} files", where=str(folder), remedy="name fewer of them"
         )
-    for path in (path for path, kind in kinds.items() if kind == "folder"):
+    for path in (folder / name for name, kind in kinds.items() if kind == "folder"):
+        entered()
         try:
             below = _names(path)
         except OSError:
             logs.append(LogFiles(str(path), (path,)))
         else:
-            _walk(path, below, logs, visited, depth - 1)
+            _walk(path, below, logs, visited, depth - 1, entered)
 
 
 def _rolling(folder: Path, files: list[Path]) -> list[LogFiles]:

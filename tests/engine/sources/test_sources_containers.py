@@ -338,6 +338,9 @@ def test_folder_without_logs(tmp_path: Path) -> None:
     (tmp_path / "rows.csv").write_text("a,b\n1,2\n")
     with pytest.raises(BadInput, match=r"holds no event log \(is not an event log"):
         read(tmp_path)
+    (tmp_path / "a").touch()
+    with pytest.raises(BadInput, match=r"holds no event log \(first of 2 files: a: is empty\)"):
+        read(tmp_path)
 
 
 def test_same_log_twice_counts_once(tmp_path: Path) -> None:

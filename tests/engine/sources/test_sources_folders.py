@@ -1,7 +1,10 @@
 """Which files make up which log, by their names alone."""
 
+import os
+from collections import Counter
 from pathlib import Path
 
+import pytest
 from sparklog import one_stage, write
 
 from engine.sources import read
@@ -134,6 +137,42 @@ def test_a_folder_is_searched_to_its_ends(tmp_path: Path) -> None:
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert found == logs_among(files, tmp_path)
     assert [len(log.parts) for log in found] == [1, 1, 2]
+
+
+def test_each_folder_is_listed_once_also_where_progress_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To get the total of what is read, all were listed before, and then again."""
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    write(tmp_path / "a" / "b" / "log", one_stage(tasks=2))
+    listed: Counter[str] = Counter()
+    scandir = os.scandir
+
+    def counted(path: Path) -> object:
+        listed[str(path)] += 1
+        return scandir(path)
+
+    monkeypatch.setattr("os.scandir", counted)
+    told: list[tuple[int, int | None]] = []
+    read(tmp_path, progress=lambda done, total: told.append((done, total)))
+    assert [listed[str(each)] for each in (tmp_path, tmp_path / "a", tmp_path / "a" / "b")] == [
+        1
+    ] * 3
+    size = (tmp_path / "a" / "b" / "log").stat().st_size
+    assert told[:2] == [(0, None)] * 2  # one for each subfolder
+    assert told[-1] == (size, size)
+
+
+def test_the_search_of_folders_can_be_ended(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    write(tmp_path / "log", one_stage(tasks=2))
+
+    def cancel(done: int, total: int | None) -> None:
+        if total is None:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        read(tmp_path, progress=cancel)
 
 
 def test_missing_parts_in_words() -> None:
