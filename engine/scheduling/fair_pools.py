@@ -27,7 +27,8 @@ from engine.forecast import FloatArray
 MOST_PLACED_TASKS = 50_000
 FEWEST_PLACED_WAVES = 16
 """Of more tasks in all stages, neighbours of one stage are placed together, one after the other on
-one slot, so that about `MOST_PLACED_TASKS` are placed. A stage keeps so many for each slot."""
+one slot, so that about `MOST_PLACED_TASKS` are placed (of one pool fewer, see
+`engine.scheduling.task_claims`). A stage keeps `FEWEST_PLACED_WAVES` for each slot."""
 
 
 @dataclass(slots=True)
@@ -239,16 +240,19 @@ def _drop_placed(queue: _Queue) -> None:
         heapq.heappop(queue)
 
 
-def placed_together(seconds: FloatArray, *, lanes: int, of_tasks: int) -> FloatArray:
+def placed_together(
+    seconds: FloatArray, *, lanes: int, of_tasks: int, most_placed: int = MOST_PLACED_TASKS
+) -> FloatArray:
     """The tasks of a stage, neighbours in one where the application has very many.
 
     Args:
         seconds: (n,) durations.
         lanes: how many tasks run at once.
         of_tasks: tasks of all stages.
+        most_placed: about how many of these are placed.
     """
     n = len(seconds)
-    most = max(FEWEST_PLACED_WAVES * lanes, n * MOST_PLACED_TASKS // max(1, of_tasks))
+    most = max(FEWEST_PLACED_WAVES * lanes, n * most_placed // max(1, of_tasks))
     if n <= most:
         return seconds
     return np.asarray(np.add.reduceat(seconds, np.arange(most) * n // most))

@@ -23,10 +23,20 @@ import numpy as np
 
 from engine.forecast import FloatArray, IntArray
 from engine.runs.unused_slots import UnusedSlots
-from engine.scheduling.fair_pools import FairPools, WaitingStage, placed_together
+from engine.scheduling.fair_pools import (
+    MOST_PLACED_TASKS,
+    FairPools,
+    WaitingStage,
+    placed_together,
+)
 from engine.scheduling.launch_orders import MOST_SHIFTED_TASKS, LaunchOrder, end_in_any_order
 from engine.scheduling.list_scheduling import list_schedule, list_schedule_fast, makespan
-from engine.scheduling.task_claims import Claim, claim_unlike
+from engine.scheduling.task_claims import (
+    MOST_TASKS_OF_UNLIKE_CLAIMS,
+    Claim,
+    UnlikeClaims,
+    unlike_claims,
+)
 from engine.scheduling.waves import Tasks
 
 NEGLIGIBLE = 0.02
@@ -93,6 +103,7 @@ def schedule(
     added_seconds: FloatArray | None = None,
     removed: Sequence[tuple[float, int]] = (),
     executor_slots: int = 1,
+    claims: UnlikeClaims | None = None,
     exact: bool = False,
 ) -> Schedule:
     """Schedules an application's nodes on a number of slots, first in first out within a pool.
@@ -104,10 +115,17 @@ def schedule(
         removed: moments in ascending order, and how many slots go then, idle ones first. One slot
             always remains.
         executor_slots: slots of each executor, whose first tasks load code for all of them.
+        claims: whether tasks are placed one by one because of what they claim; None to find out.
         exact: schedule every task from a heap.
     """
     unused = UnusedSlots(slots, per_executor=executor_slots)
-    return _Scheduler(nodes, slots, added_seconds, removed, unused, exact=exact).run()
+    claims = _claims_of(nodes) if claims is None else claims
+    return _Scheduler(nodes, slots, added_seconds, removed, unused, claims, exact=exact).run()
+
+
+def _claims_of(nodes: Sequence[ScheduledNode]) -> UnlikeClaims:
+    claims = {i: Claim(n.cpus, n.barrier) for i, n in enumerate(nodes) if n.tasks is not None}
+    return unlike_claims([node.after for node in nodes], claims)
 
 
 class _Scheduler:
@@ -127,6 +145,7 @@ class _Scheduler:
         added: FloatArray | None,
         removed: Sequence[tuple[float, int]],
         unused: UnusedSlots,
+        claims: UnlikeClaims,
         *,
         exact: bool,
     ) -> None:
@@ -158,13 +177,11 @@ class _Scheduler:
         self.ready: dict[int, float] = {}
         self.latest: dict[int, float] = {}
         self.launched = 0.0
-        pools = {node.pool for node in nodes if node.tasks is not None}
-        one_by_one = len(pools) > 1 or claim_unlike(
-            [node.after for node in nodes],
-            {i: Claim(n.cpus, n.barrier) for i, n in enumerate(nodes) if n.tasks is not None},
-            slots_vary=bool(removed) or self.all_free_from > 0.0,
-        )
-        self.pools = FairPools(self.added) if one_by_one else None
+        in_pools = len({node.pool for node in nodes if node.tasks is not None}) > 1
+        slots_vary = bool(removed) or self.all_free_from > 0.0
+        unlike = claims.where_slots_vary if slots_vary else claims.always
+        self.pools = FairPools(self.added) if in_pools or unlike else None
+        self.most_placed = MOST_PLACED_TASKS if in_pools else MOST_TASKS_OF_UNLIKE_CLAIMS
         self.tasks = sum(len(node.tasks) for node in nodes if node.tasks is not None)
 
     def run(self) -> Schedule:
@@ -246,9 +263,12 @@ class _Scheduler:
 
     def _waiting(self, index: int) -> WaitingStage:
         node, seconds = self.nodes[index], self._seconds(index)
-        if not (self.exact or node.barrier):
-            lanes = max(1, self.slots // node.cpus)
-            seconds = placed_together(seconds, lanes=lanes, of_tasks=self.tasks)
+        lanes = max(1, self.slots // node.cpus)
+        together = node.barrier and len(seconds) <= lanes
+        if not (self.exact or together):
+            seconds = placed_together(
+                seconds, lanes=lanes, of_tasks=self.tasks, most_placed=self.most_placed
+            )
         times = seconds.tolist()
         return WaitingStage(index, node.priority, node.pool, node.cpus, times, node.barrier)
 

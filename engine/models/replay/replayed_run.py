@@ -136,6 +136,7 @@ class Replay:
             slots,
             added_seconds=arrivals(self.arrivals, slots),
             executor_slots=self.executor_slots,
+            claims=self.graph.claims,
             exact=exact,
         )
         return self._outcome(scheduled, nodes, tasks, slots)
@@ -153,6 +154,7 @@ class Replay:
             added_seconds=log_slots.added_seconds,
             removed=log_slots.removed,
             executor_slots=self.executor_slots,
+            claims=self.graph.claims,
         )
         return self._outcome(scheduled, nodes, tasks, self.slots)
 

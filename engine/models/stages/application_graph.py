@@ -17,21 +17,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from engine.models.stages.slots_over_time import first_executor_seconds
 from engine.profile import JobRun, Run
 from engine.scheduling.stages import ScheduledNode
+from engine.scheduling.task_claims import (
+    MOST_TASKS_OF_UNLIKE_CLAIMS,
+    Claim,
+    UnlikeClaims,
+    unlike_claims,
+)
 from engine.stage_run import StageRun
 
 SIMULTANEOUS_SECONDS = 0.0015
 """Events less than so many seconds apart count as simultaneous: logs have whole milliseconds."""
 
 MOST_TASKS_IN_POOLS = 50_000
-"""Where a log has more tasks its scheduler pools are not told apart, and tasks of barrier stages
-start as slots fall free: placing so many one by one takes 0.05 to 0.2 s. It is decided once by the
-log, so that answers over clusters and inputs have no step."""
+"""Where a log has more tasks its scheduler pools are not told apart: placing so many one by one
+takes 0.05 to 0.2 s. It is decided once by the log, so that answers over clusters and inputs have no
+step."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,11 +49,23 @@ class ApplicationGraph:
         nodes: as observed, without tasks; the last one is the end of the application.
         stage_nodes: for each stage of the run, in its order, the index of its node.
         observed_start: when each node became ready in the run, in seconds.
+        tasks: tasks of all its stages.
     """
 
     nodes: tuple[ScheduledNode, ...]
     stage_nodes: tuple[int, ...]
     observed_start: tuple[float, ...]
+    tasks: int
+
+    @cached_property
+    def claims(self) -> UnlikeClaims:
+        """Whether its tasks are placed one by one because of what they claim. Those of a log of
+        more than `MOST_TASKS_OF_UNLIKE_CLAIMS` are not, whatever the cluster and the input."""
+        if self.tasks > MOST_TASKS_OF_UNLIKE_CLAIMS:
+            return UnlikeClaims(always=False, where_slots_vary=False)
+        of_stages = ((index, self.nodes[index]) for index in self.stage_nodes)
+        claims = {index: Claim(node.cpus, node.barrier) for index, node in of_stages}
+        return unlike_claims([node.after for node in self.nodes], claims)
 
 
 def graph_of(run: Run) -> ApplicationGraph:
@@ -74,9 +93,9 @@ class _Builder:
 
     def __init__(self, run: Run) -> None:
         self.run = run
-        self.few_tasks = sum(stage.tasks for stage in run.stages) <= MOST_TASKS_IN_POOLS
+        self.tasks = sum(stage.tasks for stage in run.stages)
         fair = run.config.get("spark.scheduler.mode", "").upper() == "FAIR"
-        self.fair = fair and self.few_tasks
+        self.fair = fair and self.tasks <= MOST_TASKS_IN_POOLS
         self.nodes: list[ScheduledNode] = []
         self.starts: list[float] = []
         self.ends: list[float] = []
@@ -108,7 +127,7 @@ class _Builder:
                 self._add_stage(step, job, priority[step.stage_id])
         self._add(tuple(self.sinks), at=self.run.seconds, end=self.run.seconds)
         indices = tuple(self.node_of_stage[s.stage_id] for s in self.run.stages)
-        return ApplicationGraph(tuple(self.nodes), indices, tuple(self.starts))
+        return ApplicationGraph(tuple(self.nodes), indices, tuple(self.starts), self.tasks)
 
     def _add(
         self,
@@ -184,7 +203,7 @@ class _Builder:
             priority=priority,
             cpus=max(1, stage.task_cpus),
             pool=(owner.pool or 0) if self.fair else 0,
-            barrier=stage.barrier and self.few_tasks,
+            barrier=stage.barrier,
         )
         self.node_of_stage[stage.stage_id] = node
         job.nodes.append(node)

@@ -16,9 +16,11 @@ from engine.experiments.training import TrainingRequest, plan_experiments
 from engine.models.boe.model import fit_workflow
 from engine.models.boe.workflow import OwnNodes, Workflow, WorkflowJob
 from engine.models.replay.replayed_run import Replay
+from engine.models.stages import application_graph
 from engine.optimiser import recommend
 from engine.profile import Profile, Run
 from engine.runs.barrier_stages import BarrierStage, barrier_stages
+from engine.scheduling import stages
 
 BARRIER = {"barrier": True}
 SMALL, BIG = offer("small", 0.1, vcpus=2, memory_gib=8.0), offer("big", 9.0, vcpus=8, memory_gib=32)
@@ -83,6 +85,31 @@ def test_a_replay_starts_their_tasks_together(barrier: bool) -> None:
     assert outcome.start[0] == pytest.approx(0.0, abs=1.0)
     assert outcome.start[1] == pytest.approx(50.0 if barrier else 1.0, abs=2.0)
     assert outcome.seconds == pytest.approx(run.seconds, rel=0.05)
+
+
+@pytest.mark.parametrize("more", [{"barrier": True}, {"task_cpus": 3}])
+def test_those_of_a_log_of_very_many_tasks_are_placed_in_blocks(
+    monkeypatch: pytest.MonkeyPatch, more: dict[str, object]
+) -> None:
+    """On any cluster and input, while a log of fewer tasks is placed one by one on all."""
+    long, beside = Stage(np.full(12, 5.0)), Stage(np.full(2, 5.0), job=1, more=more)
+    run = observed([long, beside], [Job(), Job(gap_seconds=1.0)], slots=6)
+    placed: list[int] = []
+
+    class Counted(stages.FairPools):
+        def add(self, stage: stages.WaitingStage, *, moment: float) -> None:
+            placed.append(stage.index)
+            super().add(stage, moment=moment)
+
+    monkeypatch.setattr(stages, "FairPools", Counted)
+    assert Replay.of(run).replayed(6).seconds > 0.0
+    assert placed
+    placed.clear()
+    monkeypatch.setattr(application_graph, "MOST_TASKS_OF_UNLIKE_CLAIMS", 13)
+    replay = Replay.of(run)
+    assert replay.replayed(6).seconds > 0.0
+    assert replay.replayed(4, ratio=3.0).seconds > 0.0
+    assert not placed
 
 
 @pytest.mark.parametrize("mix", [1, 2])

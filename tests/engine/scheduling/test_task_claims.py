@@ -2,13 +2,22 @@
 
 import heapq
 from collections import Counter
+from itertools import combinations
+from time import process_time
 
 import numpy as np
 import pytest
 from depth import cases
 
+from engine.scheduling.fair_pools import FairPools, WaitingStage
 from engine.scheduling.stages import ScheduledNode, schedule
-from engine.scheduling.task_claims import Claim, claim_unlike
+from engine.scheduling.task_claims import (
+    MOST_TASKS_OF_UNLIKE_CLAIMS,
+    Claim,
+    UnlikeClaims,
+    claim_unlike,
+    unlike_claims,
+)
 from engine.scheduling.waves import Tasks
 
 
@@ -67,6 +76,72 @@ def test_stages_one_after_the_other_claim_no_slot_from_each_other() -> None:
     assert not claim_unlike([*chain, ()], claims, slots_vary=False), "an event claims nothing"
     assert not claim_unlike([(), ()], {0: two, 1: two}, slots_vary=True)
     assert not claim_unlike([()], {}, slots_vary=True)
+
+
+@pytest.mark.parametrize("barrier", [False, True])
+def test_long_chains_are_told_apart_at_once(barrier: bool) -> None:
+    """Nodes are compared as sets, not in pairs, of which 3,000 stages have 4.5 million."""
+    count = 3_000
+    chain = [(index - 1,) if index else () for index in range(count)]
+    unusual = Claim(1, True) if barrier else Claim(2, False)
+    claims = {index: unusual if index % 2 else Claim(1, False) for index in range(count)}
+    started = process_time()
+    assert unlike_claims(chain, claims) == UnlikeClaims(False, barrier)
+    assert process_time() - started < 0.25
+    beside = [*chain[:-1], (count - 3,)]
+    assert claim_unlike(beside, claims, slots_vary=False), "the last two may run together"
+
+
+@pytest.mark.parametrize("seed", range(cases(60, deep=1600)))
+def test_claims_are_unlike_where_any_pair_is(seed: int) -> None:
+    """Compared with all pairs of stages of which none waits for the other."""
+    random = np.random.default_rng(seed)
+    count = int(random.integers(1, 9))
+    after = [tuple(p for p in range(i) if random.random() < 0.5) for i in range(count)]
+    claims = {
+        index: Claim(int(random.choice([1, 1, 1, 2])), bool(random.random() < 0.1))
+        for index in range(count)
+        if random.random() < 0.8
+    }
+    before: list[set[int]] = []
+    for parents in after:
+        before.append(set(parents).union(*(before[parent] for parent in parents)))
+    unlike = any(
+        claims[one] != claims[other] or claims[one].barrier
+        for one, other in combinations(claims, 2)
+        if one not in before[other]
+    )
+    assert claim_unlike(after, claims, slots_vary=False) == unlike
+
+
+@pytest.mark.parametrize("cpus", [1, 2])
+def test_very_many_tasks_are_placed_in_fewer(cpus: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neighbours as one, also those of a barrier stage of more tasks than slots; the end is that of
+    all of them."""
+    placed = Counter[int]()
+    add = FairPools.add
+
+    def counting(self: FairPools, waiting: WaitingStage, *, moment: float) -> None:
+        placed[waiting.index] = len(waiting.seconds)
+        add(self, waiting, moment=moment)
+
+    monkeypatch.setattr(FairPools, "add", counting)
+    random = np.random.default_rng(5)
+    times = random.gamma(4.0, 0.25, 40_000)
+    nodes = [
+        ScheduledNode((), 0.0, 0, Tasks(times)),
+        ScheduledNode((), 0.0, 1, Tasks(times[:10_000]), cpus=cpus, barrier=True),
+    ]
+    found = schedule(nodes, 8)
+    assert sum(placed.values()) == MOST_TASKS_OF_UNLIKE_CLAIMS
+    assert placed[1] == MOST_TASKS_OF_UNLIKE_CLAIMS // 5
+    assert found.seconds == pytest.approx((times.sum() + cpus * times[:10_000].sum()) / 8, rel=5e-3)
+
+
+def test_a_barrier_stage_that_fits_starts_together_beside_very_many_tasks() -> None:
+    nodes = [stage(50_000, 1.0), stage(40, 5.0, at=10.5, barrier=True, rank=1)]
+    found = schedule(nodes, 41)
+    assert found.end[1] - found.start[1] == 5.0
 
 
 def offered(nodes: list[ScheduledNode], slots: int) -> list[float]:
