@@ -107,8 +107,12 @@ def of_one_batch(notices: Iterable[Notice]) -> bool:
 
 
 def never_ends(notices: Iterable[Notice]) -> bool:
-    """Whether the job ends in an error, or waits forever, on the cluster that they are about.
-    Its time is then that of no run, and no deadline is met."""
+    """Whether Spark starts some stage of the job not at all on the cluster that they are about: it
+    refuses it, or waits forever. The time is then that of no run, and no deadline is met.
+
+    Not where the job may fail, or a service may start no cluster, for other reasons
+    (`result-too-large`, `cluster-not-started`): their time is that of a run that does not fail.
+    """
     return any(notice.code in ("stage-needs-cores", "barrier-needs-slots") for notice in notices)
 
 
