@@ -64,7 +64,8 @@ class Curve:
         low, high: the interval of `seconds` at the goal's confidence.
         cost_low_usd, cost_high_usd: the costs at these times.
         feasible: whether a node count satisfies the goal.
-        p_deadline: P(T <= deadline); NaN without a deadline or an interval.
+        p_deadline: P(T <= deadline), 0 where the job never ends; NaN without a deadline or an
+            interval.
         unpriced: why some or all points have no cost; "" where all have one.
     """
 
@@ -167,7 +168,7 @@ class Plan:
         p_deadline = np.full(len(points), np.nan)
         if goal.deadline_seconds is not None:
             feasible = feasible & (log_least_deadline <= np.log(goal.deadline_seconds))
-            p_deadline = forecast.p_within(goal.deadline_seconds)
+            p_deadline = surface.p_within(points, goal.deadline_seconds)
         if goal.budget_usd is not None:
             feasible = feasible & (cost <= goal.most_usd)
         nodes = np.arange(1, goal.max_nodes + 1)

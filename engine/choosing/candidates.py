@@ -10,12 +10,12 @@ import numpy as np
 
 from engine.batch import ClusterBatch
 from engine.catalog import Catalog, InstanceType, Offer
-from engine.choosing.limits import Limits
+from engine.choosing.limits import Limits, barrier_tasks_per_node
 from engine.choosing.recommendation import Rejected
 from engine.choosing.room import require_room, types_without_room
 from engine.cluster import Layout
 from engine.errors import BadInput
-from engine.forecast import FloatArray
+from engine.forecast import BoolArray, FloatArray, IntArray
 from engine.machines.services import least_workers, service_of
 from engine.notices import Notice
 from engine.runs.barrier_stages import BarrierStage
@@ -75,6 +75,16 @@ class Candidates:
     def without_room(self) -> frozenset[str]:
         """Types on which the job would wait forever (`types_without_room`)."""
         return types_without_room(self.names, self.layouts, self.wide_stage)
+
+    def not_started(self, limits: Limits, nodes: IntArray) -> BoolArray:
+        """(k, m) whether Spark does not start some stage of the job on so many nodes of a type
+        alone: a barrier stage for want of slots, or one for whose tasks its executors are too
+        small. The job then meets no deadline (`engine.notices.never_ends`)."""
+        too_small = [name in self.without_room for name in self.names]
+        stuck = np.repeat(np.asarray(too_small, dtype=bool)[:, None], len(nodes), axis=1)
+        for stage in self.binding_limits(limits).barrier_stages:
+            stuck |= barrier_tasks_per_node(stage, self.layouts)[:, None] * nodes < stage.tasks
+        return stuck
 
     def barred(self, limits: Limits) -> frozenset[str]:
         """Types that get no node: not rented, or without room for a task."""

@@ -126,10 +126,10 @@ class ChoiceBuilder:
         return int(self.surface.rented.paid(np.asarray(row), np.asarray(nodes)))
 
     def p_deadline(self, flat: int) -> float | None:
-        """P(T <= deadline); None without a deadline or without an interval."""
+        """P(T <= deadline), 0 where the job never ends; None without a deadline or an interval."""
         if self.goal.deadline_seconds is None:
             return None
-        return none_if_nan(self.surface.at(flat).p_within(self.goal.deadline_seconds)[0])
+        return none_if_nan(self.surface.p_within(flat, self.goal.deadline_seconds)[0])
 
     def with_model_warnings(self, choice: Choice) -> Choice:
         """The choice with all of the model's warnings, which are slow to find for a replay."""

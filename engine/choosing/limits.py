@@ -242,7 +242,7 @@ class Limits:
                 where="dynamic-allocation",
                 remedy="leave it out",
             )
-        most_tasks = constraints.most_together(_barrier_tasks_per_node(stage, layouts), max_nodes)
+        most_tasks = constraints.most_together(barrier_tasks_per_node(stage, layouts), max_nodes)
         if most_tasks < stage.tasks:
             raise BadInput(
                 f"{stage.label} starts its {stage.tasks} tasks all at once (barrier mode), and no "
@@ -281,13 +281,13 @@ class Limits:
             rows += [each, [-value for value in each]]
             caps += [float(self.executors[1]), -float(self.executors[0])]
         for stage in self.barrier_stages:
-            rows.append([-value for value in _barrier_tasks_per_node(stage, layouts)])
+            rows.append([-value for value in barrier_tasks_per_node(stage, layouts)])
             caps.append(-float(stage.tasks))
         weights = np.asarray(rows, dtype=float).reshape(len(caps), len(instances))
         return Constraints(weights, np.asarray(caps), self.min_nodes)
 
 
-def _barrier_tasks_per_node(stage: BarrierStage, layouts: Sequence[Layout]) -> FloatArray:
+def barrier_tasks_per_node(stage: BarrierStage, layouts: Sequence[Layout]) -> FloatArray:
     """(k,) tasks of a barrier stage that a node of each type runs at once."""
     return np.asarray([stage.room(x.executors_per_node, x.executor_cores) for x in layouts])
 

@@ -314,6 +314,18 @@ class Surface:
         """The forecasts of some points."""
         return self.interrupted_forecast.take(np.atleast_1d(np.asarray(flat)))
 
+    def p_within(self, flat: int | Sequence[int] | IntArray, deadline_seconds: float) -> FloatArray:
+        """P(T <= deadline) at some points: 0 where the job never ends (`not_started`), NaN without
+        an interval."""
+        points = np.atleast_1d(np.asarray(flat))
+        p = self.at(points).p_within(deadline_seconds)
+        return np.where(self.not_started.ravel()[points], 0.0, p)
+
+    @cached_property
+    def not_started(self) -> BoolArray:
+        """(k, m) whether Spark does not start some stage there (`Candidates.not_started`)."""
+        return self.candidates.not_started(self.limits, self.nodes)
+
     def cluster(self, flat: int) -> Cluster:
         """One point as a cluster, to predict or export it."""
         row, column = divmod(flat, self.max_nodes)

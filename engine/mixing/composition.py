@@ -32,6 +32,7 @@ from engine.mixing.common_executor_shape import with_common_shape
 from engine.mixing.market import Market, MixResult
 from engine.mixing.mix_law import MixLaw, beyond_of
 from engine.mixing.node_counts import WHOLE_TOLERANCE, NodeCounts
+from engine.mixing.notices import notices_at
 from engine.mixing.purchase_options import PurchaseOptions, supporting_points
 from engine.mixing.shown_mix import Mix
 from engine.models.base import FittedModel, Prediction, no_interval_notice
@@ -232,15 +233,9 @@ class PlacedComposition:
         return self.law(self.surface(workload)).forecast(rows, counts)
 
     def notices(self, workload: Workload) -> tuple[Notice, ...]:
-        """The model's warnings for a workload, over all types."""
+        """The model's warnings for a workload, over all types (`notices_at`)."""
         surface = self.surface(workload)
-        return in_order(
-            [
-                notice
-                for point in self._supporting_points(surface)
-                for notice in surface.notices(point)
-            ]
-        )
+        return in_order(notices_at(surface, self._supporting_points(surface)))
 
     def _empty_surface(self, workload: Workload, columns: int) -> Surface:
         k = len(self.counts)

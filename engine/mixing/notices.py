@@ -64,6 +64,13 @@ def not_mixed(surface: Surface, row: int, common: int, largest_gain: float) -> N
     )
 
 
+def notices_at(surface: Surface, points: Sequence[int]) -> list[Notice]:
+    """The model's warnings at the surface points of a composition, but for `barrier-needs-slots`:
+    points have other slots than the composition, of which it is known exactly."""
+    found = (notice for point in points for notice in surface.notices(point))
+    return [notice for notice in found if notice.code != "barrier-needs-slots"]
+
+
 def member_notices(
     surface: Surface, points: Sequence[int], members: Sequence[tuple[int, int]]
 ) -> list[Notice]:
@@ -76,7 +83,7 @@ def member_notices(
         points: of the surface, clusters of one type each.
         members: (row of the surface, nodes).
     """
-    warnings = worst_of_each(notice for point in points for notice in surface.notices(point))
+    warnings = worst_of_each(notices_at(surface, points))
     sized = [notice for notice in warnings if notice.code == _CLUSTER_SIZE_CODE]
     if not sized:
         return warnings

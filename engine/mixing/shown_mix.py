@@ -20,7 +20,8 @@ from engine.memory import beside_heap_gib
 from engine.mixing.market import MixResult
 from engine.mixing.notices import MIXED, member_notices, mixed_architectures
 from engine.mixing.purchase_options import PurchaseOptions, supporting_points
-from engine.notices import Notice, in_order
+from engine.notices import Notice, in_order, never_ends
+from engine.runs.barrier_stages import barrier_notice
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +69,7 @@ class Mix:
             seconds=seconds,
             low=low,
             high=high,
-            p_deadline=None if deadline is None else none_if_nan(forecast.p_within(deadline)[0]),
+            p_deadline=None,
             cost_usd=cost.total_usd,
             cost_low_usd=usd_at(cost, low, self.options.billing),
             cost_high_usd=usd_at(cost, high, self.options.billing),
@@ -82,7 +83,11 @@ class Mix:
                 names[row]: candidates.layouts[row].executors_per_node for row, _, _ in self.members
             },
         )
-        return replace(choice, warnings=self._warnings(choice))
+        choice = replace(choice, warnings=self._warnings(choice))
+        if deadline is None:
+            return choice
+        p = 0.0 if never_ends(choice.warnings) else none_if_nan(forecast.p_within(deadline)[0])
+        return replace(choice, p_deadline=p)
 
     def _paid(self) -> list[tuple[int, bool, int]]:
         """The members with their paid nodes; owned nodes are never spot nodes."""
@@ -124,6 +129,9 @@ class Mix:
         points = supporting_points(self.result, law, self.options, self.surface)
         instances = (self.surface.candidates.instances[row] for row, _, _ in self.members)
         of_mixing = [MIXED, mixed_architectures(instances)] if choice.instance is None else []
+        stages = self.surface.candidates.binding_limits(self.surface.limits).barrier_stages
+        cores = choice.layout.executor_cores if choice.layout else np.nan
+        stuck = barrier_notice(stages, choice.executors or np.nan, cores)
         of_members = member_notices(
             self.surface, points, [(row, nodes) for row, _, nodes in self.members]
         )
@@ -136,6 +144,7 @@ class Mix:
             [
                 *answers.refusals(choice),
                 *of_mixing,
+                stuck,
                 *of_members,
                 *of_prices,
                 *of_interruptions,

@@ -13,6 +13,7 @@ from engine.choosing.owned import recommend_owned
 from engine.cluster import Cluster, Layout
 from engine.errors import BadInput
 from engine.experiments.training import TrainingRequest, plan_experiments
+from engine.mixing.composition import PlacedComposition
 from engine.models.boe.model import fit_workflow
 from engine.models.boe.workflow import OwnNodes, Workflow, WorkflowJob
 from engine.models.replay.replayed_run import Replay
@@ -119,6 +120,40 @@ def test_no_cluster_is_recommended_that_does_not_start_them(mix: int) -> None:
     best = found.recommended
     assert best.composition == {"small": 3}, "one would be in time, and Spark would end the job"
     assert not [line for line in best.why if line.startswith("one node fewer")]
+
+
+@pytest.mark.parametrize(("tasks", "started"), [(10, True), (11, False)])
+def test_a_mix_starts_them_on_all_of_its_executors(tasks: int, started: bool) -> None:
+    """On ten slots, two of a small node and eight of a big one; big nodes alone would be 1.25."""
+    fitted = model(law, profile_of(run_with(tasks, slots=16)), log_scale=0.1)
+    mix, catalog = {"small": 1, "big": 1}, catalog_of(SMALL, BIG)
+    found = engine.predict_composition(
+        fitted, composition=mix, catalog=catalog, deadline_seconds=1e6
+    )
+    codes = [notice.code for notice in found.choice.warnings]
+    assert ("barrier-needs-slots" not in codes) is started
+    placed = PlacedComposition.of(fitted, mix, catalog)
+    of_types = placed.notices(fitted.profile.reference_workload)
+    assert "barrier-needs-slots" not in [notice.code for notice in of_types]
+    assert found.choice.p_deadline == pytest.approx(1.0 if started else 0.0)
+    assert found.prediction.p_within(1e6) == found.choice.p_deadline
+
+
+@pytest.mark.parametrize(("more", "fewest"), [(BARRIER, 3), ({"task_cpus": 4}, 9)])
+def test_where_they_do_not_start_no_deadline_is_met(more: dict[str, object], fewest: int) -> None:
+    """On nodes of two cores, along a curve and for a named cluster."""
+    profile = profile_of(observed([Stage(np.full(6, 5.0), more=more)], [Job()], slots=24))
+    fitted, catalog = engine.fit(profile), catalog_of(SMALL, BIG)
+    plan = engine.prepare(engine.PlanRequest(profile, catalog, max_nodes=4))
+    p = plan.curve("small", engine.Goal(1e6, None, 0.9, 4), catalog.billing).p_deadline
+    np.testing.assert_array_equal(p > 0.9, np.arange(1, 5) >= fewest)
+    np.testing.assert_array_equal(p == 0.0, np.arange(1, 5) < fewest)
+    for nodes in (2, 3):
+        found = engine.predict_composition(
+            fitted, composition={"small": nodes}, catalog=catalog, deadline_seconds=1e6
+        )
+        assert (found.choice.p_deadline == 0.0) is (nodes < fewest)
+        assert found.prediction.p_within(1e6) == found.choice.p_deadline
 
 
 WORKFLOW = Workflow.of(
