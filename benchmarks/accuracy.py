@@ -20,7 +20,9 @@ Of a job with all of its types and parameters:
     together        90 % of the runs predict the others, mean (median) over 5 random splits
     new context     the runs of one type, size and set of parameters, from all others (C3O's)
     new parameters  the runs of one set of parameters, from those of the others
-    coverage        of these three
+    larger sizes    the runs of the smallest size, of all nodes and types, predict those of larger
+                    ones: mean (median)
+    coverage        of these four
 
 Decisions, as deadline met % / cost relative to the best choice when met, for deadlines 1.1, 1.5, 2,
 3 times the fastest run of a workload; the choice is the cheapest configuration over all types that
@@ -252,7 +254,8 @@ def row(name: str, result: Score) -> Row:
         with_median("together"),
         with_median("new context"),
         with_median("new parameters"),
-        coverage("together", "new context", "new parameters"),
+        with_median("larger sizes"),
+        coverage("together", "new context", "new parameters", "larger sizes"),
         decided("left out"),
         decided("10 runs"),
         str(result.refused),

@@ -53,10 +53,11 @@ def trials(runs: Sequence[Run]) -> Iterator[tuple[str, list[Run], list[Run]]]:
 
 def _sized_as(run: Run, others: Sequence[Run]) -> bool:
     """Whether one of the others read as much, within `SAME_SIZE`."""
-    size = run.workload.input_bytes or 1.0
-    return any(
-        abs((other.workload.input_bytes or 1.0) / size - 1.0) <= SAME_SIZE for other in others
-    )
+    return any(abs(_size(other) / _size(run) - 1.0) <= SAME_SIZE for other in others)
+
+
+def _size(run: Run) -> float:
+    return run.workload.input_bytes or 1.0
 
 
 def a_optimal(runs: Sequence[Run], count: int) -> list[int]:
@@ -64,7 +65,7 @@ def a_optimal(runs: Sequence[Run], count: int) -> list[int]:
     each divided by its largest. With it Ernest's rows on c3o come out nearly as `PUBLISHED`: 9.3 /
     7.9 / 8.3 for 9.6 / 8.0 / 8.3, and with further terms 5.1 / 4.2 / 4.3 for 5.1 / 4.0 / 4.1."""
     machines = np.asarray([run.cluster.nodes or 0 for run in runs], dtype=float)
-    size = np.asarray([run.workload.input_bytes or 1.0 for run in runs])
+    size = np.asarray([_size(run) for run in runs])
     terms = np.stack((np.ones_like(machines), size / machines, np.log(machines), machines), axis=1)
     terms /= terms.max(axis=0)
     information, places = np.eye(4), list[int]()
@@ -86,6 +87,11 @@ def together(runs: Sequence[Run]) -> Iterator[tuple[str, list[Run], list[Run]]]:
         order = [runs[place] for place in random.permutation(len(runs))]
         cut = max(1, len(runs) // 10)
         yield "together", order[cut:], order[:cut]
+    smallest = [min(runs, key=_size)]
+    one_size = [run for run in runs if _sized_as(run, smallest)]
+    larger = [run for run in runs if not _sized_as(run, smallest)]
+    if larger and len(one_size) >= 3:
+        yield "larger sizes", one_size, larger
     parameters = _grouped(runs, parameters_of)
     if len(parameters) < 2:
         return

@@ -59,6 +59,8 @@ def range_notices(
         times = size / (runs.size.max() if larger else runs.size.min())
         which = "largest" if larger else "smallest"
         text = f"the input is {format_number(times)} times the {which} measured{on}"
+        if np.ptp(runs.size) == 0.0:
+            text += ": runs of one size do not tell how much of the time grows with it"
         notices.append(Notice("extrapolating-size", text, "add a run nearer to the wanted size"))
     return notices
 

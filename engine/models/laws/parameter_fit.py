@@ -34,6 +34,18 @@ from engine.runs.run_noise import Noise
 from engine.runs.slow_runs import ExcludedRun, SuspectedOutlier
 
 
+def size_spread(sizes: FloatArray) -> float:
+    """Prior standard deviation of log time per doubling beyond the measured sizes (r,).
+
+    Runs of one size say nothing of how the time grows with it, and all laws have work in proportion
+    to the input: so it is what a parameter has that no run varied, and falls to
+    `SPREAD_PER_DOUBLING` over the first doubling between the smallest and the largest size.
+    """
+    doublings = math.log2(float(sizes.max() / sizes.min()))
+    untold = max(0.0, 1.0 - doublings)
+    return untold * float(parameter_spread(1.0)) + (1.0 - untold) * SPREAD_PER_DOUBLING
+
+
 @dataclass(frozen=True, eq=False)
 class ParameterFit:
     """The fits for one set of job parameters.
@@ -180,7 +192,8 @@ class ParameterFit:
         """
         runs, encoding = self.joint.rows, self.joint.candidates.encoding
         machines = doublings_outside(rows.machines * rows.cores, runs.machines * runs.cores)
-        by_range = SPREAD_PER_DOUBLING * np.hypot(machines, doublings_outside(rows.size, runs.size))
+        sizes = size_spread(runs.size) * doublings_outside(rows.size, runs.size)
+        by_range = np.hypot(SPREAD_PER_DOUBLING * machines, sizes)
         away = np.hypot(encoding.parameter_doublings(rows), self.constant_doublings)
         iterations = parameter_spread(encoding.iteration_doublings(rows))
         iterations = np.minimum(iterations, between / math.sqrt(12.0))
