@@ -58,6 +58,13 @@ MISTAKES = {
     "predict nightly-features --nodes 2 --instance Standard_D4ds_v5": "; catalogs azure and "
     "azure-databricks have it\n",
     f"{RECOMMEND} --instances m5.xlarge, c5.xlarge": "write --instances m5.xlarge,c5.xlarge; see",
+    f"{RECOMMEND} --instances m5.xlarge , c5.xlarge": "write --instances m5.xlarge,c5.xlarge; see",
+    f"{RECOMMEND} --instances m5.xlarge ,c5.xlarge": "write --instances m5.xlarge,c5.xlarge; see",
+    f"{RECOMMEND} --instances m5.xlarge, c5.xlarge, r5.xlarge --spot": "write --instances "
+    "m5.xlarge,c5.xlarge,r5.xlarge; see",
+    f"{RECOMMEND} --instances m5.xlarge c5.xlarge more.zstd": "write --instances "
+    "m5.xlarge,c5.xlarge; see",
+    "experiments --nodes 1:8 --fractions 0.1 , 0.2": "write --fractions 0.1,0.2\n",
     f"{RECOMMEND} --confidence 90 %": "unrecognized arguments: %; write --confidence 90%; see ",
     "recomend --deadline 2m nightly-features": "'recomend' is neither a command nor a file; did "
     "you mean sparkplan recommend?",
