@@ -52,7 +52,7 @@ def _functions() -> ModuleType:
     if alone and _PACKAGE not in sys.modules:
         try:
             return _compiled_functions()
-        except Exception:  # in a SciPy that is arranged in another way it may fail in any
+        except Exception:  # a SciPy that is arranged in another way may raise anything
             pass
     return import_module(_PACKAGE)
 
