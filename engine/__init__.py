@@ -26,6 +26,7 @@ _HOMES = {
         "ModelDoesNotFit",
         "ServiceUnavailable",
         "UnknownName",
+        "UnknownType",
     ),
     "engine.units": ("format_bytes", "format_interval", "format_seconds", "format_usd"),
     "engine.text.quantities": (

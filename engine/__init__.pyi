@@ -42,6 +42,7 @@ from engine.errors import EngineError as EngineError
 from engine.errors import ModelDoesNotFit as ModelDoesNotFit
 from engine.errors import ServiceUnavailable as ServiceUnavailable
 from engine.errors import UnknownName as UnknownName
+from engine.errors import UnknownType as UnknownType
 from engine.evidence import DeadlineRecord as DeadlineRecord
 from engine.evidence import FitOutcome as FitOutcome
 from engine.evidence import LeftOut as LeftOut

@@ -17,7 +17,6 @@ from engine.machines.transfer import speed_of
 from engine.memory import container_gib, executor_cores_for, heap_gib, layout_of
 from engine.profile import Profile, Run
 from engine.runs.carried_settings import held_cores, task_cpus
-from engine.runs.cluster_mode import planned_master_gib
 
 
 @dataclass(frozen=True, eq=False)
@@ -316,5 +315,4 @@ def _default_layout(
         rule,
         executor_cores=executor_cores_for(held_cores(profile)),
         beside_per_core=planned_beside(profile),
-        master_gib=planned_master_gib(profile),
     )

@@ -12,7 +12,7 @@ from dataclasses import astuple, dataclass, field, replace
 from datetime import date
 from functools import cached_property
 
-from engine.errors import BadInput, UnknownName, require_kind
+from engine.errors import BadInput, UnknownName, UnknownType, require_kind
 from engine.read_only import ReadOnly
 
 DEFAULT_CATALOG = "aws"
@@ -307,17 +307,15 @@ class Catalog:
         except KeyError:
             raise self.unknown_type(name) from None
 
-    def unknown_type(self, name: str, *, kind: str = "instance type") -> UnknownName:
+    def unknown_type(self, name: str, *, kind: str = "instance type") -> UnknownType:
         """The error for a name that no type has."""
-        return UnknownName(
-            kind, name, self.offers, where=f"catalog {self.name}", remedy=self._listing
-        )
+        return UnknownType(name, self.offers, catalog=self.name, kind=kind, remedy=self._listing)
 
     @property
     def _listing(self) -> str:
         return f"`sparkplan catalog show {self.name}` lists its types"
 
-    def unknown_glob(self, glob: str) -> UnknownName:
+    def unknown_glob(self, glob: str) -> UnknownType:
         """The error for a glob that no type matches. If names begin with it, it suggests the glob
         that matches these; otherwise similar types."""
         error = self.unknown_type(glob)
@@ -332,8 +330,7 @@ class Catalog:
         else:
             meant = f"{types[0][: len(begun) + bool(family)] + '*'!r} ({len(types)} types)"
         remedy = f"did you mean {meant}?" if meant else self._listing
-        where = f"catalog {self.name}"
-        return UnknownName("instance type", glob, (), where=where, remedy=remedy)
+        return UnknownType(glob, (), catalog=self.name, remedy=remedy)
 
     @cached_property
     def median_cpu_scores_per_vcpu(self) -> Mapping[str | None, float]:

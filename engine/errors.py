@@ -101,6 +101,31 @@ class UnknownName(BadInput):
         self.close = tuple(close)
 
 
+class UnknownType(UnknownName):
+    """A type that a catalog lacks, or a pattern that none of its types matches. Args and attributes
+    as `UnknownName`, and:
+
+    Args:
+        catalog: the name of the catalog that was searched.
+        elsewhere: what one writes before the name of another catalog that has it, such as
+            "--catalog "; None where it would be of no use.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        known: Iterable[str],
+        *,
+        catalog: str,
+        kind: str = "instance type",
+        remedy: str | None = None,
+        elsewhere: str | None = "--catalog ",
+    ) -> None:
+        super().__init__(kind, name, known, where=f"catalog {catalog}", remedy=remedy)
+        self.catalog = catalog
+        self.elsewhere = elsewhere
+
+
 def _close(name: str, names: Sequence[str]) -> list[str]:
     """The names that a wrong one may mean; only that one if it differs just in capitals."""
     as_known = {known.casefold(): known for known in names}

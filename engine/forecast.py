@@ -132,8 +132,11 @@ class Forecast:
         return np.asarray(np.sqrt(0.5 * (self.log_scale**2 + self.scale_below**2)))
 
     def quantile(self, p: float) -> FloatArray:
-        """(n,) the time not exceeded with probability `p`; NaN where unknown."""
-        return np.asarray(self.seconds * np.exp(self.scale_at(p) * student_quantile(p, self.dof)))
+        """(n,) the time not exceeded with probability `p`; NaN where unknown, inf where it is
+        larger than a number can be."""
+        with np.errstate(over="ignore"):
+            times = np.exp(self.scale_at(p) * student_quantile(p, self.dof))
+            return np.asarray(self.seconds * times)
 
     def quantile_or_median(self, p: float) -> FloatArray:
         """(n,) the quantile at probability `p`, the time where there is no interval: the
@@ -142,9 +145,11 @@ class Forecast:
         return np.asarray(np.where(np.isnan(quantile), self.seconds, quantile))
 
     def interval(self, confidence: float) -> tuple[FloatArray, FloatArray]:
-        """(n,) low and (n,) high of the central interval at `confidence`; NaN where unknown."""
+        """(n,) low and (n,) high of the central interval at `confidence`; NaN where unknown, also
+        where a bound is larger than a number can be."""
         tail = (1.0 - confidence) / 2.0
-        return self.quantile(tail), self.quantile(1.0 - tail)
+        low, high = self.quantile(tail), self.quantile(1.0 - tail)
+        return _nan_if_infinite(low), _nan_if_infinite(high)
 
     def p_within(self, deadline_seconds: float) -> FloatArray:
         """(n,) P(T <= deadline); NaN where unknown."""
@@ -183,6 +188,10 @@ class Forecast:
             return np.asarray(np.where(side == widest, scale, scale * share))
 
         return replace(self.rescaled(widened_scale), dof=dof)
+
+
+def _nan_if_infinite(values: FloatArray) -> FloatArray:
+    return np.asarray(np.where(np.isfinite(values), values, np.nan))
 
 
 MEDIAN = 0.5

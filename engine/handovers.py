@@ -11,13 +11,11 @@ from engine.cluster import Layout, Workload
 from engine.errors import BadInput
 from engine.exports.base import Handover
 from engine.machines.beside_heap import CODE
-from engine.machines.driver_place import driver_container_gib
 from engine.machines.node_memory import yarn_memory_gib
 from engine.machines.platforms import diskless, nearest_supported, platform_of
 from engine.memory import beside_heap_gib
 from engine.profile import TASK_CPUS, Profile
 from engine.runs.carried_settings import FEWER_TASK_CPUS, carried_settings
-from engine.runs.cluster_mode import worker_driver_gib
 from engine.runs.executor_resources import scaled_resources
 
 SHUFFLE_PARTITIONS = "spark.sql.shuffle.partitions"
@@ -48,7 +46,6 @@ def handover_of(
         )
     settings, setting_notes = _settings(profile, layout, workload)
     asked = workload or profile.reference_workload
-    driver_heap_gib = worker_driver_gib(profile)
     notices = notices_of(choice, recommendation)
     summary = statement(choice, recommendation, asked, profile.input_unit, catalog)
     handover = Handover(
@@ -69,9 +66,7 @@ def handover_of(
         owned=choice.cost.owned if choice.cost else {},
         spark_version=profile.largest_run.spark_version if profile.largest_run else None,
     )
-    if catalog is None:
-        return handover
-    return _on_nodes_of(catalog, handover, choice, layout, driver_heap_gib)
+    return handover if catalog is None else _on_nodes_of(catalog, handover, choice, layout)
 
 
 def _settings(
@@ -95,21 +90,8 @@ def _settings(
     return settings, notes
 
 
-def _on_nodes_of(
-    catalog: Catalog,
-    handover: Handover,
-    choice: Choice,
-    layout: Layout,
-    driver_heap_gib: float | None,
-) -> Handover:
-    """The handover with what the catalog knows of the provider and the nodes.
-
-    Args:
-        driver_heap_gib: heap of a driver that ran on a worker of YARN; None where none did.
-    """
-    driver_gib = None
-    if driver_heap_gib is not None:
-        driver_gib = driver_container_gib(driver_heap_gib, catalog.memory_rule)
+def _on_nodes_of(catalog: Catalog, handover: Handover, choice: Choice, layout: Layout) -> Handover:
+    """The handover with what the catalog knows of the provider and the nodes."""
     name = choice.instance
     shapes = {each: catalog.offer(each).instance for each in choice.composition}
     own = {each: choice.executors_per_node.get(each, layout.executors_per_node) for each in shapes}
@@ -117,11 +99,7 @@ def _on_nodes_of(
     # more memory would hold more of them than it has cores for.
     memories = {
         each: yarn_memory_gib(
-            shape,
-            catalog.memory_rule,
-            replace(layout, executors_per_node=own[each]),
-            driver_gib=driver_gib or 0.0,
-            only_node=handover.nodes == 1,
+            shape, catalog.memory_rule, replace(layout, executors_per_node=own[each])
         )
         for each, shape in shapes.items()
     }
@@ -135,7 +113,6 @@ def _on_nodes_of(
         platform=platform_of(catalog),
         node_memory_gib=memories.get(name) if name else None,
         memories_gib=memories,
-        worker_driver_gib=driver_gib,
         node_vcpus=shapes[name].vcpus if name else None,
         mixed_nodes=() if name else tuple((shapes[each].vcpus, own[each]) for each in shapes),
         unsupported={

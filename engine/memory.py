@@ -61,8 +61,7 @@ YARN_MASTER_HEAP_MIB = 512
 
 YARN_MASTER_GIB = YARN_MASTER_HEAP_MIB / 1024.0 + OVERHEAD_MINIMUM_GIB
 """YARN puts the application master on one of the worker nodes. Executors that filled the node to
-the last MiB would lose one of them there. In cluster mode the driver runs in it, and it is larger
-(`engine.runs.cluster_mode`)."""
+the last MiB would lose one of them there. In cluster mode it is larger: the driver runs in it."""
 
 CONTAINER_STEP_GIB = {"emr-yarn": 32.0 / 1024.0, "yarn": 1.0}
 """YARN rounds the memory of a container up to a multiple of `yarn.scheduler.minimum-allocation-mb`:
@@ -149,13 +148,7 @@ def planned_beside_heap(heap_gib: float, beside: BesideHeap | None) -> BesideHea
     return beside or None
 
 
-def container_gib(
-    instance: InstanceType,
-    rule: MemoryRule,
-    executors: int,
-    *,
-    master_gib: float = YARN_MASTER_GIB,
-) -> float:
+def container_gib(instance: InstanceType, rule: MemoryRule, executors: int) -> float:
     """The largest container of which a node holds so many beside YARN's application master, in GiB:
     an even share, on YARN in whole steps (see `CONTAINER_STEP_GIB`)."""
     usable = usable_memory_gib(instance, rule)
@@ -163,8 +156,8 @@ def container_gib(
         return usable / executors
     step = CONTAINER_STEP_GIB.get(rule.kind)
     if step is None:
-        return (usable - master_gib) / executors
-    steps = math.floor(usable / step) - math.ceil(master_gib / step)
+        return (usable - YARN_MASTER_GIB) / executors
+    steps = math.floor(usable / step) - math.ceil(YARN_MASTER_GIB / step)
     return steps // executors * step
 
 
@@ -180,13 +173,11 @@ def layout_of(
     *,
     executor_cores: int = EXECUTOR_CORES,
     beside_per_core: BesideHeap | None = None,
-    master_gib: float = YARN_MASTER_GIB,
 ) -> Layout | None:
     """The default layout on one node: executors of min(`executor_cores`, vCPUs) cores that share
     the usable memory evenly. None where the node cannot hold even one executor.
 
     Args:
-        master_gib: container of YARN's application master [GiB], with the driver in cluster mode.
         beside_per_core: what each core of an executor needs beside the heap, where that may be more
             than Spark's default.
     """
@@ -196,8 +187,7 @@ def layout_of(
     most = int(instance.vcpus) // cores
     beside = beside_per_core.times(cores) if beside_per_core else None
     for executors in range(most, 0, -1):
-        container = container_gib(instance, rule, executors, master_gib=master_gib)
-        heap = heap_gib(container, beside)
+        heap = heap_gib(container_gib(instance, rule, executors), beside)
         if heap >= LEAST_HEAP_GIB:
             return Layout(executors, cores, heap, planned_beside_heap(heap, beside))
     return None

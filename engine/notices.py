@@ -32,7 +32,7 @@ class Notice:
 
 WRONG = (
     *("needs-other-resources", "fewer-task-cpus", "stage-needs-cores", "barrier-needs-slots"),
-    *("executors-do-not-fit", "driver-on-worker", "cluster-not-started"),
+    *("executors-do-not-fit", "cluster-not-started"),
     *("not-supported-by-emr", "not-listed-by-dataproc", "mixed-architectures"),
     *("cache-does-not-fit", "cache-driven-out", "disk-does-not-fit"),
     *("memory-spill", "memory-not-proven", "result-too-large"),

@@ -52,7 +52,7 @@ def _functions() -> ModuleType:
     if alone and _PACKAGE not in sys.modules:
         try:
             return _compiled_functions()
-        except ImportError:  # a SciPy that is arranged in another way
+        except Exception:  # a SciPy that is arranged in another way may raise anything
             pass
     return import_module(_PACKAGE)
 
@@ -62,7 +62,8 @@ def _compiled_functions() -> ModuleType:
     `import scipy.special` imports the whole package, with the same functions.
 
     Raises:
-        ImportError: where SciPy has no such module.
+        ImportError: where SciPy has no such module, or that lacks a function; and whatever the
+            module raises that is imported without its package.
     """
     spec = importlib.util.find_spec(_PACKAGE)
     if spec is None or spec.submodule_search_locations is None:
@@ -71,6 +72,14 @@ def _compiled_functions() -> ModuleType:
     stand_in.__path__ = spec.submodule_search_locations
     sys.modules[_PACKAGE] = stand_in
     try:
-        return import_module(_COMPILED)
+        compiled = import_module(_COMPILED)
     finally:
         del sys.modules[_PACKAGE]
+    missing = [
+        each.__name__
+        for each in (ndtr, ndtri, stdtr, stdtrit)
+        if each.__name__ not in vars(compiled)
+    ]
+    if missing:
+        raise ImportError(f"{_COMPILED} lacks {', '.join(missing)}")
+    return compiled

@@ -3,29 +3,33 @@
 from __future__ import annotations
 
 import fnmatch
+from collections.abc import Iterator
 
 import engine
-
-_OF_ONE_CATALOG = "catalog "
-"""How the place of an error begins where one catalog was searched."""
 
 
 def naming_other_catalog(error: engine.EngineError) -> engine.EngineError:
     """The error for an unknown type or glob, with the bundled catalog that has it as its remedy:
     no name there is a slip of the one asked for. Any other error as it is."""
-    where = error.where or ""
-    if not isinstance(error, engine.UnknownName) or not where.startswith(_OF_ONE_CATALOG):
+    if not isinstance(error, engine.UnknownType) or error.elsewhere is None:
         return error
-    if not error.what.startswith("unknown instance type"):
-        return error
-    searched = where.removeprefix(_OF_ONE_CATALOG)
-    homes = [
-        entry.name
-        for entry in engine.list_catalogs()
-        if entry.name != searched
-        and fnmatch.filter(engine.load_catalog(entry.path).offers, error.name)
-    ]
+    homes = list(_with_type(error.name, other_than=error.catalog))
     if not homes:
         return error
     named = f"catalogs {' and '.join(homes)} have" if len(homes) > 1 else f"catalog {homes[0]} has"
-    return engine.BadInput(error.what, where=where, remedy=f"{named} it")
+    typed = " or ".join(f"{error.elsewhere}{home}" for home in homes)
+    return engine.BadInput(error.what, where=error.where, remedy=f"{named} it: write {typed}")
+
+
+def _with_type(pattern: str, *, other_than: str) -> Iterator[str]:
+    """The names of the bundled catalogs that have it. One that cannot be read has nothing: this is
+    for a hint beside an error, and must not take its place."""
+    for entry in engine.list_catalogs():
+        if entry.name == other_than:
+            continue
+        try:
+            offers = engine.load_catalog(entry.path).offers
+        except (engine.EngineError, OSError):
+            continue
+        if fnmatch.filter(offers, pattern):
+            yield entry.name

@@ -35,7 +35,7 @@ from engine.catalog_files.rules import (
     memory_rule_of,
 )
 from engine.catalog_files.shapes import SHAPE_COLUMNS, add_once, named_shapes, shape_of, shapes_in
-from engine.errors import BadInput, UnknownName
+from engine.errors import BadInput, UnknownName, UnknownType
 from engine.text.cells import collecting_errors, one_line, typed_table, yes_or_no
 from engine.text.located_yaml import Convert, Section, read_yaml
 
@@ -103,7 +103,11 @@ def type_in(name: str, where: str) -> tuple[Catalog | None, InstanceType]:
     top = read_yaml(path)
     if "shapes_of" not in top.entries:
         catalog = load_catalog(path)
-        return catalog, catalog.offer(name).instance
+        try:
+            return catalog, catalog.offer(name).instance
+        except UnknownType as error:
+            error.elsewhere = f"{name}@"
+            raise
     problems: list[BadInput] = []
     shapes = shapes_in(top, problems)
     if problems:

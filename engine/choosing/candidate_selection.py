@@ -25,7 +25,6 @@ from engine.notices import Notice
 from engine.profile import Profile
 from engine.runs.barrier_stages import BarrierStage
 from engine.runs.carried_settings import held_cores, task_cpus, wide_stage
-from engine.runs.cluster_mode import driver_text, planned_master_gib
 
 MINIMUM_MEMORY_GIB = 8.0
 """Types with less are no candidates by default: the operating system leaves little for
@@ -218,24 +217,17 @@ def _with_layouts(
     layouts: list[Layout] = []
     rejected: list[Rejected] = []
     measured, beside = frozenset(profile.instance_types), planned_beside(profile)
-    cores, master_gib = executor_cores_for(held_cores(profile)), planned_master_gib(profile)
+    cores = executor_cores_for(held_cores(profile))
     for name in names:
         offer = catalog.offers[name]
         if name in measured:
             layout = _measured_layout(offer, catalog, profile)
         else:
             layout = layout_of(
-                offer.instance,
-                catalog.memory_rule,
-                executor_cores=cores,
-                beside_per_core=beside,
-                master_gib=master_gib,
+                offer.instance, catalog.memory_rule, executor_cores=cores, beside_per_core=beside
             )
         if layout is None:
-            more = beside_heap_text(beside)
-            if catalog.memory_rule.on_yarn:
-                more += driver_text(profile)
-            reason = no_executor_reason(offer.instance, more)
+            reason = no_executor_reason(offer.instance, beside_heap_text(beside))
             rejected.append(Rejected(name, None, reason, "no-executor"))
         else:
             offers.append(offer)

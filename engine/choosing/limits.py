@@ -155,7 +155,10 @@ class Limits:
                 )
         for glob in (*(glob for glob, _ in self.most), *self.exclude):
             if not any(fnmatchcase(name, glob) for name in catalog.offers):
-                raise catalog.unknown_glob(glob)
+                error = catalog.unknown_glob(glob)
+                if glob in self.exclude:
+                    error.elsewhere = None  # what another catalog has is left out here anyway
+                raise error
         if self.min_nodes > max_nodes:
             raise BadInput(
                 f"at least {self.min_nodes} nodes and at most {max_nodes} contradict each other",

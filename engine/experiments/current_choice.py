@@ -17,6 +17,7 @@ from engine.experiments.belief import UNKNOWN_SPREAD, forecast_at, with_default_
 from engine.experiments.candidate_runs import decision_between
 from engine.experiments.points import Points
 from engine.experiments.priced_compositions import PricedCompositions
+from engine.forecast import none_if_nan
 from engine.models.base import FittedModel, no_interval_notice, no_interval_remedy
 from engine.notices import Notice, in_order
 
@@ -75,7 +76,7 @@ def _by_rule(
     times = decision.interrupted_forecast(with_default_scales(forecast))
     low = high = p = None
     if not no_interval[best]:
-        low, high = (float(bound[best]) for bound in times.interval(goal.confidence))
+        low, high = (none_if_nan(bound[best]) for bound in times.interval(goal.confidence))
         if goal.deadline_seconds is not None:
             p = float(times.p_within(goal.deadline_seconds)[best])
     batch = ClusterBatch.of([priced.clusters[best]], fitted.profile)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from engine.cluster import is_finite
@@ -15,7 +17,6 @@ from engine.experiments.plans import (
     smallest_runs,
 )
 from engine.forecast import FloatArray
-from engine.models.base import FittedModel
 from engine.units import format_count, format_share
 
 
@@ -24,12 +25,12 @@ def run_costs(
     estimates: Estimates,
     unit: str,
     cost_of_run: CostOfRun | None,
-    fitted: FittedModel | None,
+    measured: Sequence[str] | None,
 ) -> FloatArray:
     """(n,) what each experiment costs in the budget's unit.
 
     Args:
-        fitted: learnt from the runs made so far; None where there are none.
+        measured: types of the runs made so far of which prices are known; None without such runs.
     """
     if cost_of_run is not None:
         runs = (experiment_at(grid, index, estimates, None, "") for index in range(len(grid)))
@@ -43,16 +44,15 @@ def run_costs(
             if unit == "usd"
             else "a budget in time needs an expected time of every run",
             where="--budget",
-            remedy=_priced_by(unit, fitted),
+            remedy=_priced_by(unit, measured),
         )
     return costs
 
 
-def _priced_by(unit: str, fitted: FittedModel | None) -> str:
+def _priced_by(unit: str, measured: Sequence[str] | None) -> str:
     """What to add so that runs have a time, and in money a price."""
-    types = fitted.profile.instance_types if fitted is not None else ()
-    if fitted is not None and unit == "usd":
-        return "name their type: --instances " + (" or ".join(types) or "TYPE")
+    if measured is not None and unit == "usd":
+        return "name their type: --instances " + (" or ".join(measured) or "TYPE")
     timed = "give the runs made so far as SOURCE, or --smallest-run T"
     return f"{timed} and --instances TYPE" if unit == "usd" else timed
 

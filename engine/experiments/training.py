@@ -212,11 +212,19 @@ class _Planning:
             grid,
             budget=request.budget,
             unit=request.unit,
-            costs=lambda _: run_costs(grid, estimates, request.unit, self.costs, self.fitted),
+            costs=lambda _: run_costs(grid, estimates, request.unit, self.costs, self._measured),
             estimates=estimates,
             terms=TERMS[request.terms],
             known=known_runs(self.fitted.profile, grid, self.workload) if self.fitted else None,
         )
+
+    @property
+    def _measured(self) -> Sequence[str] | None:
+        """The types of the runs made so far, of those that the catalog has; None without runs."""
+        if self.fitted is None:
+            return None
+        types = self.fitted.profile.instance_types
+        return [each for each in types if self.catalog is None or each in self.catalog.offers]
 
     def _paper_plan(self) -> ExperimentPlan:
         """PERIDOT's or SimCost's own runs."""

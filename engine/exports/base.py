@@ -13,7 +13,7 @@ from engine.choosing.recommendation import Choice, Recommendation
 from engine.cluster import Layout
 from engine.cost import OWNED_MASTER_LINE
 from engine.errors import BadInput
-from engine.memory import YARN_MASTER_HEAP_MIB, default_overhead_gib, requested_cores
+from engine.memory import default_overhead_gib, requested_cores
 from engine.notices import Notice
 from engine.text.lists import printable
 
@@ -25,10 +25,6 @@ CPU_REQUEST = "spark.kubernetes.executor.request.cores"
 
 NODE_MEMORY = "yarn.nodemanager.resource.memory-mb"
 LARGEST_CONTAINER = "yarn.scheduler.maximum-allocation-mb"
-
-YARN_MASTER = {"spark.yarn.am.memory": f"{YARN_MASTER_HEAP_MIB}m"}
-"""The application master as the layout leaves room for it. Dataproc's own default is 640m (seen in
-the settings of its clusters of 2018 and 2023): it would displace an executor."""
 
 SPARK_OF_RELEASES = "3.5"
 """The Spark version of the releases, images and runtimes that the exports name as examples."""
@@ -58,8 +54,6 @@ class Handover:
         diskless: types, including the master's, that are not known to have a local disk.
         owned: nodes that cost nothing.
         spark_version: that of the largest run's log; None where unknown.
-        worker_driver_gib: container of a driver that ran on a worker of YARN, in cluster mode; None
-            where none did.
     """
 
     application: str
@@ -88,7 +82,6 @@ class Handover:
     diskless: Sequence[str] = ()
     owned: Mapping[str, int] = field(default_factory=dict)
     spark_version: str | None = None
-    worker_driver_gib: float | None = None
 
     def on_spot(self, name: str) -> int:
         if self.part_spot is not None:
@@ -182,8 +175,6 @@ def spark_properties(handover: Handover) -> dict[str, str]:
         if _ran_before(handover, 2, 3):
             overhead = properties.pop("spark.executor.memoryOverhead")
             properties["spark.yarn.executor.memoryOverhead"] = overhead.removesuffix("m")
-    if handover.platform == "dataproc":
-        properties.update(YARN_MASTER)
     properties.update(dynamic_allocation_properties(handover))
     return {**properties, **handover.settings}
 

@@ -8,7 +8,6 @@ from engine.errors import BadInput
 from engine.exports.base import (
     IDLE_MINUTES,
     SPARK_OF_RELEASES,
-    YARN_MASTER,
     Export,
     Handover,
     only_type,
@@ -63,8 +62,8 @@ def properties_of(handover: Handover) -> dict[str, str]:
     on EMR, the memory that it may allocate on a node, which could otherwise run more executors than
     planned."""
     yarn = {f"yarn:{key}": value for key, value in yarn_memory(handover).items()}
-    spark = YARN_MASTER | spark_properties(handover)
-    return BY_MEMORY | yarn | {f"spark:{key}": value for key, value in spark.items()}
+    spark = {f"spark:{key}": value for key, value in spark_properties(handover).items()}
+    return BY_MEMORY | yarn | spark
 
 
 def secondary(handover: Handover) -> list[str]:

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from engine.exports.base import Export, Handover
-from engine.memory import default_overhead_gib
+from engine.memory import YARN_MASTER_HEAP_MIB, default_overhead_gib
 from engine.runs.carried_settings import DRIVER_MEMORY, driver_gib
 
-DATABRICKS = "databricks"
+DATABRICKS, DATAPROC = "databricks", "dataproc"
 
 ONLY_DATABRICKS = "auto"
 """A number of shuffle partitions that Databricks alone reads; elsewhere each query would end with
@@ -19,8 +19,13 @@ an error."""
 ON_YARN = ("emr", "dataproc", "yarn")
 """Platforms on which YARN places the executors, and in cluster mode the driver."""
 
-CLIENT_MODE = "client mode assumed: in cluster mode the driver takes the place of executors"
-CLUSTER_MODE = "cluster mode assumed, as in the logs: the driver takes {:.3g} GiB of a worker"
+CLIENT_MODE = (
+    "client mode assumed: in cluster mode the driver may take the place of executors on one node"
+)
+
+YARN_MASTER = {"spark.yarn.am.memory": f"{YARN_MASTER_HEAP_MIB}m"}
+"""The application master as the layout leaves room for it. Dataproc's own default is 640m (seen in
+the settings of its clusters of 2018 and 2023): it would displace an executor."""
 
 OWN_DRIVERS = (DATABRICKS, "kubernetes")
 """Platforms whose driver does not share the master of a catalog: Kubernetes looks for a node for
@@ -31,6 +36,7 @@ def for_target(handover: Handover, target: Export) -> Handover:
     """The handover with the settings that the target sets, and its statement with these and with
     notes on another platform, another Spark version, settings left out and a driver too large."""
     platform = target.platform(handover)
+    there = platform or handover.platform
     only_databricks = [key for key, value in handover.settings.items() if value == ONLY_DATABRICKS]
     unread = [] if platform == DATABRICKS else only_databricks
     left_out = (*unread, *target.decides(handover))
@@ -40,9 +46,9 @@ def for_target(handover: Handover, target: Export) -> Handover:
     assumed = ", ".join(f"{key}={value}" for key, value in settings.items())
     lines = [
         *([f"assumes: {assumed} (as in the logs or as asked for)"] if assumed else []),
-        *_deploy_mode(handover, platform or handover.platform),
+        *([CLIENT_MODE] if there in ON_YARN and handover.composition else []),
         *handover.setting_notes,
-        *_large_driver(handover, settings, platform or handover.platform),
+        *_large_driver(handover, settings, there),
         *_other_platform(handover, platform),
         *(
             f"note: only Databricks reads {key}={ONLY_DATABRICKS}: left out, so that Spark's "
@@ -51,15 +57,9 @@ def for_target(handover: Handover, target: Export) -> Handover:
         ),
         *_other_spark(handover, target.spark),
     ]
+    if there == DATAPROC:
+        settings = YARN_MASTER | settings
     return replace(handover, settings=settings, statement=(*handover.statement, *lines))
-
-
-def _deploy_mode(handover: Handover, platform: str | None) -> list[str]:
-    """The line about the mode that the layout is for, where YARN places drivers in cluster mode."""
-    if platform not in ON_YARN or not handover.composition:
-        return []
-    driver_gib = handover.worker_driver_gib
-    return [CLIENT_MODE if driver_gib is None else CLUSTER_MODE.format(driver_gib)]
 
 
 def _large_driver(
@@ -67,8 +67,7 @@ def _large_driver(
 ) -> list[str]:
     """The line that the driver's heap does not fit the master, where the driver runs on one."""
     heap, has_gib = driver_gib(settings), handover.master_memory_gib
-    on_worker = platform in ON_YARN and handover.worker_driver_gib is not None
-    if heap is None or has_gib is None or on_worker or platform in OWN_DRIVERS:
+    if heap is None or has_gib is None or platform in OWN_DRIVERS:
         return []
     needed_gib = heap + default_overhead_gib(heap)
     if needed_gib <= has_gib:

@@ -43,14 +43,7 @@ def executors_memory_gib(layout: Layout, rule: MemoryRule) -> float | None:
     return layout.executors_per_node * container
 
 
-def yarn_memory_gib(
-    instance: InstanceType,
-    rule: MemoryRule,
-    layout: Layout,
-    *,
-    driver_gib: float = 0.0,
-    only_node: bool = False,
-) -> float:
+def yarn_memory_gib(instance: InstanceType, rule: MemoryRule, layout: Layout) -> float:
     """Memory [GiB] that YARN should offer on a node (`yarn.nodemanager.resource.memory-mb`).
 
     Normally the usual amount; more where measured executors and the application master (which may
@@ -58,11 +51,6 @@ def yarn_memory_gib(
     would fit: YARN schedules by memory alone, so that executor would share the cores of the others
     while another node stays idle. The limit is just low enough to prevent that, since a driver on
     the cluster may need memory.
-
-    Args:
-        driver_gib: container of a driver in cluster mode, which YARN refuses if it exceeds the
-            limit; 0 in client mode.
-        only_node: there is no other node whose executors could be placed on this one.
     """
     usual_gib, available_gib = usable_memory_gib(instance, rule), instance.memory_gib - DAEMONS_GIB
     executors_gib = executors_memory_gib(layout, rule)
@@ -71,9 +59,7 @@ def yarn_memory_gib(
     step = CONTAINER_STEP_GIB.get(rule.kind, _LEAST_STEP_GIB)
     needed_gib = executors_gib + math.ceil(YARN_MASTER_GIB / step) * step
     one_more = executors_gib * (1.0 + 1.0 / layout.executors_per_node)
-    beside_driver_gib = executors_gib + driver_gib if only_node else driver_gib
-    limit_gib = max(needed_gib, one_more - step, beside_driver_gib)
-    return min(max(usual_gib, min(available_gib, needed_gib)), limit_gib)
+    return min(max(usual_gib, min(available_gib, needed_gib)), max(needed_gib, one_more - step))
 
 
 def memory_overcommit_notice(

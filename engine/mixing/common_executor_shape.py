@@ -15,7 +15,6 @@ from engine.machines.beside_heap import planned_beside
 from engine.memory import layout_of
 from engine.notices import Notice
 from engine.profile import Profile
-from engine.runs.cluster_mode import planned_master_gib
 from engine.units import format_count
 
 
@@ -63,7 +62,6 @@ def _with_cores(
                 candidates.catalog.memory_rule,
                 executor_cores=executor_cores,
                 beside_per_core=planned_beside(profile),
-                master_gib=planned_master_gib(profile),
             )
         if new_layout is None or new_layout.executor_cores != executor_cores:
             return None

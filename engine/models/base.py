@@ -33,7 +33,6 @@ from engine.models.cluster_notices import (
 from engine.notices import Notice, in_order, never_ends
 from engine.profile import Profile
 from engine.runs.barrier_stages import BarrierStage, barrier_stages
-from engine.runs.cluster_mode import driver_text
 from engine.runs.slow_runs import SuspectedOutlier
 from engine.text.quantities import check_times
 
@@ -181,7 +180,7 @@ class FittedModel(ABC):
         low, high = forecast.interval(confidence)
         notices = [*self.profile.notices, *self.answering(workload).fit_notices]
         notices += [*service_notices(cluster), *self.all_notices(batch, workload)]
-        _check_answered(forecast, cluster, self.profile)  # here: a model may know a better reason
+        _check_answered(forecast, cluster)  # here, as a model may know a better reason
         if np.isnan(low[0]):
             notices.append(no_interval_notice(self.model))
         return Prediction(
@@ -364,15 +363,15 @@ def no_interval_remedy(model: str) -> str:
     return "add more runs" if model == "sparkplan" else "add more runs, or use --model sparkplan"
 
 
-def _check_answered(forecast: Forecast, cluster: Cluster, profile: Profile) -> None:
+def _check_answered(forecast: Forecast, cluster: Cluster) -> None:
     if np.isfinite(forecast.seconds[0]):
         return
     instance = cluster.instance
     if instance is None or cluster.executors is not None:
         raise BadInput("no time is known for this cluster", remedy="name another")
-    on_yarn = cluster.catalog is not None and cluster.catalog.memory_rule.on_yarn
-    reason = no_executor_reason(instance, driver_text(profile) if on_yarn else "")
-    raise BadInput(f"{instance.name} {reason}", remedy=no_executor_remedy(instance))
+    raise BadInput(
+        f"{instance.name} {no_executor_reason(instance)}", remedy=no_executor_remedy(instance)
+    )
 
 
 def _check_confidence(confidence: float) -> None:

@@ -7,10 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from engine.batch import ClusterBatch, with_shape_and_layout
-from engine.catalog import Catalog, InstanceType
 from engine.cluster import Cluster, Layout, Workload
 from engine.machines.disk import disk_notice
-from engine.machines.driver_place import driver_place_notice
 from engine.machines.hardware_threads import denser_nodes_notice
 from engine.machines.node_memory import memory_overcommit_notice
 from engine.machines.platforms import support_notice
@@ -23,7 +21,6 @@ from engine.runs.carried_settings import (
     stage_without_room_notice,
     too_few_cores_notice,
 )
-from engine.runs.cluster_mode import worker_driver_gib
 
 
 def service_notices(cluster: Cluster) -> list[Notice]:
@@ -49,12 +46,11 @@ def capacity_notices(
     barrier_stages: Sequence[BarrierStage],
 ) -> list[Notice]:
     """Whether the nodes of the one cluster of `batch` hold the executors that were measured on
-    them, and a driver in cluster mode beside executors, start the job's tasks and barrier stages,
-    leave no core without tasks, and have disks for its shuffles and spills."""
+    them, start the job's tasks and barrier stages, leave no core without tasks, and have disks for
+    its shuffles and spills."""
     executors, cores = float(batch.executors[0]), float(batch.executor_cores[0])
     found = (
         _crowded_notice(batch, profile),
-        _driver_notice(batch, profile),
         too_few_cores_notice(cores, profile),
         idle_cores_notice(cores, profile),
         stage_without_room_notice(cores, profile),
@@ -89,26 +85,9 @@ def _crowded_notice(batch: ClusterBatch, profile: Profile) -> Notice | None:
     kind, catalog = batch.types[int(batch.type_index[0])], batch.catalog
     if kind is None or catalog is None or kind.name not in profile.instance_types:
         return None
-    layout = _layout_on(kind, catalog, profile)
-    return None if layout is None else memory_overcommit_notice(kind, layout, catalog)
-
-
-def _driver_notice(batch: ClusterBatch, profile: Profile) -> Notice | None:
-    """Of logs whose driver ran on a worker: whether it would keep executors from starting."""
-    kind, catalog = batch.types[int(batch.type_index[0])], batch.catalog
-    heap_gib, nodes = worker_driver_gib(profile), float(batch.nodes[0])
-    if kind is None or catalog is None or heap_gib is None or np.isnan(nodes):
-        return None
-    layout = _layout_on(kind, catalog, profile)
-    if layout is None:
-        return None
-    return driver_place_notice(kind, layout, catalog, nodes=nodes, heap_gib=heap_gib)
-
-
-def _layout_on(kind: InstanceType, catalog: Catalog, profile: Profile) -> Layout | None:
-    """The executors on one node of a type of the catalog; None where they are not known."""
     one = Cluster.of_nodes(instance_type=kind.name, nodes=1, catalog=catalog)
     laid = with_shape_and_layout(one, profile)
     if laid.executors is None or laid.executor_cores is None:
         return None
-    return Layout(laid.executors, laid.executor_cores, laid.executor_memory_gib, laid.beside)
+    layout = Layout(laid.executors, laid.executor_cores, laid.executor_memory_gib, laid.beside)
+    return memory_overcommit_notice(kind, layout, catalog)

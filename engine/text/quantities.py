@@ -262,7 +262,10 @@ def parse_confidence(text: str) -> float:
         )
     if share > MOST_CONFIDENCE:
         most = f"{100.0 * MOST_CONFIDENCE:g}%"
-        raise BadInput(f"no runs support a confidence of {text!r}", remedy=f"give at most {most}")
+        raise BadInput(
+            f"at a confidence of {text!r} intervals may be wider than numbers can be",
+            remedy=f"give at most {most}",
+        )
     return share
 
 

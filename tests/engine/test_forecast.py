@@ -4,6 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+import engine
 from engine.forecast import Forecast, student_quantile
 
 seconds = st.floats(0.1, 1e6)
@@ -50,6 +51,36 @@ def test_what_is_not_known_stays_unknown_and_what_is_exact_is_certain() -> None:
     beside = Forecast.of(np.array([10.0, 10.0]), np.array([np.nan, 0.2]))
     assert beside.quantile_or_median(0.9)[0] == 10.0
     assert beside.p_within(float(beside.quantile_or_median(0.9)[1]))[1] == pytest.approx(0.9)
+
+
+def test_a_bound_larger_than_numbers_can_be_is_unknown() -> None:
+    """The lower one is a time all the same; the quantile meets no deadline."""
+    beyond = Forecast.of(np.array([100.0, 100.0]), np.array([0.5, 0.001]), 1.0)
+    low, high = beyond.interval(0.9999)
+    assert np.isnan(high[0])
+    assert 0.0 <= low[0] < 100.0 < high[1] < np.inf
+    assert beyond.quantile(0.99995)[0] == np.inf
+    endless = Forecast.of(np.array([np.inf]), 0.1)
+    assert np.isnan(endless.interval(0.9)).all()
+
+
+def test_predictions_and_choices_have_none_for_it() -> None:
+    fitted, catalog = engine.fit(engine.read("nightly-features")), engine.load_catalog("aws")
+    sure = 0.9999999999999999
+    cluster = engine.Cluster.of_nodes(instance_type="m5.xlarge", nodes=3, catalog=catalog)
+    predicted = fitted.predict(cluster=cluster, confidence=sure)
+    chosen = engine.recommend(
+        fitted, catalog=catalog, objective="cost", instances=["m5.xlarge"], confidence=sure
+    ).recommended
+    assert chosen is not None
+    for low, seconds, high in (
+        (predicted.low, predicted.seconds, predicted.high),
+        (chosen.low, chosen.seconds, chosen.high),
+        (chosen.cost_low_usd, chosen.cost_usd, chosen.cost_high_usd),
+    ):
+        assert low is not None
+        assert low <= seconds
+        assert high is None
 
 
 def test_widening_adds_in_quadrature() -> None:

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from collections.abc import Iterator
 from types import ModuleType
 
 import numpy as np
@@ -74,22 +75,31 @@ def test_beside_other_threads_the_whole_package_is_imported() -> None:
 
 
 @pytest.fixture
-def not_yet_imported(monkeypatch: pytest.MonkeyPatch) -> None:
+def not_yet_imported(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.delitem(sys.modules, "scipy.special")
+    monkeypatch.setattr(special_functions.threading, "active_count", lambda: 1)
+    special_functions._functions.cache_clear()
+    yield
     special_functions._functions.cache_clear()
 
 
 @pytest.mark.usefixtures("not_yet_imported")
-def test_a_scipy_arranged_in_another_way_is_imported_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "failure", [ImportError("none"), AttributeError("another"), RuntimeError("other"), None]
+)
+def test_a_scipy_arranged_in_another_way_is_imported_whole(
+    monkeypatch: pytest.MonkeyPatch, failure: Exception | None
+) -> None:
+    """Whatever the compiled module does by itself, or where it lacks the functions."""
     whole = ModuleType("scipy.special")
 
     def imported(name: str) -> ModuleType:
         if name != "scipy.special":
-            raise ImportError(name)
+            if failure is None:
+                return ModuleType(name)
+            raise failure
         assert name not in sys.modules, "the stand-in is still there"
         return whole
 
     monkeypatch.setattr(special_functions, "import_module", imported)
-    monkeypatch.setattr(special_functions.threading, "active_count", lambda: 1)
     assert special_functions._functions() is whole
-    special_functions._functions.cache_clear()

@@ -35,6 +35,15 @@ def test_a_budget_in_money_is_priced_by_the_type_of_the_runs_there_are(
     assert "every run; name their type: --instances TYPE\n" in refused(capsys, line)
 
 
+def test_a_measured_type_without_a_price_is_not_asked_of_the_catalog(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The runs of this table are counted in cores, which no catalog has."""
+    line = "experiments ernest-rcv1 --nodes 1:8 --fractions 10%:50% --budget '$1'"
+    said = "a budget in money needs a price and an expected time of every run; name their type: "
+    assert refused(capsys, line) == f"sparkplan: --budget: {said}--instances TYPE\n"
+
+
 def test_a_design_without_any_run(capsys: pytest.CaptureFixture[str]) -> None:
     found = answer(capsys, f"{DESIGN} --budget 10")
     plan = found["plan"]

@@ -54,10 +54,23 @@ MISTAKES = {
     "sparkplan predict --json nightly-features --nodes 3",
     # Of another cloud.
     f"{RECOMMEND} --instances 'n2-*'": "catalog aws: unknown instance type 'n2-*'; catalog gcp "
-    "has it\n",
+    "has it: write --catalog gcp\n",
     "predict nightly-features --nodes 2 --instance Standard_D4ds_v5": "; catalogs azure and "
-    "azure-databricks have it\n",
+    "azure-databricks have it: write --catalog azure or --catalog azure-databricks\n",
+    f"{RECOMMEND} --own n2-standard-8=3": "unknown owned instance type 'n2-standard-8'; catalog "
+    "gcp has it: write --catalog gcp\n",
+    f"{RECOMMEND} --limit 'n2-*=3'": "catalog gcp has it: write --catalog gcp\n",
+    f"{RECOMMEND} --exclude 'n2-*'": f"catalog aws: unknown instance type 'n2-*'; {LISTED}\n",
+    f"{RECOMMEND} --ran-on n2-standard-8@aws": "has it: write n2-standard-8@gcp\n",
+    "catalog show aws --instances 'n2-*'": "has it: write sparkplan catalog show gcp\n",
     f"{RECOMMEND} --instances m5.xlarge, c5.xlarge": "write --instances m5.xlarge,c5.xlarge; see",
+    f"{RECOMMEND} --instances m5.xlarge , c5.xlarge": "write --instances m5.xlarge,c5.xlarge; see",
+    f"{RECOMMEND} --instances m5.xlarge ,c5.xlarge": "write --instances m5.xlarge,c5.xlarge; see",
+    f"{RECOMMEND} --instances m5.xlarge, c5.xlarge, r5.xlarge --spot": "write --instances "
+    "m5.xlarge,c5.xlarge,r5.xlarge; see",
+    f"{RECOMMEND} --instances m5.xlarge c5.xlarge more.zstd": "write --instances "
+    "m5.xlarge,c5.xlarge; see",
+    "experiments --nodes 1:8 --fractions 0.1 , 0.2": "write --fractions 0.1,0.2\n",
     f"{RECOMMEND} --confidence 90 %": "unrecognized arguments: %; write --confidence 90%; see ",
     "recomend --deadline 2m nightly-features": "'recomend' is neither a command nor a file; did "
     "you mean sparkplan recommend?",
@@ -120,6 +133,23 @@ MISTAKES = {
 @pytest.mark.parametrize("line", MISTAKES)
 def test_what_to_do_is_said(capsys: pytest.CaptureFixture[str], line: str) -> None:
     assert MISTAKES[line] in refused(capsys, line)
+
+
+@pytest.mark.parametrize("fault", [engine.BadInput("damaged"), PermissionError(13, "denied")])
+def test_a_catalog_that_cannot_be_read_has_no_type(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, fault: Exception
+) -> None:
+    """While another error is explained: this one must not take its place."""
+    read = engine.load_catalog
+
+    def damaged(source: object, **options: str) -> engine.Catalog:
+        if "azure." in str(source):
+            raise fault
+        return read(source, **options)
+
+    monkeypatch.setattr(engine, "load_catalog", damaged)
+    said = refused(capsys, "predict nightly-features --nodes 2 --instance Standard_D4ds_v5")
+    assert said.endswith("; catalog azure-databricks has it: write --catalog azure-databricks\n")
 
 
 def test_the_planner_names_its_own_command_once() -> None:

@@ -56,12 +56,12 @@ class OneLineParser(argparse.ArgumentParser):
         """Refuse options with an empty value, such as an unset shell variable, which would have no
         effect; and values that argparse takes for options or sources."""
         self._given = () if args is None else tuple(args)
-        for option, value, word in self._values_cut_by_blanks():
-            if any(kind.fullmatch(value) and kind.fullmatch(word) for kind in _VALUE_FORMS):
+        for option, value, words in self._values_cut_by_blanks():
+            if any(kind.fullmatch(value) and kind.fullmatch(words[0]) for kind in _VALUE_FORMS):
                 raise engine.BadInput(
-                    f"a blank cuts off {word!r}",
+                    f"a blank cuts off {words[0]!r}",
                     where=option.option_strings[0],
-                    remedy=_joined_form(option, value, word),
+                    remedy=_joined_form(option, value, words),
                 )
         flags = {name for each in self._actions if each.nargs == 0 for name in each.option_strings}
         for before, word in pairwise(["", *(args or ())]):
@@ -112,11 +112,11 @@ class OneLineParser(argparse.ArgumentParser):
             is_first = f"{message} ".startswith(f"unrecognized arguments: {word} ")
             if is_first and self._is_cut_quantity(name, value, word):
                 return f"write {name} {value}{word}; "
-        for option, value, word in self._values_cut_by_blanks():
-            first = f"{message} ".startswith(f"unrecognized arguments: {word} ")
+        for option, value, words in self._values_cut_by_blanks():
+            first = f"{message} ".startswith(f"unrecognized arguments: {words[0]} ")
             samples = {sample.name for sample in engine.list_samples()} if first else set()
-            if first and _separator(option) == "," and word not in samples:
-                return f"{_joined_form(option, value, word)}; "
+            if first and _separator(option) == "," and words[0] not in samples:
+                return f"{_joined_form(option, value, words)}; "
         takes_sources = any(
             each.nargs in ("*", "+") for each in self._actions if not each.option_strings
         )
@@ -155,18 +155,20 @@ class OneLineParser(argparse.ArgumentParser):
             return False
         return True
 
-    def _values_cut_by_blanks(self) -> Iterator[tuple[argparse.Action, str, str]]:
-        """(option, its value, the word behind it) where the option takes several values and the
-        word is no file, address or glob of files: such values are often written with blanks between
-        them."""
+    def _values_cut_by_blanks(self) -> Iterator[tuple[argparse.Action, str, list[str]]]:
+        """(option, its value, the words behind it) where the option takes several values and the
+        first word is no file, address or glob of files: such values are often written with blanks
+        between them. More words than one where commas join them."""
         several = {
             name: each for each in self._actions if _separator(each) for name in each.option_strings
         }
-        for name, value, word in zip(self._given, self._given[1:], self._given[2:], strict=False):
+        for at, (name, value, word) in enumerate(
+            zip(self._given, self._given[1:], self._given[2:], strict=False), start=2
+        ):
             source = word.startswith("-") or "/" in word or os.path.exists(word)
             source = source or _is_glob_of_no_type(word.partition("=")[0])
             if name in several and not source:
-                yield several[name], value, word
+                yield several[name], value, _joined_by_commas(self._given[at:])
 
 
 def _is_glob_of_no_type(word: str) -> bool:
@@ -186,7 +188,18 @@ def _separator(option: argparse.Action) -> str:
     return "," if str(option.metavar).endswith(",...") else ""
 
 
-def _joined_form(option: argparse.Action, value: str, word: str) -> str:
-    separator = _separator(option)
-    kept = value.removesuffix(separator.strip()) if separator == "," else value
-    return f"write {option.option_strings[0]} {kept}{separator}{word}"
+def _joined_by_commas(words: Sequence[str]) -> list[str]:
+    """The first word, and those that commas join to it: "," and "b" of "a , b"."""
+    joined = list(words[:1])
+    for before, word in pairwise(words):
+        if word.startswith("-") or not (before.endswith(",") or word.startswith(",")):
+            break
+        joined.append(word)
+    return joined
+
+
+def _joined_form(option: argparse.Action, value: str, words: Sequence[str]) -> str:
+    separator, parts = _separator(option), [value, words[0]]
+    if separator == ",":
+        parts = [part for word in (value, *words) for part in word.split(",") if part]
+    return f"write {option.option_strings[0]} {separator.join(parts)}"

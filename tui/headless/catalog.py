@@ -107,7 +107,9 @@ def show(args: argparse.Namespace) -> int:
         if any(fnmatchcase(name, pattern) for pattern in patterns)
     ]
     if not offers:
-        raise catalog.unknown_glob(args.instances)
+        error = catalog.unknown_glob(args.instances)
+        error.elsewhere = "sparkplan catalog show "
+        raise error
     if args.json:
         offered = [as_dict(offer) for offer in offers]
         output.print_json({**summary(catalog), "instances": offered, "billing": billing(catalog)})

@@ -225,7 +225,7 @@ def design(
         unit=unit,
         method=args.plan,
         terms=args.terms,
-        instances=options.globs(args.instances) or _measured_type(fitted, unit),
+        instances=options.globs(args.instances) or (),
         partitions=args.partitions,
         node_cores=args.node_cores,
         iterations=iterations,
@@ -235,17 +235,24 @@ def design(
         target_cores=target_cores(args.target_cores),
         sample_partitions=args.sample_partitions,
     )
-    needs_prices = bool(args.catalog is not None or request.instances or options.given_terms(args))
+    in_money = fitted is not None and unit == "usd"
+    terms = options.given_terms(args)
+    needs_prices = bool(args.catalog is not None or request.instances or terms or in_money)
     profiles = (fitted.profile,) if fitted is not None else ()
     catalog, notices = prices.catalog_for(args, *profiles) if needs_prices else (None, ())
+    if in_money and not request.instances:
+        request = replace(request, instances=_measured_type(fitted, catalog))
     plan = engine.plan_experiments(request, fitted=fitted, workload=workload, catalog=catalog)
     return replace(plan, notices=(*plan.notices, *notices)) if notices else plan
 
 
-def _measured_type(fitted: engine.FittedModel | None, unit: str) -> tuple[str, ...]:
-    """The type of the runs made so far, where a budget in money needs one and they have one."""
-    types = fitted.profile.instance_types if fitted is not None and unit == "usd" else ()
-    return tuple(types) if len(types) == 1 else ()
+def _measured_type(
+    fitted: engine.FittedModel | None, catalog: engine.Catalog | None
+) -> tuple[str, ...]:
+    """The type of the runs made so far, where they have one and the catalog has its price."""
+    types = fitted.profile.instance_types if fitted is not None else ()
+    priced = catalog is not None and len(types) == 1 and types[0] in catalog.offers
+    return tuple(types) if priced else ()
 
 
 def next_runs(

@@ -10,7 +10,6 @@ import re
 from collections.abc import Mapping
 
 from engine.runs.carried_settings import CARRIED, OTHER_RESOURCE
-from engine.runs.cluster_mode import CLUSTER, DEPLOY_MODE
 
 KEPT_CONFIG = frozenset(
     {
@@ -53,8 +52,7 @@ def looks_like_setting(value: str) -> bool:
 
 
 def kept_config(properties: Mapping[str, str]) -> dict[str, str]:
-    """The allowed settings (`KEPT_CONFIG`, GPUs and the like), the scheme of the master URL, and
-    cluster mode; client mode is Spark's default."""
+    """The allowed settings (`KEPT_CONFIG`, GPUs and the like), and the scheme of the master URL."""
     kept = {
         key: value
         for key, value in sorted(properties.items())
@@ -63,6 +61,4 @@ def kept_config(properties: Mapping[str, str]) -> dict[str, str]:
     master = properties.get("spark.master", "").partition("://")[0]
     if looks_like_setting(master) and "redacted" not in master:
         kept["spark.master"] = master
-    if properties.get(DEPLOY_MODE) == CLUSTER:
-        kept[DEPLOY_MODE] = CLUSTER
     return kept

@@ -85,6 +85,41 @@ def test_other_services_keep_their_application_master() -> None:
         assert "spark.yarn.am" not in render(handover(provider=provider), to=to)
 
 
+@pytest.mark.parametrize("to", ["databricks", "kubernetes"])
+def test_a_text_for_another_service_than_dataproc_sets_no_application_master(to: str) -> None:
+    """The sizes are those of Dataproc, as the catalog is; the text is for what has no YARN."""
+    plan = handover(
+        provider="gcp",
+        region="us-east1",
+        platform="dataproc",
+        composition={"n2-standard-8": 3},
+        spark_version="3.5.1",
+    )
+    text = render(plan, to=to)
+    assert "spark.yarn.am" not in text
+    assert "client mode" not in text
+
+
+@pytest.mark.parametrize(
+    ("to", "planned", "yarn"),
+    [
+        ("emr", "emr", True),
+        ("spark-submit", "emr", True),
+        ("spark-submit", "yarn", True),
+        ("spark-defaults", "dataproc", True),
+        ("spark-submit", "kubernetes", False),
+        ("spark-submit", "standalone", False),
+        ("kubernetes", "emr", False),
+        ("spark-submit", None, False),
+    ],
+)
+def test_a_text_for_yarn_says_that_client_mode_is_assumed(
+    to: str, planned: str | None, yarn: bool
+) -> None:
+    said = "# client mode assumed: in cluster mode the driver may take the place of executors on"
+    assert render(handover(platform=planned), to=to).count(said) == int(yarn)
+
+
 BOUNDS = (2, 40)
 
 
