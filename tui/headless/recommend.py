@@ -31,14 +31,11 @@ LISTED = 8
 """Runners-up that are printed; --json has them all."""
 
 
-METHODS = ("exact", "interior-point")
-
-
 def configure(parser: argparse.ArgumentParser) -> None:
     configure_goal(parser)
     sections.section(parser, sections.GOAL).add_argument(
         "--method",
-        choices=METHODS,
+        choices=engine.METHODS,
         help="exact: over whole nodes (default); interior-point: OptEx's own, over real numbers of "
         "nodes, made whole",
     )

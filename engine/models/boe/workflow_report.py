@@ -147,8 +147,8 @@ def report_of(
 
     Args:
         labels: the name of each activity's job; "" for what belongs to none.
-        machines: of the course. skew_seconds: of the course, not stretched; None where all tasks are
-            taken as alike.
+        machines: of the course.
+        skew_seconds: of the course, not stretched; None where all tasks are taken as alike.
     """
     factor = prediction.seconds / course.seconds if course.seconds > 0.0 else 1.0
     states = tuple(
@@ -186,9 +186,7 @@ def _skew_bounds(
         (time,) = shared_task_times([needs], machines.capacity, [parallelism])
         deviation = law.mean * law.spread * time.seconds * factor
         if deviation > 0.0:
-            low, high = gain_bounds(
-                tasks=entry.tasks, parallelism=parallelism, deviation=deviation
-            )
+            low, high = gain_bounds(tasks=entry.tasks, parallelism=parallelism, deviation=deviation)
             yield StageSkew(label, entry.name, low, high)
 
 
