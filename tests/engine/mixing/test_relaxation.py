@@ -200,7 +200,8 @@ def test_what_the_exact_search_finds_stays_where_rounding_misses_the_goal() -> N
     exact = one_type("c5.large", 237.0, 0.03618)
     found = one_type("c5.large", 237.0, 0.03618, method="interior-point")
     assert exact.recommended.composition == {"c5.large": 1}
-    assert found.recommended is None and not found.optimal
+    assert found.recommended is None
+    assert not found.optimal
     assert found.alternatives[0] == exact.recommended
     assert found.nearest.composition == {"c5.large": 2}
     assert found.nearest_miss.code == "budget"
@@ -217,7 +218,8 @@ def test_what_the_exact_search_finds_is_the_nearest_without_a_real_point() -> No
     exact = one_type("c5.xlarge", *limits)
     found = one_type("c5.xlarge", *limits, method="interior-point")
     assert exact.recommended.composition == {"c5.xlarge": 12}
-    assert found.recommended is None and not found.optimal
+    assert found.recommended is None
+    assert not found.optimal
     assert found.alternatives[0] == found.nearest == exact.recommended
     assert found.nearest_miss is found.enough_usd is found.enough_seconds is None
     told = told_of(found)
@@ -235,7 +237,8 @@ def test_whole_nodes_outside_the_limits_are_no_nearest_miss() -> None:
     exact = engine.recommend(
         fitted(), catalog=CATALOG, deadline_seconds=3000.0, today=TODAY, confidence=0.5, **options
     )
-    assert found.recommended is None and not found.optimal
+    assert found.recommended is None
+    assert not found.optimal
     assert found.nearest == found.alternatives[0] == exact.recommended
     assert found.nearest.composition == {"big": 1}
     assert found.nearest_miss is None
@@ -248,7 +251,8 @@ def test_whole_nodes_over_a_budget_alone() -> None:
         fitted(), catalog=CATALOG, budget_usd=0.6, max_nodes=1, today=TODAY, confidence=0.5,
         method="interior-point", mix=2,
     )  # fmt: skip
-    assert found.recommended is None and found.optimal
+    assert found.recommended is None
+    assert found.optimal
     assert found.nearest.composition == {"big": 1}
     assert found.nearest_miss.code == "budget"
     assert found.enough_usd == found.nearest.cost_usd > 0.6
