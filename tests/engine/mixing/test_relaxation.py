@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -16,6 +17,8 @@ from engine.forecast import FloatArray, Forecast
 from engine.mixing.central_path import interior_minimum
 from engine.mixing.market import Market
 from engine.mixing.relaxation import RelaxedOptimum, relaxed_optimum
+from engine.mixing.relaxed_answer import with_relaxed
+from engine.optimiser import surface_of
 
 BY_SECOND = Billing(granularity_seconds=0.0)
 
@@ -274,6 +277,22 @@ def test_whole_nodes_that_miss_the_goal_are_the_nearest() -> None:
     assert found.nearest.composition == {"m2.xlarge": 6}
     (told,) = [notice for notice in found.warnings if notice.code == "rounded-optimum"]
     assert "misses the goal in whole nodes" in told.text
+
+
+def test_what_the_exact_search_did_not_compare_is_said() -> None:
+    """Of mixes it may leave some out; then the same composition is not proven the best either."""
+    exact = engine.recommend(
+        fitted(), catalog=CATALOG, deadline_seconds=500.0, max_nodes=40, today=TODAY,
+        confidence=0.5,
+    )  # fmt: skip
+    surface = surface_of(fitted(), CATALOG, max_nodes=40)
+    for optimal in (True, False):
+        found = with_relaxed(
+            replace(exact, optimal=optimal), surface, CATALOG.billing, most_types=1, today=TODAY
+        )
+        assert found.recommended.composition == exact.recommended.composition
+        assert found.optimal == optimal
+        assert ("did not compare all there are, finds" in told_of(found)) != optimal
 
 
 def test_resource_time_is_not_relaxed() -> None:
