@@ -105,6 +105,7 @@ _HOMES = {
     "engine.models": ("DEFAULT_MODEL", "MODELS", "MODELS_BY_NAME", "fit"),
     "engine.models.optex.job_profiles": ("with_job_profiles",),
     "engine.models.base": ("FittedModel", "Model", "Prediction", "Predictions"),
+    "engine.mixing.methods": ("METHODS",),
     "engine.optimiser": ("recommend", "sensitivity"),
     "engine.choosing.outlines": ("Outline", "outlines"),
     "engine.choosing.owned": ("recommend_owned",),

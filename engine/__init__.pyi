@@ -92,6 +92,7 @@ from engine.machines.where_it_ran import where_it_ran as where_it_ran
 from engine.memory import beside_heap_gib as beside_heap_gib
 from engine.mixing.composition import Composed as Composed
 from engine.mixing.composition import predict_composition as predict_composition
+from engine.mixing.methods import METHODS as METHODS
 from engine.models import DEFAULT_MODEL as DEFAULT_MODEL
 from engine.models import MODELS as MODELS
 from engine.models import MODELS_BY_NAME as MODELS_BY_NAME

@@ -22,6 +22,7 @@ from engine.mixing.compromises import (
     with_compromises,
 )
 from engine.mixing.effort import MAX_BOUNDS, MAX_BOUNDS_SENSITIVITY
+from engine.mixing.methods import METHODS
 from engine.mixing.mix_step import with_mixes
 from engine.mixing.purchase_options import rents_both_ways
 from engine.mixing.relaxed_answer import with_relaxed
@@ -30,9 +31,6 @@ from engine.sensitivity_analysis import SensitivityAnalysis
 
 MAX_TYPES = 3
 """The most types in one cluster: a search over more takes too long to wait for."""
-
-METHODS = ("exact", "interior-point")
-"""How a composition is found: by a search over whole nodes, or by OptEx's own method (V)."""
 
 
 def recommend(
@@ -66,11 +64,15 @@ def recommend(
         today: the date by which prices are judged old; None for the current one.
         objective: "cost", "time" or "resource-time"; None for time if only a budget is given, else
             cost.
-        with_sensitivity: also work out what the answer depends on (see `sensitivity`).
+        method: how the composition is found, one of `METHODS`: "exact", or "interior-point" for
+            OptEx's own method (see `engine.mixing.relaxed_answer.with_relaxed`).
+        with_sensitivity: also work out what the answer depends on (see `sensitivity`); of an exact
+            answer alone, and without effect with another method.
 
     Raises:
         BadInput: for an impossible goal, mix or number of nodes; for spot nodes where no spot price
-            is known and nothing is owned; and whatever the model raises.
+            is known and nothing is owned; for what `method` does not answer; and whatever the model
+            raises.
         UnknownName: for an instance name or glob that matches nothing, and for a method that there
             is not.
     """

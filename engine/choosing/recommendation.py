@@ -276,7 +276,9 @@ class Recommendation:
         frontier: choices that no other beats in both time and cost, fastest first; over all
             candidates, whatever the goal.
         rejected: one per type that does not satisfy the goal.
-        nearest: the choice that comes closest when nothing satisfies the goal.
+        nearest: the choice that comes closest when nothing satisfies the goal. Where OptEx's own
+            method alone finds nothing, its composition in whole nodes, or where it has none the
+            best of the exact search: that is the first of `alternatives`, and misses nothing.
         miss_of_nearest: why that does not count, where it is no single type's nearest miss.
         compromises: where a deadline and a budget cannot both be kept, among the compositions
             searched: the least cost within the deadline (where nothing meets it, within the least
@@ -289,6 +291,7 @@ class Recommendation:
         hidden: reason -> number of types that were no candidates.
         sensitivity: what the answer depends on, where requested and there is an answer.
         dynamic_allocation: the requested bounds, (fewest, most) executors.
+        method: how `recommended` was looked for: one of `engine.mixing.methods.METHODS`.
     """
 
     goal: Goal
@@ -306,6 +309,7 @@ class Recommendation:
     dynamic_allocation: tuple[int, int] | None = None
     compromises: tuple[Compromise, ...] = ()
     miss_of_nearest: Rejected | None = None
+    method: str = "exact"
 
     @property
     def hardly_slower(self) -> Choice | None:
@@ -325,6 +329,8 @@ class Recommendation:
         """Why the nearest does not count; None where that is not said, or there is none."""
         if self.miss_of_nearest is not None:
             return self.miss_of_nearest
+        if self.alternatives:
+            return None
         first = next(iter(self.rejected), None)
         if self.nearest is None or first is None or first.composition is None:
             return None

@@ -130,14 +130,15 @@ def _log_excess(choice: Choice, goal: Goal, surface: Surface) -> float:
 
 
 def missed(choice: Choice, goal: Goal, surface: Surface) -> Rejected:
-    """What a cluster misses, as of a rejected type."""
-    assert goal.deadline_seconds is not None
-    least = float(_forecast(choice, surface).quantile_or_median(goal.confidence)[0])
-    late = max(least - goal.deadline_seconds, 0.0) or None
+    """What a cluster misses, as of a rejected type: the deadline, the budget, or both."""
+    late = None
+    if goal.deadline_seconds is not None:
+        least = float(_forecast(choice, surface).quantile_or_median(goal.confidence)[0])
+        late = max(least - goal.deadline_seconds, 0.0) or None
     usd = choice.cost_usd or 0.0
     over = usd - goal.budget_usd if goal.budget_usd is not None and usd > goal.most_usd else None
     texts = []
-    if late is not None:
+    if late is not None and goal.deadline_seconds is not None:
         confidence = None if choice.low is None else goal.confidence
         texts.append(missed_by(late, confidence, deadline_seconds=goal.deadline_seconds))
     if over is not None:

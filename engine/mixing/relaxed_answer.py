@@ -28,7 +28,7 @@ from engine.mixing.relaxation import RelaxedOptimum, Times, relaxed_optimum
 from engine.mixing.shown_mix import Mix
 from engine.models.curves.model import CurvesModel
 from engine.notices import Notice, in_order
-from engine.units import format_number, format_usd
+from engine.units import format_count, format_number, format_usd
 
 MOST_SETS = 60
 """Sets of types that are relaxed: each takes some hundred evaluations of the model."""
@@ -51,7 +51,9 @@ def with_relaxed(
 ) -> Recommendation:
     """The composition that the interior point finds, and the exact answer as first runner-up.
 
-    Every set of `most_types` types is relaxed, and the best optimum of all is made whole.
+    Every set of `most_types` types is relaxed, and the best optimum of all is made whole. Nothing
+    is recommended where there is none, or where it misses the goal in whole nodes. The answer is
+    `optimal` where that of the exact search is, and says the same.
 
     Args:
         exact: the answer of the exact search to the same goal.
@@ -69,18 +71,18 @@ def with_relaxed(
     options = PurchaseOptions.of(surface, billing, goal.max_nodes)
     best = _best_relaxed(surface, options, goal, most_types)
     if best is None:
-        notice = _notice("finds no real numbers of nodes that satisfy the goal", exact)
-        return replace(
-            exact, recommended=None, optimal=False, warnings=in_order([*exact.warnings, notice])
-        )
+        return _without_answer(exact, "finds no real numbers of nodes that satisfy the goal")
     counts = best.optimum.whole(goal)
     choice, met = _whole_choice(best.rows, counts, surface, options, goal, today)
-    told = _notice(_told(best, surface, met=met), exact, choice)
-    answer = replace(exact, optimal=False, warnings=in_order([*exact.warnings, told]))
-    if not met:
-        miss = None if goal.deadline_seconds is None else missed(choice, goal, surface)
-        return replace(answer, recommended=None, nearest=choice, miss_of_nearest=miss)
-    return _with_exact_beside(answer, choice)
+    found = _found(best, surface)
+    if met:
+        return _with_exact_beside(exact, choice, f"{found} before rounding")
+    if not _within_limits(choice, surface, goal):
+        nodes = format_count(choice.nodes or 0, "node")
+        return _without_answer(exact, f"{found} and breaks the limits in whole nodes ({nodes})")
+    miss = missed(choice, goal, surface)
+    answer = _without_answer(exact, f"{found} and misses the goal in whole nodes: {miss.reason}")
+    return replace(answer, nearest=choice, miss_of_nearest=miss)
 
 
 def _best_relaxed(
@@ -189,13 +191,41 @@ def _whole_choice(
     return choices.with_model_warnings(choice), met
 
 
-def _with_exact_beside(answer: Recommendation, choice: Choice) -> Recommendation:
+def _within_limits(choice: Choice, surface: Surface, goal: Goal) -> bool:
+    """Whether a composition keeps the limits on nodes; rounding may break them."""
+    rows = [surface.candidates.names.index(name) for name in choice.composition]
+    counts = np.asarray([list(choice.composition.values())])
+    allowed = surface.constraints.allowed(np.asarray([rows]), counts)
+    return bool(allowed[0] and counts.sum() <= goal.max_nodes)
+
+
+def _without_answer(exact: Recommendation, told: str) -> Recommendation:
+    """The answer without a recommendation; what the exact search finds stays, as the first
+    runner-up and as the nearest."""
+    answer = _with_notice(exact, told)
+    if exact.recommended is None:
+        return answer
+    return replace(
+        answer,
+        recommended=None,
+        alternatives=_behind_exact(exact.recommended, exact.alternatives),
+        nearest=exact.recommended,
+        optimal=False,
+    )
+
+
+def _with_exact_beside(exact: Recommendation, choice: Choice, told: str) -> Recommendation:
     """The answer with a composition as the recommendation, and the exact one as first runner-up
     where that is another."""
-    exact, others = answer.recommended, answer.alternatives
-    if exact is None or dict(exact.composition) == dict(choice.composition):
+    best, answer = exact.recommended, _with_notice(exact, told, choice)
+    if best is not None and dict(best.composition) == dict(choice.composition):
         return replace(answer, recommended=choice, nearest=None)
-    best = exact
+    others = exact.alternatives if best is None else _behind_exact(best, exact.alternatives)
+    return replace(answer, recommended=choice, alternatives=others, nearest=None, optimal=False)
+
+
+def _behind_exact(best: Choice, others: Sequence[Choice]) -> OutlinedChoices:
+    """The runners-up, led by the best of the exact search."""
 
     def runner_up(index: int) -> Choice:
         return best if index < 0 else others[index]
@@ -203,45 +233,48 @@ def _with_exact_beside(answer: Recommendation, choice: Choice) -> Recommendation
     def outlined() -> Sequence[Outline]:
         return [Outline.of(best), *outlines(others)]
 
-    beside = OutlinedChoices(range(-1, len(others)), runner_up, outlined)
-    return replace(answer, recommended=choice, alternatives=beside, nearest=None)
+    return OutlinedChoices(range(-1, len(others)), runner_up, outlined)
 
 
-def _told(best: _Relaxed, surface: Surface, *, met: bool) -> str:
-    """What the interior point found, and whether it satisfies the goal in whole nodes."""
+def _found(best: _Relaxed, surface: Surface) -> str:
+    """What the interior point found."""
     names = surface.candidates.names
     parts = [
         f"{format_number(float(nodes), figures=4)} × {names[row]}"
         for row, nodes in zip(best.rows, best.optimum.counts, strict=True)
         if nodes >= 0.01
     ]
-    whole = "before rounding" if met else "and misses the goal in whole nodes"
-    return f"finds {' + '.join(parts)} ({format_usd(best.optimum.usd)}) {whole}"
+    return f"finds {' + '.join(parts)} ({format_usd(best.optimum.usd)})"
 
 
-def _notice(told: str, exact: Recommendation, choice: Choice | None = None) -> Notice:
-    """The notice about the method, with what the exact search has."""
-    return Notice(
+def _with_notice(exact: Recommendation, told: str, choice: Choice | None = None) -> Recommendation:
+    """The exact answer with the notice about the method, and with what the exact search has beside
+    a composition that is recommended."""
+    search = "the exact search" + (
+        "" if exact.optimal else ", which did not compare all there are,"
+    )
+    notice = Notice(
         "rounded-optimum",
-        f"OptEx's interior point {told}; {_compared(exact, choice)}",
+        f"OptEx's interior point {told}; {search} {_compared(exact, choice)}",
         "leave out --method for the exact search",
     )
+    return replace(exact, method="interior-point", warnings=in_order([*exact.warnings, notice]))
 
 
 def _compared(exact: Recommendation, choice: Choice | None) -> str:
     best = exact.recommended
     if best is None:
-        return "the exact search finds none either"
+        return "finds none either" if choice is None else "finds none"
     name = " + ".join(f"{count} × {kind}" for kind, count in best.composition.items())
     if choice is None:
-        return f"the exact search finds {name}"
+        return f"finds {name}, which satisfies the goal"
     if dict(best.composition) == dict(choice.composition):
-        return "the exact search finds the same"
+        return "finds the same"
     more = (choice.cost_usd or 0.0) - (best.cost_usd or 0.0)
     slower = choice.seconds - best.seconds
     if (slower if exact.goal.by_time else more) <= 0.0:
-        return f"the exact search finds {name}"
+        return f"finds {name}"
     if exact.goal.by_time:
         longer = takes_longer(seconds=choice.seconds, than_seconds=best.seconds, less_usd=-more)
-        return f"the exact search finds {name}, beside which this {longer}"
-    return f"the exact search finds {name}, beside which this costs {more_usd(more)}"
+        return f"finds {name}, beside which this {longer}"
+    return f"finds {name}, beside which this costs {more_usd(more)}"

@@ -16,6 +16,16 @@ def test_a_file_opens_without_the_engines_readers():
     assert found.stdout.strip() == ""
 
 
+def test_the_options_of_recommend_are_told_without_the_optimiser():
+    code = (
+        "import sys; from tui import cli; told = cli.parser_of('recommend').format_help(); "
+        "assert 'interior-point' in told; "
+        "print(*(m for m in ('numpy', 'yaml', 'engine.optimiser') if m in sys.modules))"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == ""
+
+
 def test_linear_algebra_gets_one_thread_unless_told_or_submitting_jobs():
     given: dict[str, str] = {}
     limit_algebra_threads(["recommend", "log"], given)

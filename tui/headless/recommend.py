@@ -31,14 +31,11 @@ LISTED = 8
 """Runners-up that are printed; --json has them all."""
 
 
-METHODS = ("exact", "interior-point")
-
-
 def configure(parser: argparse.ArgumentParser) -> None:
     configure_goal(parser)
     sections.section(parser, sections.GOAL).add_argument(
         "--method",
-        choices=METHODS,
+        choices=engine.METHODS,
         help="exact: over whole nodes (default); interior-point: OptEx's own, over real numbers of "
         "nodes, made whole",
     )
@@ -186,15 +183,8 @@ def as_text(recommendation: engine.Recommendation, catalog: engine.Catalog | Non
             *cost_lines(recommendation.recommended),
         ]
         lines += recommendation.recommended.why
-    elif recommendation.nearest is not None:
-        lines += [
-            f"{unmet_goal(recommendation.goal)}; the nearest miss:",
-            describe(recommendation.nearest, recommendation.goal),
-        ]
-        lines += cost_lines(recommendation.nearest)
-        lines += filter(None, [sufficient_goal(recommendation)])
     else:
-        lines.append(unmet_goal(recommendation.goal))
+        lines += unmet_lines(recommendation)
     if engine.of_one_batch(notices(recommendation)):
         lines.append(ONE_BATCH)
     if recommendation.sensitivity is not None:
@@ -203,13 +193,44 @@ def as_text(recommendation: engine.Recommendation, catalog: engine.Catalog | Non
         lines += ["", runners_up(recommendation.alternatives[:LISTED], recommendation.goal)]
     if recommendation.rejected:
         lines += ["", *rejected_lines(recommendation.rejected)]
-    incomplete = "" if recommendation.optimal else ", not all there are: a better one may exist"
-    counted = f"{recommendation.evaluated:,} compositions evaluated{incomplete}"
+    counted = f"{recommendation.evaluated:,} compositions evaluated{unproven(recommendation)}"
     counted += f", model {recommendation.model}"
     if catalog is not None:
         counted += f", {text.priced_by(catalog)}"
     lines += ["", f"{intervals(recommendation)}{counted}"]
     return "\n".join(lines)
+
+
+def unmet_lines(recommendation: engine.Recommendation) -> list[str]:
+    """That nothing is recommended, what comes nearest, and the goal that it would satisfy. OptEx's
+    own method may find nothing where the exact search, whose answer is the first runner-up, does:
+    then no other goal is needed."""
+    goal, nearest = recommendation.goal, recommendation.nearest
+    if nearest is None:
+        return [unmet_goal(goal)]
+    found = next(iter(recommendation.alternatives), None)
+    if found is None:
+        lines = [f"{unmet_goal(goal)}; the nearest miss:", describe(nearest, goal)]
+        return [*lines, *cost_lines(nearest), *filter(None, [sufficient_goal(recommendation)])]
+    unmet, exact = f"OptEx's own method finds {unmet_goal(goal, that='that ')}", "the exact search"
+    if recommendation.nearest_miss is None:
+        return [f"{unmet}; {exact} finds:", describe(found, goal), *cost_lines(found)]
+    lines = [f"{unmet}; its nearest miss:", describe(nearest, goal), *cost_lines(nearest)]
+    return [
+        *lines,
+        f"{exact} finds one that satisfies it:",
+        describe(found, goal),
+        *cost_lines(found),
+    ]
+
+
+def unproven(recommendation: engine.Recommendation) -> str:
+    """That something better may exist than what is recommended; "" where nothing does."""
+    if recommendation.optimal:
+        return ""
+    if recommendation.method != "exact":
+        return ", of which OptEx's own method need not find the best"
+    return ", not all there are: a better one may exist"
 
 
 def sufficient_goal(recommendation: engine.Recommendation) -> str:
@@ -254,9 +275,9 @@ ONE_BATCH = "every time and cost here is that of one micro-batch of the stream"
 """Printed under the answer for a stream, whose whole run cannot be predicted."""
 
 
-def unmet_goal(goal: engine.Goal) -> str:
-    """That nothing satisfies the goal, with the goal as it was understood: a bare 45 is 45
-    seconds."""
+def unmet_goal(goal: engine.Goal, *, that: str = "") -> str:
+    """That nothing satisfies the goal, with the goal as it was understood: a bare 45 is 45 seconds.
+    `that` makes it the end of a sentence."""
     parts = []
     if goal.deadline_seconds is not None:
         deadline = text.seconds(goal.deadline_seconds)
@@ -264,7 +285,7 @@ def unmet_goal(goal: engine.Goal) -> str:
     if goal.budget_usd is not None:
         parts.append(f"budget {text.usd(goal.budget_usd)}")
     goal_text = f" ({', '.join(parts)})" if parts else ""
-    return f"no composition satisfies the goal{goal_text}"
+    return f"no composition {that}satisfies the goal{goal_text}"
 
 
 def describe(choice: engine.Choice, goal: engine.Goal | None = None) -> str:

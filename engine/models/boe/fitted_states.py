@@ -23,9 +23,8 @@ from engine.models.base import Explanation, FittedModel, Prediction
 from engine.models.boe.notices import far_notices, rate_notices, speed_notices
 from engine.models.boe.plan import Target, WorkflowPlan, one_node, own_target
 from engine.models.boe.surface import WORKFLOWS_ALONE, WORKFLOWS_TOLERANCE, seconds_on
-from engine.models.boe.task_time import Rates
 from engine.models.boe.workflow import OwnNodes, Workflow
-from engine.models.boe.workflow_course import Course
+from engine.models.boe.workflow_course import Course, Machines
 from engine.models.boe.workflow_report import WorkflowReport, explanation, report_of
 from engine.models.replay.monotone_times import monotone_mean
 from engine.models.stages.one_machine import one_machine_notice, shared_cores_scale
@@ -285,7 +284,7 @@ class FittedStates(FittedModel):
             prediction = self._own_prediction(plan, target, question[1], course, confidence)
         else:
             prediction = self.predict(cluster=cluster, workload=workload, confidence=confidence)
-        return self._report(plan, course, prediction, target.machines.rates, skew)
+        return self._report(plan, course, prediction, target.machines, skew)
 
     def _plan_and_target(
         self, cluster: Cluster | OwnNodes, workload: Workload
@@ -318,7 +317,7 @@ class FittedStates(FittedModel):
         plan: WorkflowPlan,
         course: Course,
         prediction: Prediction,
-        rates: Rates,
+        machines: Machines,
         skew: float | None,
     ) -> WorkflowReport:
         if self.is_job and plan.parts[0].observed is not None:
@@ -326,7 +325,7 @@ class FittedStates(FittedModel):
         else:
             labels = [plan.parts[entry.job].job.name for entry in course.activities]
         return report_of(
-            self.workflow, labels, plan, course, prediction, rates=rates, skew_seconds=skew
+            self.workflow, labels, plan, course, prediction, machines=machines, skew_seconds=skew
         )
 
 

@@ -229,15 +229,14 @@ class _Estimate:
                 self.start[index] = self.now
                 self._finish(index)
                 continue
-            self.live[index] = self._live(entry, self.laws[index], self.most[index])
+            self.live[index] = self._live(entry, self.laws[index])
             changed = True
         return changed
 
-    def _live(self, entry: Activity, law: TaskLaw, most: float) -> _Live:
+    def _live(self, entry: Activity, law: TaskLaw) -> _Live:
         """A stage about to start: its tasks alike, or spread by the normal law."""
         mean, spread = law if self.skew else EQUAL_TASKS
-        claim = Claim(0, entry.tasks, entry.cores, entry.memory_gib)
-        lanes = max(1, int(min(most, self.machines.pool.room(claim))))
+        lanes = self.machines.parallelism_alone(entry)
         if spread <= 0.0 and entry.tasks <= MOST_WAVES * lanes:
             return _Live(entry.tasks, entry.tasks, repeat(mean))
         if entry.tasks <= EXACT_TASKS and self.tracks is None:

@@ -75,6 +75,11 @@ class Machines:
         )
         return float(containers)
 
+    def parallelism_alone(self, entry: Activity) -> int:
+        """How many tasks of an activity run at once where nothing else does; at least 1."""
+        claim = Claim(0, entry.tasks, entry.cores, entry.memory_gib)
+        return max(1, int(min(self.most_containers(entry), self.pool.room(claim))))
+
     def holds(self, entry: Activity) -> bool:
         """Whether a container of an activity's tasks fits a node, or where those are not known one
         by one all of them together."""

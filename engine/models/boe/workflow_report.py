@@ -8,11 +8,12 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from engine.models.base import Explanation, Prediction, StageForecast
+from engine.models.boe.sharing import shared_task_times
 from engine.models.boe.skew import gain_bounds
 from engine.models.boe.task_draw import task_law
-from engine.models.boe.task_time import Needs, Rates
+from engine.models.boe.task_time import Needs
 from engine.models.boe.workflow import Workflow
-from engine.models.boe.workflow_course import Activity, Course, Running, State
+from engine.models.boe.workflow_course import Activity, Course, Machines, Running, State
 from engine.notices import Notice
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ class JobSpan:
 @dataclass(frozen=True, slots=True)
 class StageSkew:
     """Theorem 1 of one stage: between how much and how much its unlike tasks add, if it is alone
-    (section 6.2.1). It may be known before any state is estimated, and it is no interval."""
+    on the cluster (section 6.2.1). It is known before any state is estimated, and no interval."""
 
     job: str
     stage: str
@@ -85,7 +86,8 @@ class WorkflowReport:
     Args:
         skew_seconds: what tasks of unlike length add to the time (below 0: spare); None where they
             are taken as alike. A difference of two estimates, without an interval of its own.
-        skew_bounds: of each stage whose tasks are unlike, in the order of the activities.
+        skew_bounds: of each stage whose tasks are unlike, in the order of the activities; none of
+            one that runs a task at a time when it is alone, which the theorem does not cover.
     """
 
     name: str
@@ -138,15 +140,15 @@ def report_of(
     course: Course,
     prediction: Prediction,
     *,
-    rates: Rates,
+    machines: Machines,
     skew_seconds: float | None = None,
 ) -> WorkflowReport:
     """A course in words; times are stretched to the prediction (its own error corrected).
 
     Args:
         labels: the name of each activity's job; "" for what belongs to none.
-        rates: of the nodes. skew_seconds: of the course, not stretched; None where all tasks are
-            taken as alike.
+        machines: of the course.
+        skew_seconds: of the course, not stretched; None where all tasks are taken as alike.
     """
     factor = prediction.seconds / course.seconds if course.seconds > 0.0 else 1.0
     states = tuple(
@@ -166,30 +168,26 @@ def report_of(
         tuple(_spans(labels, after, course, factor)),
         states,
         None if skew_seconds is None else skew_seconds * factor,
-        () if skew_seconds is None else tuple(_skew_bounds(labels, course, rates, factor)),
+        () if skew_seconds is None else tuple(_skew_bounds(labels, course, machines, factor)),
     )
 
 
 def _skew_bounds(
-    labels: Sequence[str], course: Course, rates: Rates, factor: float
+    labels: Sequence[str], course: Course, machines: Machines, factor: float
 ) -> Iterator[StageSkew]:
-    """Theorem 1 of each stage whose tasks are unlike, with the parallelism and the task time of the
-    first state in which it runs."""
-    first: dict[int, Running] = {}
-    for state in course.states:
-        for running in state.running:
-            first.setdefault(running.activity, running)
-    for index, running in sorted(first.items()):
-        entry = course.activities[index]
-        law = task_law(
-            Needs.of(entry.work, rates), spread=entry.spread, output_spread=entry.output_spread
-        )
-        deviation = law.mean * law.spread * running.time.seconds * factor
+    """Theorem 1 of each stage whose tasks are unlike, with the parallelism and the task time that
+    it has alone on the machines. At a parallelism of 1 there are no tracks to be unlike."""
+    for label, entry in zip(labels, course.activities, strict=True):
+        parallelism = machines.parallelism_alone(entry)
+        if parallelism == 1:
+            continue
+        needs = Needs.of(entry.work, machines.rates)
+        law = task_law(needs, spread=entry.spread, output_spread=entry.output_spread)
+        (time,) = shared_task_times([needs], machines.capacity, [parallelism])
+        deviation = law.mean * law.spread * time.seconds * factor
         if deviation > 0.0:
-            low, high = gain_bounds(
-                tasks=entry.tasks, parallelism=running.parallelism, deviation=deviation
-            )
-            yield StageSkew(labels[index], entry.name, low, high)
+            low, high = gain_bounds(tasks=entry.tasks, parallelism=parallelism, deviation=deviation)
+            yield StageSkew(label, entry.name, low, high)
 
 
 def _stage(

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -16,6 +17,8 @@ from engine.forecast import FloatArray, Forecast
 from engine.mixing.central_path import interior_minimum
 from engine.mixing.market import Market
 from engine.mixing.relaxation import RelaxedOptimum, relaxed_optimum
+from engine.mixing.relaxed_answer import with_relaxed
+from engine.optimiser import surface_of
 
 BY_SECOND = Billing(granularity_seconds=0.0)
 
@@ -155,12 +158,14 @@ def test_never_better_than_the_exact_search(deadline: float, mix: int) -> None:
         confidence=0.5, mix=mix,
     )  # fmt: skip
     found = asked(deadline, mix=mix)
-    assert not found.optimal
+    same = dict(found.recommended.composition) == dict(exact.recommended.composition)
+    assert found.optimal == (same and exact.optimal)
+    assert (found.method, exact.method) == ("interior-point", "exact")
     (told,) = [notice for notice in found.warnings if notice.code == "rounded-optimum"]
     assert "before rounding" in told.text
     assert found.recommended.seconds < deadline
     assert found.recommended.cost_usd >= exact.recommended.cost_usd * (1.0 - 1e-9)
-    if dict(found.recommended.composition) == dict(exact.recommended.composition):
+    if same:
         assert "the exact search finds the same" in told.text
     else:
         assert found.alternatives[0].composition == exact.recommended.composition
@@ -171,6 +176,92 @@ def test_without_a_solution_the_nearest_miss_stays() -> None:
     assert found.recommended is None
     assert found.nearest is not None
     assert any("finds no real numbers of nodes" in notice.text for notice in found.warnings)
+    exact = engine.recommend(
+        fitted(), catalog=CATALOG, deadline_seconds=5.0, max_nodes=40, today=TODAY, confidence=0.5
+    )
+    assert (found.nearest, found.nearest_miss) == (exact.nearest, exact.nearest_miss)
+    assert list(found.alternatives) == []
+    assert found.optimal is exact.optimal is True, "that nothing satisfies the goal is proven"
+
+
+def one_type(instance: str, deadline: float, budget: float, **options: object) -> Recommendation:
+    """Of a bundled job, within limits that hardly leave room."""
+    fit = engine.fit(engine.read("nightly-features", ran_on="m5.xlarge"))
+    return engine.recommend(
+        fit, catalog=engine.load_catalog("aws"), instances=[instance], deadline_seconds=deadline,
+        budget_usd=budget, max_nodes=20, today=TODAY, **options,
+    )  # fmt: skip
+
+
+def told_of(found: Recommendation) -> str:
+    (told,) = [notice.text for notice in found.warnings if notice.code == "rounded-optimum"]
+    return told
+
+
+def test_what_the_exact_search_finds_stays_where_rounding_misses_the_goal() -> None:
+    """1.132 nodes are rounded up to two, which are over the budget."""
+    exact = one_type("c5.large", 237.0, 0.03618)
+    found = one_type("c5.large", 237.0, 0.03618, method="interior-point")
+    assert exact.recommended.composition == {"c5.large": 1}
+    assert found.recommended is None
+    assert not found.optimal
+    assert found.alternatives[0] == exact.recommended
+    assert found.nearest.composition == {"c5.large": 2}
+    assert found.nearest_miss.code == "budget"
+    assert found.nearest_miss.over_usd == pytest.approx(found.nearest.cost_usd - 0.03618)
+    told = told_of(found)
+    assert "misses the goal in whole nodes: over budget by $0.00253 with 2 nodes" in told
+    assert "the exact search finds 1 × c5.large, which satisfies the goal" in told
+    assert "beside which" not in told
+
+
+def test_what_the_exact_search_finds_is_the_nearest_without_a_real_point() -> None:
+    """Both limits are those of 12 nodes themselves: nothing lies strictly between them."""
+    limits = (58.80315339060907, 0.18445000018445)
+    exact = one_type("c5.xlarge", *limits)
+    found = one_type("c5.xlarge", *limits, method="interior-point")
+    assert exact.recommended.composition == {"c5.xlarge": 12}
+    assert found.recommended is None
+    assert not found.optimal
+    assert found.alternatives[0] == found.nearest == exact.recommended
+    assert found.nearest_miss is found.enough_usd is found.enough_seconds is None
+    told = told_of(found)
+    assert "finds no real numbers of nodes that satisfy the goal" in told
+    assert "the exact search finds 12 × c5.xlarge, which satisfies the goal" in told
+
+
+def test_whole_nodes_outside_the_limits_are_no_nearest_miss() -> None:
+    """Half a big node and a part of a small one are rounded up to two nodes, of one allowed."""
+    options = {"mix": 2, "max_nodes": 1}
+    found = engine.recommend(
+        fitted(), catalog=CATALOG, deadline_seconds=3000.0, today=TODAY, confidence=0.5,
+        method="interior-point", **options,
+    )  # fmt: skip
+    exact = engine.recommend(
+        fitted(), catalog=CATALOG, deadline_seconds=3000.0, today=TODAY, confidence=0.5, **options
+    )
+    assert found.recommended is None
+    assert not found.optimal
+    assert found.nearest == found.alternatives[0] == exact.recommended
+    assert found.nearest.composition == {"big": 1}
+    assert found.nearest_miss is None
+    assert "breaks the limits in whole nodes (2 nodes)" in told_of(found)
+
+
+def test_whole_nodes_over_a_budget_alone() -> None:
+    """A part of a node is within the budget, and no whole one is."""
+    found = engine.recommend(
+        fitted(), catalog=CATALOG, budget_usd=0.6, max_nodes=1, today=TODAY, confidence=0.5,
+        method="interior-point", mix=2,
+    )  # fmt: skip
+    assert found.recommended is None
+    assert found.optimal
+    assert found.nearest.composition == {"big": 1}
+    assert found.nearest_miss.code == "budget"
+    assert found.enough_usd == found.nearest.cost_usd > 0.6
+    told = told_of(found)
+    assert "misses the goal in whole nodes: over budget by $0.173 with 1 node" in told
+    assert "the exact search finds none either" in told
 
 
 def test_whole_nodes_that_miss_the_goal_are_the_nearest() -> None:
@@ -186,6 +277,22 @@ def test_whole_nodes_that_miss_the_goal_are_the_nearest() -> None:
     assert found.nearest.composition == {"m2.xlarge": 6}
     (told,) = [notice for notice in found.warnings if notice.code == "rounded-optimum"]
     assert "misses the goal in whole nodes" in told.text
+
+
+def test_what_the_exact_search_did_not_compare_is_said() -> None:
+    """Of mixes it may leave some out; then the same composition is not proven the best either."""
+    exact = engine.recommend(
+        fitted(), catalog=CATALOG, deadline_seconds=500.0, max_nodes=40, today=TODAY,
+        confidence=0.5,
+    )  # fmt: skip
+    surface = surface_of(fitted(), CATALOG, max_nodes=40)
+    for optimal in (True, False):
+        found = with_relaxed(
+            replace(exact, optimal=optimal), surface, CATALOG.billing, most_types=1, today=TODAY
+        )
+        assert found.recommended.composition == exact.recommended.composition
+        assert found.optimal == optimal
+        assert ("did not compare all there are, finds" in told_of(found)) != optimal
 
 
 def test_resource_time_is_not_relaxed() -> None:

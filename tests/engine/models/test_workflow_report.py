@@ -83,6 +83,38 @@ def test_the_bounds_of_theorem_1_are_told_of_each_stage() -> None:
     assert alike.to_dict()["skew_bounds"] == []
 
 
+@pytest.mark.parametrize(
+    ("jobs", "cores", "waves", "parallelism"),
+    [(1, 2.0, 20.0, 2), (2, 2.0, 20.0, 2), (3, 4.0, 10.0, 4)],
+    ids=["alone", "a core each", "beside two others"],
+)
+def test_the_bounds_of_theorem_1_are_of_a_stage_alone(
+    jobs: int, cores: float, waves: float, parallelism: int
+) -> None:
+    """Jobs that share the cores run fewer tasks at once than each would alone."""
+    stages = (Activity(0, "map", 40, TaskWork(0.0, (Step(20.0),)), spread=0.2),)
+    cluster = OwnNodes(nodes=1, cores=cores)
+    workflow = Workflow.of(
+        "w", [WorkflowJob(f"job {n}", stages=stages) for n in range(jobs)], cluster=cluster
+    )
+    found = fit_workflow(workflow).course(cluster=cluster).skew_bounds
+    track = math.sqrt(waves) * 0.2 * 20.0 * math.sqrt(math.log(parallelism))
+    assert [bounds.job for bounds in found] == [f"job {n}" for n in range(jobs)]
+    for bounds in found:
+        assert bounds.low_seconds == pytest.approx(0.23 * track)
+        assert bounds.high_seconds == pytest.approx(math.sqrt(2.0) * track)
+
+
+@pytest.mark.parametrize(("tasks", "cores"), [(40, 1.0), (1, 8.0)], ids=["one core", "one task"])
+def test_theorem_1_bounds_nothing_where_one_task_runs_at_a_time(tasks: int, cores: float) -> None:
+    stages = (Activity(0, "map", tasks, TaskWork(0.0, (Step(20.0),)), spread=0.2),)
+    cluster = OwnNodes(nodes=1, cores=cores)
+    workflow = Workflow.of("w", (WorkflowJob("j", stages=stages),), cluster=cluster)
+    report = fit_workflow(workflow).course(cluster=cluster)
+    assert report.skew_seconds is not None
+    assert report.skew_bounds == ()
+
+
 @pytest.mark.parametrize("tasks", [10, 20])
 def test_what_unlike_tasks_add_in_few_waves_lies_within_theorem_1(tasks: int) -> None:
     """Algorithm 2 less Algorithm 1, of one stage alone."""
