@@ -261,7 +261,7 @@ def parse_confidence(text: str) -> float:
             f"from {LEAST_BARE_PERCENT:g} to below 100 (90)",
         )
     if share > MOST_CONFIDENCE:
-        most = f"{100.0 * MOST_CONFIDENCE:g}%"
+        most = f"{100.0 * MOST_CONFIDENCE:.8g}%"
         raise BadInput(
             f"at a confidence of {text!r} intervals may be wider than numbers can be",
             remedy=f"give at most {most}",
@@ -272,5 +272,5 @@ def parse_confidence(text: str) -> float:
 LEAST_BARE_PERCENT = 50.0
 """The least confidence that is read as a percentage without a sign."""
 
-MOST_CONFIDENCE = 0.9999
+MOST_CONFIDENCE = 0.999999
 """With fat tails, intervals of a higher confidence may be wider than numbers can be."""

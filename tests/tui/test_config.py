@@ -62,7 +62,7 @@ def test_the_template_shows_what_may_be_written():
         ("catalog: awz", "did you mean aws?"),
         ("nodes: 0", "type 1 to 512"),
         ("confidence: sure", "confidence: "),
-        ("confidence: 99.999%", "wider than numbers can be; give at most 99.99%"),
+        ("confidence: 99.99999%", "wider than numbers can be; give at most 99.9999%"),
         ("vi: yes", "choices: off, on"),
         ("theme: [a]", "must be a plain value"),
     ],

@@ -29,6 +29,8 @@ REACHED_BY = {
     "engine/choosing/limits.py": CHOOSING,
     "engine/mixing/notices.py": CHOOSING,
     "engine/mixing/mix_step.py": CHOOSING,
+    "engine/mixing/relaxation.py": ("recommend",),
+    "engine/mixing/relaxed_answer.py": ("recommend",),
     "engine/optimiser.py": CHOOSING,
     "engine/machines/beside_heap.py": (*ANSWERING, "workflow", "profile"),
     "engine/choosing/selection.py": CHOOSING,

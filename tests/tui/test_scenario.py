@@ -161,7 +161,7 @@ def test_evidence_beside_the_file_moves_with_it(tmp_path, monkeypatch):
         ("budget: lots", "budget: "),
         ("nodes: 0", "type 1 to 512"),
         ("confidence: 200", "confidence: "),
-        ("confidence: 99.999%", "wider than numbers can be; give at most 99.99%"),
+        ("confidence: 99.99999%", "wider than numbers can be; give at most 99.9999%"),
         (
             "size: 2TB",
             "'2TB' is no multiple, and the input of the runs is not known here; type a factor",
