@@ -141,7 +141,7 @@ def recommendation_for(
             max_executors=args.max_executors,
             deadline_seconds=args.deadline,
             confidence=args.confidence,
-            objective={"time": "runtime"}.get(args.objective, args.objective or OWNED_OBJECTIVE),
+            objective=args.objective or OWNED_OBJECTIVE,
             epsilon=args.epsilon,
             **({} if args.theta is None else {"theta": args.theta}),
         )
