@@ -231,8 +231,8 @@ class Sensitivity:
         holds_until: the largest input, in multiples of the present one, with which the recommended
             composition still satisfies the goal; None where none can be given, with the reason in
             `holds_note`. `holds_warnings` are the model's warnings there that it does not give now.
-        optimal: whether every search here compared all compositions; if not, better ones than
-            those named may exist.
+        optimal: whether every search here compared all compositions, exactly enough to tell the
+            best; if not, better ones than those named may exist.
     """
 
     one_more_hour: Change | None
@@ -289,8 +289,8 @@ class Recommendation:
             that can be met, rounded by `reachable_seconds`), and the least deadline within the
             budget (where nothing keeps it, within the least, rounded by `reachable_usd`).
         optimal: every composition was compared: nothing better exists on the surface, which is
-            exact to `models.base.SURFACE_TOLERANCE` where the model interpolates. Where it is not
-            (`FittedModel.surface_tolerance`), what may be better was evaluated exactly.
+            exact to `models.base.SURFACE_TOLERANCE` where the model interpolates. On a coarser one
+            (of a workflow) only where every point was evaluated exactly (`Surface.is_precise`).
         evaluated: how many compositions were compared.
         hidden: reason -> number of types that were no candidates.
         sensitivity: what the answer depends on, where requested and there is an answer.

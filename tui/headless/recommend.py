@@ -203,7 +203,7 @@ def as_text(recommendation: engine.Recommendation, catalog: engine.Catalog | Non
         lines += ["", runners_up(recommendation.alternatives[:LISTED], recommendation.goal)]
     if recommendation.rejected:
         lines += ["", *rejected_lines(recommendation.rejected)]
-    incomplete = "" if recommendation.optimal else ", not all there are: a better one may exist"
+    incomplete = "" if recommendation.optimal else ": a better one may exist"
     counted = f"{recommendation.evaluated:,} compositions evaluated{incomplete}"
     counted += f", model {recommendation.model}"
     if catalog is not None:
