@@ -159,17 +159,21 @@ def _compromise_goals(answer: Recommendation) -> list[Goal]:
 
 def _deciding_points(surface: Surface, answer: Recommendation, most: int) -> list[int]:
     """The flat indices that decide an answer: the best of each of up to `most` types, the best of
-    all with one node fewer (and one more, where the surface alone does not tell), and the
-    compromises if nothing satisfies the goal."""
+    all with one node fewer, and the compromises if nothing satisfies the goal. Where the surface is
+    not precise, each of these types with one node fewer and with one more."""
     best = answer.recommended or answer.nearest
     if best is None:
         return []
     choices = [best, *answer.alternatives[: most - 1]]
     points = [surface.index(str(choice.instance), choice.nodes or 1) for choice in choices]
-    column = points[0] % surface.max_nodes
-    beside = [points[0] - 1] if column else []
-    if not surface.is_precise and column + 1 < answer.goal.max_nodes:
-        beside.append(points[0] + 1)
+    beside = [point - 1 for point in points[:1] if point % surface.max_nodes]
+    if not surface.is_precise:
+        beside = [
+            point + step
+            for point in points
+            for step in (-1, 1)
+            if 0 <= point % surface.max_nodes + step < answer.goal.max_nodes
+        ]
     compromises = [one.choice for one in answer.compromises]
     compromise_points = [
         surface.index(str(choice.instance), choice.nodes or 1) for choice in compromises
