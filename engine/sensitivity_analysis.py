@@ -74,7 +74,8 @@ class SensitivityAnalysis:
     steps: bool
 
     def sensitivity(self) -> Sensitivity:
-        """The whole analysis, and whether every search behind it was proven optimal."""
+        """The whole analysis, and whether every search behind it was proven optimal: also that for
+        looser limits on the surface."""
         proven: list[bool] = []
 
         def ask(goal: Goal) -> Recommendation:
@@ -83,7 +84,7 @@ class SensitivityAnalysis:
             return answer
 
         answers = replace(self, ask=ask)._answers()
-        return replace(answers, optimal=all(proven))
+        return replace(answers, optimal=all(proven) and (not self.steps or self.surface.is_precise))
 
     def _answers(self) -> Sensitivity:
         promised, cost = self._promised(self.best), self.best.cost_usd or 0.0

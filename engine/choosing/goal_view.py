@@ -124,17 +124,19 @@ class GoalView:
 
     def nearly_best(self, most: int) -> list[int]:
         """Up to `most` surface points, one per type and the most promising first, that may be
-        better than the best within the error of the surface; points that are exact are left
-        out."""
-        tolerance = self.surface.fitted.surface_tolerance
+        better than the best within `SURFACE_TOLERANCE`; points that are exact are left out."""
         values, _ = self._objective_and_tie_breaker
         lowest = min(
             self._feasible_values(rows, values).min() for rows in row_blocks(*values.shape)
         )
-        near = values <= lowest * (1.0 + tolerance)
-        near &= self.costs <= min(self.goal.most_usd, sys.float_info.max) * (1.0 + tolerance)
+        near = values <= lowest * (1.0 + SURFACE_TOLERANCE)
+        near &= self.costs <= min(self.goal.most_usd, sys.float_info.max) * (
+            1.0 + SURFACE_TOLERANCE
+        )
         if self.goal.deadline_seconds is not None:
-            near &= self.log_least_deadlines <= math.log(self.goal.deadline_seconds) + tolerance
+            near &= (
+                self.log_least_deadlines <= math.log(self.goal.deadline_seconds) + SURFACE_TOLERANCE
+            )
         promising = np.where(near, values, np.inf)
         for point in self.surface.exact:
             row, column = divmod(point, self.surface.max_nodes)
@@ -144,13 +146,6 @@ class GoalView:
         best = promising[np.arange(len(columns)), columns]
         rows = np.argsort(best, kind="stable")[:most]
         return [int(p) for p in self._flat_indices(rows, columns[rows])[np.isfinite(best[rows])]]
-
-    @property
-    def is_best_proven(self) -> bool:
-        """Whether no other point may be better: by `SURFACE_TOLERANCE` at most on any surface, and
-        not at all where the surface is less exact than that."""
-        tolerance = self.surface.fitted.surface_tolerance
-        return tolerance <= SURFACE_TOLERANCE or not self.nearly_best(1)
 
     def compromises(self) -> list[int]:
         """The surface points of two compromises where a deadline and a budget cannot both be kept:

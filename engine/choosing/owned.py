@@ -18,7 +18,13 @@ from engine.caching import Lazy
 from engine.choosing.answer_notices import time_alone_notice
 from engine.choosing.difference_texts import in_runs, missed_by
 from engine.choosing.exact_points import with_exact_points
-from engine.choosing.recommendation import Choice, Goal, Recommendation, Rejected
+from engine.choosing.recommendation import (
+    SYNONYMS_OF_OWNED,
+    Choice,
+    Goal,
+    Recommendation,
+    Rejected,
+)
 from engine.choosing.room import require_startable
 from engine.choosing.sweeps import significant
 from engine.cluster import BesideHeap, Cluster, Layout, Workload
@@ -79,9 +85,8 @@ def recommend_owned(
         raise UnknownName("objective", objective, OBJECTIVES)
     if not 0.0 <= theta < np.inf:
         raise BadInput(f"theta must be at least 0, not {theta}")
-    minimised = "resource-time" if objective == "resource-time" else "time"
     goal = Goal(
-        deadline_seconds, None, confidence, objective=minimised, max_executors=max_executors
+        deadline_seconds, None, confidence, objective=objective, max_executors=max_executors
     )
     workload = workload or fitted.profile.reference_workload
     assured_memory = fitted.assured_memory(workload) if executor_memory_gib is None else None
@@ -101,7 +106,7 @@ def recommend_owned(
     return problem.evaluated(range(1, max_executors + 1)).refined().recommendation()
 
 
-OBJECTIVES = ("resource-time", "runtime", "throughput")
+OBJECTIVES = ("resource-time", "time", *SYNONYMS_OF_OWNED)
 """What to optimise (SimCost 4.3); for a given input, most throughput means least runtime."""
 
 

@@ -18,6 +18,9 @@ from engine.units import format_count, format_usd
 
 OBJECTIVES = ("cost", "time", "resource-time")
 
+SYNONYMS_OF_OWNED = {"runtime": "time", "throughput": "time"}
+"""Objectives of clusters one owns, by the names of SimCost 4.3, and what is minimised for each."""
+
 
 @dataclass(frozen=True, slots=True)
 class Goal:
@@ -29,7 +32,8 @@ class Goal:
         confidence: probability in (0, 1); also that of the intervals shown.
         max_nodes: largest number of workers.
         objective: "cost", "time" or "resource-time" (of rented nodes: vcore-seconds); None for the
-            time with a budget alone and the cost otherwise.
+            time with a budget alone and the cost otherwise. With `max_executors` also one of
+            `SYNONYMS_OF_OWNED`.
         max_executors: largest number of executors of a cluster without types, in place of
             `max_nodes`; None for nodes of a catalog.
     """
@@ -63,8 +67,9 @@ class Goal:
         if self.max_nodes < 1:
             raise BadInput(f"max_nodes must be at least 1, not {self.max_nodes}", where="goal")
         object.__setattr__(self, "max_nodes", int(self.max_nodes))  # 10.0 of JSON, 10 of NumPy
-        if self.objective not in (None, *OBJECTIVES):
-            raise UnknownName("objective", str(self.objective), OBJECTIVES)
+        known = OBJECTIVES if self.max_executors is None else (*OBJECTIVES, *SYNONYMS_OF_OWNED)
+        if self.objective not in (None, *known):
+            raise UnknownName("objective", str(self.objective), known)
 
     @property
     def most_usd(self) -> float:
@@ -75,7 +80,8 @@ class Goal:
     def minimises(self) -> str:
         """The objective: one of `OBJECTIVES`."""
         budget_alone = self.budget_usd is not None and self.deadline_seconds is None
-        return self.objective or ("time" if budget_alone else "cost")
+        asked = self.objective or ("time" if budget_alone else "cost")
+        return SYNONYMS_OF_OWNED.get(asked, asked)
 
     @property
     def by_time(self) -> bool:
@@ -225,8 +231,8 @@ class Sensitivity:
         holds_until: the largest input, in multiples of the present one, with which the recommended
             composition still satisfies the goal; None where none can be given, with the reason in
             `holds_note`. `holds_warnings` are the model's warnings there that it does not give now.
-        optimal: whether every search here compared all compositions; if not, better ones than
-            those named may exist.
+        optimal: whether every search here compared all compositions, exactly enough to tell the
+            best; if not, better ones than those named may exist.
     """
 
     one_more_hour: Change | None
@@ -285,8 +291,8 @@ class Recommendation:
             that can be met, rounded by `reachable_seconds`), and the least deadline within the
             budget (where nothing keeps it, within the least, rounded by `reachable_usd`).
         optimal: every composition was compared: nothing better exists on the surface, which is
-            exact to `models.base.SURFACE_TOLERANCE` where the model interpolates. Where it is not
-            (`FittedModel.surface_tolerance`), what may be better was evaluated exactly.
+            exact to `models.base.SURFACE_TOLERANCE` where the model interpolates. On a coarser one
+            (of a workflow) only where every point was evaluated exactly (`Surface.is_precise`).
         evaluated: how many compositions were compared.
         hidden: reason -> number of types that were no candidates.
         sensitivity: what the answer depends on, where requested and there is an answer.

@@ -92,7 +92,7 @@ def select(
         frontier=OutlinedChoices(frontier, answers.choice, lambda: _outlines(answers, frontier)),
         rejected=_ChainedRejections(Lazy(nearest_misses, answers.rejected), candidates.rejected),
         nearest=nearest,
-        optimal=view.is_best_proven,
+        optimal=surface.is_precise,
         evaluated=view.costs.size,
         hidden=candidates.hidden,
         warnings=_warnings(surface, goal, recommended or nearest),
@@ -130,8 +130,6 @@ def select_exact(
                 near_best += view.nearly_best(most_at_once)
             refined = surface.refined(near_best)
         if refined is surface:
-            refined = surface.refined(_missing_for_proof(surface, goal, billing))
-        if refined is surface:
             break
         changed, surface = refined.forecast is not surface.forecast, refined
         if changed:
@@ -141,21 +139,10 @@ def select_exact(
     answers = ChoiceBuilder(surface, goal, billing, today)
     return replace(
         answer,
-        optimal=GoalView.of(surface, goal, billing, surface.candidates).is_best_proven,
+        optimal=surface.is_precise,
         recommended=answers.with_model_warnings(answer.recommended) if answer.recommended else None,
         nearest=answers.with_model_warnings(answer.nearest) if answer.nearest else None,
     )
-
-
-def _missing_for_proof(surface: Surface, goal: Goal, billing: Billing) -> list[int]:
-    """The points of a surface that must be evaluated to prove which is best; none where it is
-    proven, or where they are too many to evaluate at once."""
-    view = GoalView.of(surface, goal, billing, surface.candidates)
-    if view.is_best_proven:
-        return []
-    most = surface.fitted.exact_at_once
-    missing = view.nearly_best(most + 1)
-    return missing if len(missing) <= most else []
 
 
 def _compromise_goals(answer: Recommendation) -> list[Goal]:
@@ -172,18 +159,26 @@ def _compromise_goals(answer: Recommendation) -> list[Goal]:
 
 def _deciding_points(surface: Surface, answer: Recommendation, most: int) -> list[int]:
     """The flat indices that decide an answer: the best of each of up to `most` types, the best of
-    all with one node fewer, and the compromises if nothing satisfies the goal."""
+    all with one node fewer, and the compromises if nothing satisfies the goal. Where the surface is
+    not precise, each of these types with one node fewer and with one more."""
     best = answer.recommended or answer.nearest
     if best is None:
         return []
     choices = [best, *answer.alternatives[: most - 1]]
     points = [surface.index(str(choice.instance), choice.nodes or 1) for choice in choices]
-    one_fewer = [point - 1 for point in points[:1] if point % surface.max_nodes]
+    beside = [point - 1 for point in points[:1] if point % surface.max_nodes]
+    if not surface.is_precise:
+        beside = [
+            point + step
+            for point in points
+            for step in (-1, 1)
+            if 0 <= point % surface.max_nodes + step < answer.goal.max_nodes
+        ]
     compromises = [one.choice for one in answer.compromises]
     compromise_points = [
         surface.index(str(choice.instance), choice.nodes or 1) for choice in compromises
     ]
-    return [*points, *one_fewer, *compromise_points]
+    return [*points, *beside, *compromise_points]
 
 
 def _outlines(answers: ChoiceBuilder, points: IntArray) -> list[Outline]:

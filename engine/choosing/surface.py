@@ -342,6 +342,18 @@ class Surface:
         batch = ClusterBatch.of([self.cluster(flat)], self.fitted.profile)
         return self.fitted.all_notices(batch, self.workload)
 
+    @cached_property
+    def is_precise(self) -> bool:
+        """Whether the times tell which point is best: those of a model that is precise on grids, or
+        where every point that may be rented was evaluated one by one."""
+        if self.fitted.is_precise_on_grids or self.seconds.size <= self.fitted.exact_at_once:
+            return True
+        if not self.exact:
+            return False
+        interpolated = np.isfinite(self.seconds.ravel())
+        interpolated[list(self.exact)] = False
+        return not interpolated.any()
+
     def cached(self, compute: Callable[[Surface], Answer]) -> Answer:
         """`compute(self)`, computed once: for values that other modules derive from a surface."""
         if compute not in self._derived:

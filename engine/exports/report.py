@@ -65,8 +65,8 @@ def sections(handover: Handover) -> Iterator[Section]:
         lost = [(printable(r.instance), printable(r.reason)) for r in report.rejected[:LISTED]]
         yield Section("Rejected", _more(report.rejected), (("type", "reason"), *lost))
     hidden = [f"{reason}: {count}" for reason, count in report.hidden.items()]
-    proof = "every composition was compared" if report.optimal else "not all were looked at"
-    evidence = [f"model {report.model}; {report.evaluated:,} compositions evaluated, {proof}"]
+    proof = ", every composition was compared" if report.optimal else ": a better one may exist"
+    evidence = [f"model {report.model}; {report.evaluated:,} compositions evaluated{proof}"]
     if hidden:
         evidence.append(f"types left out: {', '.join(hidden)}")
     yield Section("Evidence", tuple(printable(line) for line in evidence))

@@ -30,7 +30,6 @@ from engine.mixing.notices import not_mixed
 from engine.mixing.purchase_options import PurchaseOptions, rents_both_ways, supporting_points
 from engine.mixing.search import Search
 from engine.mixing.shown_mix import Mix
-from engine.models.base import SURFACE_TOLERANCE
 from engine.notices import in_order
 from engine.units import SECONDS_PER_HOUR
 
@@ -99,18 +98,13 @@ def with_mixes(
         surface = refined
         if value < _incumbent_value(answer):
             mix = Mix(surface, options, goal, result, today)
-            optimal = result.optimal and _is_exact(surface)
+            optimal = result.optimal and surface.fitted.is_precise_on_grids
             answer = _with_mix_first(answer, mix, evaluated, optimal=optimal)
             return _with_unmixed_notices(answer, options, law, surface, most_types)
     # A mix that is still unconfirmed proves nothing about the next best ones.
-    optimal = result.optimal and result.rows is None and _is_exact(surface)
+    optimal = result.optimal and result.rows is None and surface.fitted.is_precise_on_grids
     answer = replace(answer, evaluated=evaluated, optimal=optimal)
     return _with_unmixed_notices(answer, options, law, surface, most_types)
-
-
-def _is_exact(surface: Surface) -> bool:
-    """Whether the model's times over a surface are as exact as a proof takes them to be."""
-    return surface.fitted.surface_tolerance <= SURFACE_TOLERANCE
 
 
 def _with_unmixed_notices(

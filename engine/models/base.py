@@ -40,7 +40,7 @@ EXACT_AT_ONCE = 60
 """The most clusters that any model answers one by one, unless it says otherwise."""
 
 SURFACE_TOLERANCE = 0.02
-"""Relative error of models that interpolate over a surface, unless they say otherwise."""
+"""Relative error of models that interpolate over a grid, if they are `is_precise_on_grids`."""
 
 _KEPT = 2
 """Surfaces that a fitted model keeps: about ten MB each for a whole catalog."""
@@ -264,9 +264,9 @@ class FittedModel(ABC):
         return EXACT_AT_ONCE
 
     @property
-    def surface_tolerance(self) -> float:
-        """Relative error of its times over a grid of clusters, beside some exact ones."""
-        return SURFACE_TOLERANCE
+    def is_precise_on_grids(self) -> bool:
+        """Whether its times over a grid of clusters are off by `SURFACE_TOLERANCE` at most."""
+        return True
 
     @property
     def ran_on(self) -> tuple[InstanceType, ...]:

@@ -296,8 +296,8 @@ def test_what_no_search_has_proven_is_said(answered: bool, hinging: bool) -> Non
         ),
     )  # fmt: skip
     shown = recommend.as_text(found, None)
-    assert ("not all there are: a better one may exist" in shown) is not answered
-    assert ("not all compositions were compared for these lines" in shown) is not hinging
+    assert ("1,234 compositions evaluated: a better one may exist" in shown) is not answered
+    assert ("not all compositions were compared exactly for these lines" in shown) is not hinging
 
 
 def test_a_table_of_runners_up_names_what_it_shows(capsys: pytest.CaptureFixture[str]) -> None:

@@ -138,7 +138,7 @@ def recommendation_for(
             max_executors=args.max_executors,
             deadline_seconds=args.deadline,
             confidence=args.confidence,
-            objective={"time": "runtime"}.get(args.objective, args.objective or OWNED_OBJECTIVE),
+            objective=args.objective or OWNED_OBJECTIVE,
             epsilon=args.epsilon,
             **({} if args.theta is None else {"theta": args.theta}),
         )
@@ -230,7 +230,7 @@ def unproven(recommendation: engine.Recommendation) -> str:
         return ""
     if recommendation.method != "exact":
         return ", of which OptEx's own method need not find the best"
-    return ", not all there are: a better one may exist"
+    return ": a better one may exist"
 
 
 def sufficient_goal(recommendation: engine.Recommendation) -> str:

@@ -33,10 +33,10 @@ def lines(sensitivity: engine.Sensitivity, recommendation: engine.Recommendation
 
 
 UNPROVEN = (
-    "not all compositions were compared for these lines: the search ended before, and better ones "
-    "may exist"
+    "not all compositions were compared exactly for these lines: better ones than they name may "
+    "exist"
 )
-"""The search ends by the clock: on a busy machine the same question may give other lines."""
+"""A search may end before, and the curves of a workflow are inexact."""
 
 
 def _which_hour(goal: engine.Goal) -> str:

@@ -281,7 +281,7 @@ def about(
     lines.append(
         [
             (f"{recommendation.evaluated:,} compositions compared", "base"),
-            (", none left out." if recommendation.optimal else ", not all of them.", "base"),
+            (", none left out." if recommendation.optimal else ": a better one may exist.", "base"),
         ]
     )
     assumptions = sentences.assumptions(answer)

@@ -22,7 +22,7 @@ from engine.machines.transfer import Speed
 from engine.models.base import Explanation, FittedModel, Prediction
 from engine.models.boe.notices import far_notices, rate_notices, speed_notices
 from engine.models.boe.plan import Target, WorkflowPlan, one_node, own_target
-from engine.models.boe.surface import WORKFLOWS_ALONE, WORKFLOWS_TOLERANCE, seconds_on
+from engine.models.boe.surface import WORKFLOWS_ALONE, seconds_on
 from engine.models.boe.workflow import OwnNodes, Workflow
 from engine.models.boe.workflow_course import Course, Machines
 from engine.models.boe.workflow_report import WorkflowReport, explanation, report_of
@@ -103,8 +103,9 @@ class FittedStates(FittedModel):
         return super().exact_at_once if self.is_job else WORKFLOWS_ALONE
 
     @property
-    def surface_tolerance(self) -> float:
-        return super().surface_tolerance if self.is_job else WORKFLOWS_TOLERANCE
+    def is_precise_on_grids(self) -> bool:
+        """Curves of a workflow were up to 43 % off (`boe.surface`)."""
+        return self.is_job
 
     def forecast(self, batch: ClusterBatch, workload: Workload) -> Forecast:
         wanted = self._wanted(workload)

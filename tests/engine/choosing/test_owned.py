@@ -1,4 +1,5 @@
 import json
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,7 +11,7 @@ from engine.choosing.difference_texts import missed_by
 from engine.choosing.owned import recommend_owned
 from engine.choosing.recommendation import Goal, Recommendation
 from engine.cluster import Workload
-from engine.errors import BadInput
+from engine.errors import BadInput, UnknownName
 from engine.forecast import Forecast
 
 
@@ -45,6 +46,12 @@ def test_the_goal_counts_executors_where_there_are_no_nodes() -> None:
     goal = owned(deadline_seconds=600.0, max_executors=40).to_dict()["goal"]
     assert (goal["max_nodes"], goal["max_executors"]) == (None, 40)
     assert goal["objective"] == "resource-time", "it does not minimise the cost, which has none"
+    for asked in ("time", "runtime", "throughput"):
+        given = owned(max_executors=40, objective=asked)
+        assert given.to_dict()["goal"]["objective"] == asked, "JSON said time, whatever was asked"
+        assert given.goal.by_time
+        with pytest.raises(UnknownName) if asked != "time" else nullcontext():
+            Goal(600.0, objective=asked)
     assert "max_executors" not in Goal(600.0, max_nodes=40).to_dict()
     assert Goal(600.0, max_nodes=40).to_dict()["max_nodes"] == 40
 

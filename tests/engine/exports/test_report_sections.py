@@ -107,7 +107,7 @@ def test_what_is_rejected_left_out_and_unproven() -> None:
     found = told(rejected=(no,), hidden={"arm64": 7}, optimal=False)
     assert found["Rejected"].table == (("type", "reason"), ("tiny", "holds no executor"))
     assert found["Evidence"].lines == (
-        f"model {FOUND.model}; {FOUND.evaluated} compositions evaluated, not all were looked at",
+        f"model {FOUND.model}; {FOUND.evaluated} compositions evaluated: a better one may exist",
         "types left out: arm64: 7",
     )
     (line,) = told()["Evidence"].lines
