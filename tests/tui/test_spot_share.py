@@ -66,6 +66,16 @@ async def test_a_share_of_spot_nodes_on_demand_says_that_it_waits(planner):
         await app.run_command_line("max-spot 20%")
         await settled(pilot)
         assert "has no effect" not in text_of(app)
+        await app.run_command_line("spot off")
+        await settled(pilot)
+        assert "max-spot 20% has no effect at prices on demand; :spot on" in text_of(app)
+        await pilot.press("s")
+        await settled(pilot)
+        assert "has no effect" not in text_of(app)
+        await app.run_command_line("max-spot off")
+        await app.run_command_line("spot off")
+        await settled(pilot)
+        assert "has no effect" not in text_of(app)
 
 
 async def test_a_cluster_on_demand_is_not_taken_for_the_recommended_one_with_spot_nodes(planner):
