@@ -95,9 +95,7 @@ def show(panels: Panels, answer: Answer) -> None:
     end with an ellipsis."""
     report, waiting = panels.app.advised(answer)
     above: list[Line] = [[(AGAIN, "muted")]] if waiting and report else []
-    panels.prose("experiments-about").show(
-        [*above, *about(answer, report, panels.app.marks)]
-    )
+    panels.prose("experiments-about").show([*above, *about(answer, report, panels.app.marks)])
     advice = report.advice if report else None
     panels.table(NEXT).show(next_rows(advice), message=NONE if report else WAITING)
     panels.table(TRAINING).show(training_rows(report), message=NONE if report else WAITING)
