@@ -267,11 +267,13 @@ class PlannerApp(
             self._panels.show_inputs()
         else:
             self._panels.show()
-        if self.state.limits.max_spot != before.limits.max_spot and isinstance(action, SetLimits):
+        if isinstance(action, SetLimits | SetSpot) and (
+            self.state.limits.max_spot != before.limits.max_spot or self.state.spot != before.spot
+        ):
             self._warn_of_idle_limit()
 
     def _warn_of_idle_limit(self) -> None:
-        """Say so where a limit was set that has no effect."""
+        """Say so where a limit has no effect, as it was set or prices on demand were asked for."""
         if warning := limit_text.without_effect(self.state.limits, spot=self.state.spot):
             self.show_notice(warning, "warn")
 

@@ -52,6 +52,7 @@ class ExperimentsReport:
             plans of PERIDOT and SimCost, which are for other models.
         instance: the type that the training runs are for.
         confidence: that of the intervals.
+        spot: whether the answer that it is for is at spot prices.
         composition: the best composition, of one type where it is a mix that cannot be explained;
             `has_interval` whether the model gives its time an interval.
         method: whose design chose the training runs.
@@ -61,6 +62,7 @@ class ExperimentsReport:
     """
 
     confidence: float
+    spot: bool = False
     known: tuple[engine.KnownType, ...] = ()
     composition: Mapping[str, int] = field(default_factory=dict)
     has_interval: bool = False
@@ -158,7 +160,10 @@ def experiments_report(
     """
     built, best = answer.built, answer.best
     report = ExperimentsReport(
-        state.confidence, known=engine.lessons_of(built.profile), method=state.training.plan
+        state.confidence,
+        spot=answer.report.billing.spot,
+        known=engine.lessons_of(built.profile),
+        method=state.training.plan,
     )
     if built.workflow is not None:
         return replace(report, no_advice=NO_WORKFLOW, no_plan=NO_WORKFLOW)

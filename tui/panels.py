@@ -130,9 +130,7 @@ class Panels:
             self._show_why(app.answer)
             _module(app.state.view).show(self, app.answer)
         else:
-            busy, refused = bool(app.busy), bool(app.sticky_notice)
-            read = app.evidence_before_plan
-            blank.show(self, app.state.view, busy=busy, refused=refused, read=read)
+            blank.show(self, app.state.view)
 
     def show_inputs(self) -> None:
         """Show the inputs and the progress of the answer; the last answer stays as it is drawn."""
@@ -248,6 +246,8 @@ class Panels:
         prose.set_class(bool(line), "-shown")
         prose.show([line] if line else [])
         self.fit_notice()
+        if self.app.answer is None and not self.app.busy:
+            blank.show(self, self.app.state.view)  # it says why where no notice does
 
     def fit_notice(self) -> None:
         """Set the height of the notice to the rows that it needs at this width."""

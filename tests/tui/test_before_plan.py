@@ -5,7 +5,7 @@ from dataclasses import replace
 from threading import Event
 
 import pytest
-from fakes import FakeSession, Gated, profile
+from fakes import FakeSession, Gated, profile, started
 from screen import at_rest, settled, shows, text_of, waits, words_in
 
 import engine
@@ -309,6 +309,39 @@ async def test_the_last_pin_goes_with_its_words_where_there_is_no_plan(planner):
         await pilot.pause()
         assert "enter brings its inputs back" not in " ".join(text_of(app).split())
         assert "No plan: see above why" in text_of(app)
+
+
+@pytest.mark.parametrize("size", [(80, 20), (80, 24), (120, 40)])
+async def test_opened_on_pinned_plans_without_one_enter_goes_back_and_the_reason_stays(
+    planner, size
+):
+    """The keyboard was at a slider, and other notices took the place of the reason, of which the
+    page said that it is above."""
+    app = planner(start=started(limits=Limits(min_nodes=90), view="compare", mix=1))
+    kept = replace(app.state, limits=Limits(), view="curves")
+    app.pins = (
+        Pin("one", kept, True, "4 × m5.xlarge", 1000.0, 800.0, 1300.0, 2.0, 0.95),
+        Pin("two", kept, True, "9 × m5.xlarge", 500.0, 400.0, 700.0, 2.5, 0.97),
+    )
+    reason = "at least 90 nodes"
+    async with at_rest(app, size) as (app, pilot):
+        assert app.answer is None
+        assert app.focused is app.query_one("#pins")
+        assert "No plan: see above why" in " ".join(text_of(app).split())
+        await pilot.press("p")
+        await settled(pilot)
+        shown = " ".join(text_of(app).split())
+        assert "there is no plan to pin yet" in shown
+        assert f"No plan: {reason}" in shown
+        assert "see above" not in shown
+        await app.run_command_line("unpin two")
+        await settled(pilot)
+        shown = " ".join(text_of(app).split())
+        assert "two is no longer pinned" in shown
+        assert reason in shown
+        await pilot.press("enter")
+        await settled(pilot)
+        assert app.answer is not None
 
 
 class Held(EngineSession):

@@ -309,9 +309,8 @@ async def test_runs_that_narrow_an_interval_say_from_where_to_where(planner):
     async with opened(planner()) as (app, _):
         found, _ = app.advised(app.answer)
         narrowing = replace(found.narrowing, then_low=2760.0, then_high=3300.0)
-        lines = experiments.about(
-            app.state, app.answer, replace(found, narrowing=narrowing), Marks("*", "x", "!")
-        )
+        found = replace(found, narrowing=narrowing)
+        lines = experiments.about(app.answer, found, Marks("*", "x", "!"))
         said = "\n".join("".join(part for part, _ in line) for line in lines)
         assert "would narrow 7 × c6i.2xlarge from 44–58 min to 46–55 min, and tell" in said
 
@@ -326,6 +325,7 @@ async def test_the_last_report_keeps_its_own_confidence_and_composition_while_an
         def told():
             return " ".join(words_in(part) for part in parts)
 
+        part_spot = [(experiments.PART_SPOT, "muted")]
         chosen = told()[told().index("Chosen now") :].split(";", 1)[0]
         assert "9 in 10 runs" in chosen
         go_on = Event()
@@ -338,8 +338,10 @@ async def test_the_last_report_keeps_its_own_confidence_and_composition_while_an
         monkeypatch.setattr(experiments_advisor, "experiments_report", held)
         await app.run_command_line("confidence 99%")
         await app.run_command_line("deadline 20m")
+        await app.run_command_line("spot on")
         await settled(pilot)
         shown = told()
+        assert part_spot not in parts[0].lines, "it is of prices on demand, as was asked"
         assert experiments.AGAIN in shown
         assert chosen in shown
         assert "training runs would leave 7 × c6i.2xlarge at 44" in shown
@@ -349,3 +351,7 @@ async def test_the_last_report_keeps_its_own_confidence_and_composition_while_an
         shown = told()
         assert experiments.AGAIN not in shown
         assert "99 in 100 runs" in shown
+        assert part_spot not in parts[0].lines
+        await app.run_command_line("max-spot 50%")
+        await advised(pilot)
+        assert part_spot in parts[0].lines

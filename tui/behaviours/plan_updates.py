@@ -298,6 +298,8 @@ class PlanUpdates(PlannerMixin):
         app.busy, self._evidence_read = "", None
         if app._last_good is None:
             app.show_notice(message.text, "bad", stays=True)
+            if app.state.view == "compare" and app.pins:
+                app._panels.focus_view("compare")  # enter goes back to one
         else:
             self._revert_to(app._last_good)
             app.show_refusal(message.text)

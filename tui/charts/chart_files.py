@@ -64,7 +64,7 @@ def content(app: PlannerApp, ending: str) -> str:
     if answer is None or answer.report.curve is None:
         raise engine.BadInput("there is no curve to save yet", remedy="open a log first (o)")
     points = answer.report.recommendation.frontier[:]
-    on_demand = sentences.on_demand_title(state, answer)
+    on_demand = sentences.on_demand_title(answer)
     if state.view == "frontier":
         if ending == ".csv":
             meets = [frontier.meets(answer, choice) for choice in points]

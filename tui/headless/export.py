@@ -44,7 +44,8 @@ def run(args: argparse.Namespace) -> int:
         output.print_json({**fields, "export": {"to": args.to, "text": rendered, "file": file}})
     else:
         if rendered is None:
-            streams.say(recommend.as_text(recommendation, question.catalog))
+            shared = bool(args.max_spot)
+            streams.say(recommend.as_text(recommendation, question.catalog, shared=shared))
         elif file is None:
             sys.stdout.write(rendered)
         output.print_notices(recommend.notices(recommendation))

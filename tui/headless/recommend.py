@@ -93,7 +93,7 @@ def print_recommendation(
     if args.json:
         output.print_json(as_dict(recommendation, catalog))
     else:
-        output.print_text(as_text(recommendation, catalog))
+        output.print_text(as_text(recommendation, catalog, shared=bool(args.max_spot)))
         output.print_notices(notices(recommendation))
     return 0 if recommendation.recommended is not None else 1
 
@@ -173,9 +173,15 @@ def rented(
     )
 
 
-def as_text(recommendation: engine.Recommendation, catalog: engine.Catalog | None) -> str:
+def as_text(
+    recommendation: engine.Recommendation, catalog: engine.Catalog | None, *, shared: bool = False
+) -> str:
     """The recommendation first, then the runners-up and rejections with their reasons; last the
-    catalog."""
+    catalog.
+
+    Args:
+        shared: whether a share of the nodes may be spot nodes, which runners-up have none of.
+    """
     lines: list[str] = []
     if recommendation.recommended is not None:
         lines += [
@@ -190,7 +196,8 @@ def as_text(recommendation: engine.Recommendation, catalog: engine.Catalog | Non
     if recommendation.sensitivity is not None:
         lines += ["", *sensitivity_lines.lines(recommendation.sensitivity, recommendation)]
     if recommendation.alternatives:
-        lines += ["", runners_up(recommendation.alternatives[:LISTED], recommendation.goal)]
+        listed = recommendation.alternatives[:LISTED]
+        lines += ["", runners_up(listed, recommendation.goal, shared=shared)]
     if recommendation.rejected:
         lines += ["", *rejected_lines(recommendation.rejected)]
     counted = f"{recommendation.evaluated:,} compositions evaluated{unproven(recommendation)}"
@@ -352,10 +359,12 @@ def resource_time(choice: engine.Choice, goal: engine.Goal | None) -> str:
     return f"{choice.vcore_seconds:,.0f} vcore-s"
 
 
-def runners_up(choices: Sequence[engine.Choice], goal: engine.Goal) -> str:
+def runners_up(choices: Sequence[engine.Choice], goal: engine.Goal, *, shared: bool = False) -> str:
     """The table of the runners-up, without columns that are empty for all of them; what is noted of
     each is said once below it."""
-    header = ("runners-up", "time", "interval", "resource time", "cost", "between", "in time", "")
+    on_demand = shared and not any(choice.spot for choice in choices)
+    title = "runners-up on demand" if on_demand else "runners-up"
+    header = (title, "time", "interval", "resource time", "cost", "between", "in time", "")
     cells = rows(choices, goal)
     *_, notes = zip(*cells, strict=True)
     noted_of_all = notes[0] if len(set(notes)) == 1 < len(notes) else ""

@@ -39,7 +39,7 @@ def facts(
         **_goal(state, answer),
         **_answer(state, answer, marks),
         **_evidence(answer),
-        "next_run": _next_run(state, answer, advised, marks),
+        "next_run": _next_run(answer, advised, marks),
     }
     previous = {f"was_{name}": (before or current)[name] for name in current}
     first = {
@@ -109,15 +109,13 @@ def _evidence(answer: Answer) -> dict[str, str]:
     }
 
 
-def _next_run(
-    state: PlanState, answer: Answer, advised: ExperimentsReport | None, marks: Marks
-) -> str:
+def _next_run(answer: Answer, advised: ExperimentsReport | None, marks: Marks) -> str:
     """The first line of the Experiments view, without its mark; "" where the view is not shown."""
     if advised is None:
         return ""
     from tui.views import experiments
 
-    first = experiments.about(state, answer, advised, marks)[0]
+    first = experiments.about(answer, advised, marks)[0]
     return "".join(part for part, _ in first[1:]).strip()
 
 

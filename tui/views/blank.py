@@ -20,21 +20,18 @@ if TYPE_CHECKING:
     from tui.views.prose import Line
 
 
-def show(
-    panels: Panels, view: View, *, busy: bool, refused: bool, read: Evidence | None = None
-) -> None:
-    """Show it beside the view, and in the view's own widgets.
-
-    Args:
-        read: the evidence, once it is read and its plan is being built, or was cancelled.
-    """
-    was_read = None if read is None else what_was_read(panels.app.state, read)
-    if not busy:
-        lines, chart = why_none(was_read, refused=refused), curves.NOTHING
+def show(panels: Panels, view: View) -> None:
+    """Show it beside the view, and in the view's own widgets."""
+    app = panels.app
+    read = app.evidence_before_plan  # also while its plan is being built, or once that is cancelled
+    was_read = None if read is None else what_was_read(app.state, read)
+    if not app.busy:
+        reason, is_above = app.sticky_notice, app.current_notice == (app.sticky_notice,)
+        lines, chart = why_none(was_read, reason, is_above=is_above), curves.NOTHING
     elif was_read is None:
         lines, chart = sentences.WAITING, curves.READING
     else:
-        sliders = bool(panels.app.ranges.known)
+        sliders = bool(app.ranges.known)
         lines, chart = while_built(was_read, sliders=sliders), curves.BUILDING
     panels.prose("why").show(lines)
     if view == "compare":
@@ -61,14 +58,23 @@ def while_built(was_read: Line, *, sliders: bool) -> Sequence[Line]:
     return [was_read, [(f"{now} The sliders move already." if sliders else now, "muted")]]
 
 
-def why_none(was_read: Line | None, *, refused: bool) -> Sequence[Line]:
+def why_none(was_read: Line | None, reason: Line, *, is_above: bool) -> Sequence[Line]:
     """What to do where there is no plan: it was refused, or cancelled after or before all was
-    read."""
-    if refused:
-        why = "No plan: see above why, and what to do; or press o to open other logs or a sample."
+    read.
+
+    Args:
+        reason: the notice that says why it was refused; empty where it was not.
+        is_above: whether that notice is shown above the view, and not another one instead.
+    """
+    others = "press o to open other logs or a sample."
+    if reason and is_above:
+        why = f"No plan: see above why, and what to do; or {others}"
         return [[(why, "muted")]]
+    if reason:
+        said = "".join(part for part, _ in reason[1:]).rstrip(".")  # without its mark
+        return [[(f"No plan: {said}. Or {others}", "muted")]]
     if was_read is not None:
-        why = "No plan yet: any slider builds it; or press o to open other logs or a sample."
+        why = f"No plan yet: any slider builds it; or {others}"
         return [was_read, [(why, "muted")]]
     why = "No plan yet: press o to open an event log or a sample; any change tries again."
     return [[(why, "muted")]]

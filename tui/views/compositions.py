@@ -141,7 +141,8 @@ def show(panels: Panels, answer: Answer) -> None:
     """Show all rows, and the text on the selected one."""
     state = panels.app.state
     title = f"Compositions with {state.listed}" if state.listed else "Compositions"
-    panels.set_title("full", title + sentences.on_demand_title(state, answer, "runners-up "))
+    on_demand = sentences.what_is_on_demand(answer, "runners-up")
+    panels.set_title("full", f"{title}, {on_demand}" if on_demand else title)
     show_rows(panels, answer)
     chosen = sentences.selected(panels.app.state, answer, panels.app.marks)
     panels.prose("chosen").show(
@@ -178,7 +179,7 @@ def show_short_rows(panels: Panels, answer: Answer, most: int) -> None:
     selected, mix = panels.app.state.selected, max_types(panels.app.state, answer.built.catalog)
     table_rows, types = short_rows(answer, panels.app.marks, most=most)
     narrow = is_narrow(panels, "short")
-    on_demand = sentences.others_on_demand(panels.app.state, answer)
+    on_demand = sentences.what_is_on_demand(answer)
     if narrow:
         table_rows = [in_few_cells(row, panels.app.glyphs.ellipsis) for row in table_rows]
     panels.show_list(
@@ -191,30 +192,26 @@ def show_short_rows(panels: Panels, answer: Answer, most: int) -> None:
     )
 
 
-OTHERS_ON_DEMAND = "others on demand"
-"""Title of the compositions where only the first one may have spot nodes."""
-
-
 def is_narrow(panels: Panels, name: str) -> bool:
     """Whether a list has no room for whole compositions beside the intervals."""
     return 0 < panels.table(name).size.width < NARROW
 
 
-def short_columns(mix: int, *, narrow: bool = False, on_demand: bool = False) -> tuple[Column, ...]:
+def short_columns(mix: int, *, narrow: bool = False, on_demand: str = "") -> tuple[Column, ...]:
     """The columns below the charts. Where a mix may follow an answer of one type, the widths allow
     for it, so that no column moves; room for more of a mix is what the reasons leave over. The
     title then says "up to N types": `recommend` returns one type unless more are asked for.
 
     Args:
-        on_demand: whether all but the first row are of nodes on demand, which the title then says.
+        on_demand: title of the compositions where it says which of them are on demand.
     """
     mark, composition, *others, note = COLUMNS
     composition = composition._replace(least=NARROW_MIX if narrow else SHORT_MIX)
     if on_demand:
-        composition = composition._replace(title=OTHERS_ON_DEMAND)
+        composition = composition._replace(title=on_demand)
     if mix == 1:
         return mark, composition, *others, note
-    title = OTHERS_ON_DEMAND if on_demand else f"up to {mix} types"
+    title = on_demand or f"up to {mix} types"
     most = MIX_CELLS[mix]
     composition = composition._replace(title=title, width=SHORT_MIX, grows=most)
     return mark, composition, *others, note._replace(usual=REASON)

@@ -78,7 +78,7 @@ def show_titles(panels: Panels, curves: DrawnCurves) -> None:
         band = "" if panels.chart(name).band_hidden else "dots"
         title_suffix = band_title(state, curves, name, band=band)
         if answer := panels.app.answer:
-            title_suffix = sentences.on_demand_title(state, answer) + title_suffix
+            title_suffix = sentences.on_demand_title(answer) + title_suffix
         panels.set_title(name, chart_axes.title(state, name) + title_suffix)
 
 

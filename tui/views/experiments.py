@@ -11,7 +11,6 @@ from textual.binding import Binding, BindingType
 import engine
 from tui import format as text
 from tui.input_text import training_text
-from tui.state import PlanState
 from tui.training_exports import collect_line
 from tui.views import sentences
 from tui.views.experiment_rows import (
@@ -96,9 +95,7 @@ def show(panels: Panels, answer: Answer) -> None:
     end with an ellipsis."""
     report, waiting = panels.app.advised(answer)
     above: list[Line] = [[(AGAIN, "muted")]] if waiting and report else []
-    panels.prose("experiments-about").show(
-        [*above, *about(panels.app.state, answer, report, panels.app.marks)]
-    )
+    panels.prose("experiments-about").show([*above, *about(answer, report, panels.app.marks)])
     advice = report.advice if report else None
     panels.table(NEXT).show(next_rows(advice), message=NONE if report else WAITING)
     panels.table(TRAINING).show(training_rows(report), message=NONE if report else WAITING)
@@ -110,9 +107,7 @@ def show(panels: Panels, answer: Answer) -> None:
     panels.prose("experiments-run").show([*at_cursor(panels, answer, report), *lines])
 
 
-def about(
-    state: PlanState, answer: Answer, report: ExperimentsReport | None, marks: Marks
-) -> list[Line]:
+def about(answer: Answer, report: ExperimentsReport | None, marks: Marks) -> list[Line]:
     """Whether another run is worth making, the present choice, and the known runs."""
     if report is None:
         return [[(WAITING, "muted")]]
@@ -131,7 +126,7 @@ def about(
     lines += _narrowing_line(report)
     if not report.has_interval and report.advice is not None:
         lines.append([(NO_INTERVAL, "muted")])
-    if report.advice is not None and state.spot and not report.advice.spot:
+    if report.advice is not None and report.spot and not report.advice.spot:
         lines.append([(PART_SPOT, "muted")])
     return lines
 

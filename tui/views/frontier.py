@@ -42,6 +42,8 @@ _DRAWN_DEADLINE_RATIO = 4.0
 TITLE = "Frontier: none is both faster and cheaper"
 TITLE_OF_MIX = "Frontier of one type: none but a mix is both faster and cheaper"
 TITLE_ON_DEMAND = "Frontier of one type on demand: spot nodes may be cheaper"
+TITLE_NO_SPOT = "Frontier on demand: none is both faster and cheaper"
+TITLE_NO_SPOT_OF_MIX = "Frontier of one type on demand: none but a mix is faster and cheaper"
 
 COLUMNS = (
     *compositions.COLUMNS[:-1],
@@ -65,11 +67,20 @@ def fill(panels: Panels) -> list[Widget]:
 def show(panels: Panels, answer: Answer) -> None:
     """Show the frontier, and the cursor on it."""
     look(panels, answer)
-    best = answer.report.recommendation.recommended
-    title = TITLE_OF_MIX if best and best.instance is None else TITLE
-    on_demand = sentences.others_on_demand(panels.app.state, answer)
-    panels.set_title(FRONTIER_LIST, TITLE_ON_DEMAND if on_demand else title)
+    panels.set_title(FRONTIER_LIST, list_title(answer))
     show_rows(panels, answer)
+
+
+def list_title(answer: Answer) -> str:
+    """What no point of the list is beaten by: with a maximum share of spot nodes only others on
+    demand, of which none is beaten by a cluster with spot nodes where that share is 0."""
+    best, share = answer.report.recommendation.recommended, sentences.spot_share(answer)
+    if share:
+        return TITLE_ON_DEMAND
+    mixed = best is not None and best.instance is None
+    if share is None:
+        return TITLE_OF_MIX if mixed else TITLE
+    return TITLE_NO_SPOT_OF_MIX if mixed else TITLE_NO_SPOT
 
 
 def show_rows(panels: Panels, answer: Answer) -> None:
@@ -135,7 +146,7 @@ def look(panels: Panels, answer: Answer) -> None:
         at = state.crosshair
         index = min(range(len(points)), key=lambda i: abs(points[i].seconds - at))
     panels.chart(CHART).show(chart(state, answer, points, index))
-    title_suffix = sentences.on_demand_title(state, answer)
+    title_suffix = sentences.on_demand_title(answer)
     panels.set_title(CHART, chart_axes.title(state, CHART) + title_suffix)
     panels.prose("point").show(about(answer, index))
 
@@ -163,7 +174,7 @@ def chart(state: PlanState, answer: Answer, points: Sequence[Point], index: int)
     label = sentences.composition(at_cursor)
     marked = [MarkedPoint(x=at_cursor.seconds, y=at_cursor.cost_usd or 0.0, label=label)]
     best = answer.report.recommendation.recommended
-    if best is not None and best.composition != at_cursor.composition:
+    if best is not None and not is_recommended(at_cursor, best):
         best_usd = best.cost_usd or 0.0
         marked.insert(0, MarkedPoint(x=best.seconds, y=best_usd, label="recommended"))
     # A cluster of owned nodes costs nothing, and zero has no logarithm.
@@ -194,6 +205,12 @@ def _time_axis_end(slowest: float, deadline: float | None) -> float | None:
     return deadline * 1.05
 
 
+def is_recommended(point: Point, best: Choice | None) -> bool:
+    """Whether a point is the recommended cluster. Under a maximum share of spot nodes that one may
+    have the types and counts of a point on demand, at another cost."""
+    return best is not None and (point.composition, point.spot) == (best.composition, best.spot)
+
+
 def meets(answer: Answer, choice: Point) -> bool:
     """Whether a cluster meets the goal."""
     goal = answer.report.goal
@@ -218,7 +235,7 @@ def rows(answer: Answer, choices: Sequence[Choice], marks: Marks) -> OnDemand[Ro
         saved = step(points[place - 1], points[place]) if place else ""
         return (
             (marks.best, "good")
-            if best is not None and choice.composition == best.composition
+            if is_recommended(choice, best)
             else ("", "plain")
             if meets(answer, choice)
             else (marks.missed, "bad"),

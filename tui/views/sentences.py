@@ -153,15 +153,25 @@ def composition(choice: Choice | Outline) -> str:
     return text.rented_nodes(choice) or choice.note
 
 
-def others_on_demand(state: PlanState, answer: Answer) -> bool:
-    """Whether all but the recommended cluster are of nodes on demand: how many nodes of each other
-    one would be spot nodes, under a maximum share of them, is not searched."""
-    return answer.report.billing.spot and state.limits.max_spot is not None
+def spot_share(answer: Answer) -> float | None:
+    """The maximum share of spot nodes in the answer; None without one. How many nodes of each
+    cluster would be spot nodes is searched for the recommended one alone: all others are of nodes
+    on demand."""
+    return answer.built.plan.surface.limits.max_spot if answer.report.billing.spot else None
 
 
-def on_demand_title(state: PlanState, answer: Answer, what: str = "") -> str:
-    """Addition to the title of a list or a chart of `what` is on demand (`others_on_demand`)."""
-    return f", {what}on demand" if others_on_demand(state, answer) else ""
+def what_is_on_demand(answer: Answer, others: str = "others") -> str:
+    """ "others on demand" in a list of the recommended cluster and `others`, "all on demand" where
+    that one has no spot node either; "" where no maximum share is set."""
+    if spot_share(answer) is None:
+        return ""
+    best = answer.report.recommendation.recommended
+    return f"{others if best and best.spot else 'all'} on demand"
+
+
+def on_demand_title(answer: Answer) -> str:
+    """Addition to the title of a chart of clusters on demand (`spot_share`)."""
+    return "" if spot_share(answer) is None else ", on demand"
 
 
 def at_spot(choice: Choice) -> str:

@@ -67,6 +67,7 @@ TABLES = {
 COLUMNS = {
     "composition": "composition: so many workers of a type, the master not among them",
     "others on demand": "others on demand: of these no node is a spot node; max-spot allows some",
+    "all on demand": "all on demand: none of the nodes is a spot node",
     "time": "time: the median of what is predicted: half of the runs end earlier",
     "interval": "interval: {odds} runs are expected to end within it",
     "cost": "cost: of one run at its predicted time: nodes, master, service, disks",

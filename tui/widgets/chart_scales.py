@@ -33,8 +33,8 @@ class Scales(NamedTuple):
 
 
 class Mark(NamedTuple):
-    """A marked point inside the plot: positions on both axes, label, and whether its value lies
-    below the whole axis, at whose foot it is then marked."""
+    """A marked point inside the plot: positions on both axes, label, and whether it is one of zero,
+    which lies below every logarithmic axis and is marked at the foot."""
 
     across: float
     up: float
@@ -44,12 +44,14 @@ class Mark(NamedTuple):
 
 def visible_marks(data: ChartData, scales: Scales) -> list[Mark]:
     """The marked points inside the plot. One of zero, as the cost of owned nodes, has no logarithm:
-    it is marked at the foot of the axis, and its label says its value."""
+    it is marked at the foot of the axis, and its label says its value. A zoom of that axis leaves
+    it out, as one of a linear axis does."""
+    zoomed_y = visible_part(scales.whole_y, data.y.window) != scales.whole_y
     marks = []
     for point in data.points:
         across, up, below = scales.x.position(point.x), scales.y.position(point.y), False
         label = point.label
-        if point.y == 0.0 and math.isnan(up):
+        if point.y == 0.0 and math.isnan(up) and not zoomed_y:
             up, below = 0.0, True
             label = f"{label} {text_of(point.y, data.y.kind)}".lstrip()
         if 0 <= across <= 1 and 0 <= up <= 1:

@@ -134,6 +134,11 @@ def test_a_point_of_zero_is_marked_at_the_foot_of_a_logarithmic_axis(glyphs):
     assert f"{glyphs.marker} {glyphs.below} $0 " in painted(unlabelled, glyphs=glyphs)[-3]
     zoomed_x = replace(data, x=Axis(kind="count", log=True, window=(3.0, 8.0)))
     assert "2 nodes" not in "".join(painted(zoomed_x, glyphs=glyphs))
+    for log in (True, False):
+        zoomed_y = replace(data, y=Axis(kind="money", log=log, window=(0.7, 2.0)))
+        rows = painted(zoomed_y, glyphs=glyphs)
+        assert "2 nodes" not in "".join(rows), "its foot is not that of the whole axis"
+        assert sum(row.count(glyphs.marker) for row in rows) == 1
 
 
 def test_a_threshold_nearby_stretches_the_axis():
