@@ -10,7 +10,7 @@ from typing import Any
 
 import engine
 from tui import format as text
-from tui.headless import output, recommend
+from tui.headless import choice_words, output
 
 KEYS = ("cost_usd", "cost_low_usd", "cost_high_usd")
 """Cost of the predicted time, and of both ends of its interval."""
@@ -28,7 +28,7 @@ def choice_dict(choice: engine.Choice, catalog: engine.Catalog) -> dict[str, Any
 def choice_lines(choice: engine.Choice, catalog: engine.Catalog) -> list[str]:
     """Lines of text for them: the cost, its parts, its assumptions."""
     usd = _in_words(choice.cost_usd, choice.cost_low_usd, choice.cost_high_usd)
-    return [f"{usd}, {text.priced_by(catalog)}", *recommend.cost_lines(choice)]
+    return [f"{usd}, {text.priced_by(catalog)}", *choice_words.cost_lines(choice)]
 
 
 def measured_dict(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import engine
 from tui import format as text
-from tui.headless import recommend
+from tui.headless import choice_words, recommend
 
 if TYPE_CHECKING:
     from engine import Catalog
@@ -67,7 +67,7 @@ def _answer(job: JobPlan, decimals: int) -> Row | str:
         return f"  not planned: {text.escaped(where + job.problem.what)}"
     if choice is None:
         return "  none"
-    cluster = recommend.composition(choice)
+    cluster = choice_words.composition(choice)
     return (
         f"  {cluster}" if job.chosen else f"  none (nearest {cluster})",
         text.seconds(choice.seconds),

@@ -9,7 +9,7 @@ from typing import Any
 import engine
 from tui import format as text
 from tui.arguments import layouts, limits, options, prices, sections, target, workloads
-from tui.headless import all_models, costs, output, recommend
+from tui.headless import all_models, choice_words, costs, output
 from tui.input_text.limit_text import parse_type_count
 from tui.widgets.text import fit_ends
 
@@ -126,7 +126,7 @@ def run_priced(
     choice, evidence = answer.choice, Evidence.of(fitted, workload, profile)
     cost_fields = costs.choice_dict(choice, catalog)
     cost_lines = costs.choice_lines(choice, catalog)
-    cluster = recommend.composition(choice)
+    cluster = choice_words.composition(choice)
     print_prediction(args, answer.prediction, evidence, cluster, cost_fields, cost_lines)
     return 0
 
