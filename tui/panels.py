@@ -122,7 +122,7 @@ class Panels:
     def show(self) -> None:
         """Show everything that is visible, from the app's state and answer."""
         app = self.app
-        if not app.screen_stack:
+        if not (app.is_running and app.screen_stack):
             return  # the app is closing: a worker's answer came too late
         self._show_page(app.state.view)
         self.show_inputs()

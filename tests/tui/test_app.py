@@ -374,3 +374,12 @@ def test_the_engine_is_loaded_after_the_first_paint_only():
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "[]"
     assert engine.__version__
+
+
+async def test_an_answer_that_comes_while_the_app_closes_is_not_shown(planner):
+    """Some widgets are gone by then: it ended in an error."""
+    async with planner().run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        pilot.app._running = False
+        await pilot.app.screen_stack[0].remove_children()
+        pilot.app._panels.show()
