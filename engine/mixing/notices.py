@@ -24,9 +24,8 @@ def mixed_architectures(instances: Iterable[InstanceType]) -> Notice | None:
     """The notice about nodes whose processors run different machine code; None if they agree, as
     far as is known.
 
-    EMR starts such clusters (an instance group or fleet may have an image for each architecture),
-    and so do YARN, Kubernetes and standalone masters. Whether the job runs on both depends on what
-    it brings.
+    YARN, Kubernetes and standalone masters have workers of both; whether EMR starts such a cluster
+    was found in no source. Whether the job runs on both depends on what it brings.
     """
     named = {each.name: each.arch for each in instances if each.arch is not None}
     names = {arch: name for name, arch in sorted(named.items(), reverse=True)}
