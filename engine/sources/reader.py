@@ -19,7 +19,13 @@ from engine.sources.access.address import is_history_server, parse_address
 from engine.sources.access.folders import ROLLING_PART, LogFiles, logs_among, logs_in
 from engine.sources.access.remote import RemotePlace, local_path, scheme_of
 from engine.sources.samples import sample_files, sample_named
-from engine.sources.source_checks import STDIN, missing_source_error
+from engine.sources.source_checks import (
+    STDIN,
+    UnrecognisedFile,
+    is_tar,
+    missing_source_error,
+    unrecognised_error,
+)
 from engine.sources.source_contents import (
     SourceContents,
     from_profile,
@@ -28,7 +34,6 @@ from engine.sources.source_contents import (
     with_notices,
 )
 from engine.sources.training_manifest import code_notices
-from engine.sources.unrecognised import UnrecognisedFile, is_tar, unrecognised_error
 
 if TYPE_CHECKING:
     from engine.sources.access.archives import Archive

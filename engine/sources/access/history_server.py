@@ -27,8 +27,8 @@ from engine.notices import Notice
 from engine.sources.access.address import HistoryAddress, Status, parse_address
 from engine.sources.access.archives import Archive
 from engine.sources.access.history_archive import arrived_damaged, check_whole
-from engine.sources.access.http_access import Access
 from engine.sources.access.http_client import Client, NotFound
+from engine.sources.access.http_connections import Access
 
 PAGES = (1_000, 20_000, None)
 """Successive limits of the list request, until the selection is decided. The server has no paging;

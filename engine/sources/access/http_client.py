@@ -21,16 +21,18 @@ from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
 
 from engine.errors import BadInput, EngineError, ServiceUnavailable
-from engine.sources.access.http_access import (
+from engine.sources.access.http_connections import (
     CA_FILE,
     PASSWORD,
     TIMEOUT,
     TOKEN,
     USER,
     Access,
+    Http,
+    Https,
+    SameServer,
     tls_context,
 )
-from engine.sources.access.http_connections import Http, Https, SameServer
 
 LEAST_BYTES_PER_SECOND = 256
 """A slower transfer over a whole timeout counts as stalled."""

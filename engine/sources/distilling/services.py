@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from engine.cluster import Cluster
-from engine.machines.priced_services import NO_MACHINE_TYPES
+from engine.machines.services import NO_MACHINE_TYPES
 from engine.notices import Notice
 
 _WORKERS, _NODES = "workers", "nodes by size"

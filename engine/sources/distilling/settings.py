@@ -11,7 +11,7 @@ from engine.sources.distilling.engines import TAGS
 from engine.sources.distilling.services import cloud_service
 from engine.sources.logs.application import Application
 from engine.sources.logs.entities import Stage
-from engine.sources.logs.task_cpus import task_cpus_of
+from engine.sources.logs.task_rows import task_cpus_of
 from engine.text.quantities import parse_memory_gib
 
 MIB_PER_GIB = 1024.0

@@ -13,7 +13,7 @@ from engine.sources.logs.broadcast_joins import BroadcastJoins
 from engine.sources.logs.cache_stages import describe_cache, stage_computed
 from engine.sources.logs.cached_blocks import CachedBlocks
 from engine.sources.logs.clients import Clients
-from engine.sources.logs.entities import Attempt, Batch, Job, Stage
+from engine.sources.logs.entities import Attempt, Batch, Job, SourceReads, Stage
 from engine.sources.logs.executors import Executors
 from engine.sources.logs.file_scans import FileScans
 from engine.sources.logs.lineage import Lineage
@@ -22,9 +22,7 @@ from engine.sources.logs.partial_aggregates import PartialAggregates
 from engine.sources.logs.requested_partitions import RequestedPartitions
 from engine.sources.logs.row_widths import RowWidths
 from engine.sources.logs.session_settings import SessionSettings
-from engine.sources.logs.source_reads import SourceReads
-from engine.sources.logs.task_cpus import multiplies_run_time_by_cpus, task_cpus_of
-from engine.sources.logs.task_rows import LATEST_MS
+from engine.sources.logs.task_rows import LATEST_MS, multiplies_run_time_by_cpus, task_cpus_of
 from engine.sources.logs.tasks import StageTasks, summarise
 from engine.sources.logs.whole_numbers import whole_number
 from engine.sources.logs.written_files import WrittenFiles

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from engine.cluster import MOST_NODES
-from engine.sources.logs.entities import Stage
+from engine.sources.logs.entities import SourceReads, Stage
 from engine.sources.logs.events import StageInfo
 from engine.sources.logs.lineage import Lineage, is_persisted
-from engine.sources.logs.source_reads import SourceReads
 from engine.stage_run import Measure, StageRun
 
 

@@ -2,17 +2,49 @@
 
 A union has the sum of its inputs' partitions, a Cartesian product (`crossJoin`, `cartesian`) one
 partition per pair. How many partitions an input has on another cluster depends on its origin.
+
+The inputs are found by a walk over the stage's RDDs along their dependencies (`connected_rdds`).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from engine.sources.logs.events import RddInfo
-from engine.sources.logs.rdd_graph import connected_rdds
 from engine.stage_run import Origin
+
+
+def connected_rdds(
+    start: Iterable[int],
+    by_id: Mapping[int, RddInfo],
+    onward: Callable[[RddInfo], Iterable[int]],
+    *,
+    nearest_first: bool = False,
+) -> Iterator[RddInfo]:
+    """Each RDD of a stage that is reached from `start`, once, `start` included.
+
+    Ids that are not in `by_id`, RDDs of other stages or that the log lacks, are passed over; a
+    cycle of a damaged log ends the walk.
+
+    Args:
+        start: ids of the RDDs at which it starts.
+        by_id: the RDDs of the stage.
+        onward: the ids to go on to from an RDD, such as its parents; none where the walk ends.
+        nearest_first: breadth first; else depth first, the last of `onward` first.
+    """
+    pending, visited = deque(start), set[int]()
+    while pending:
+        rdd_id = pending.popleft() if nearest_first else pending.pop()
+        rdd = by_id.get(rdd_id)
+        if rdd is None or rdd_id in visited:
+            continue
+        visited.add(rdd_id)
+        yield rdd
+        pending.extend(onward(rdd))
+
 
 GENERATED = "ParallelCollectionRDD"
 """RDD name of rows that the program generated itself: ranges, collections."""

@@ -1,17 +1,146 @@
-"""Records of an application as its log is read: executors, jobs, stages, attempts, batches."""
+"""Records of an application as its log is read: executors, jobs, stages, attempts, batches.
+
+`ConcurrentTasks` counts how many tasks an executor ran at once, which tells its cores where the log
+does not state them (Spark 1.2, logs that lack their beginning).
+
+`SourceReads` counts the bytes that stages read from sources to compute persisted RDDs, once per
+partition. A stage that takes the first rows computes only some partitions, and stops early in a
+partition whose block does not fit in memory; later stages read the rest. The input metric of a task
+counts cached blocks and sources alike. The two are told apart by which partitions no stage has
+computed before and, where block updates are logged, by which blocks were stored when it began.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from engine.sources.logs.combined_inputs import CombinedInputs
-from engine.sources.logs.concurrent_tasks import ConcurrentTasks
+from engine.sources.logs.events import NO_METRICS, TaskEnd
 from engine.sources.logs.python_workers import WorkerStarts
-from engine.sources.logs.source_reads import SourceRead
 from engine.sources.logs.tasks import StageTasks
 from engine.stage_run import PYTHON_OPERATIONS
+
+
+@dataclass(frozen=True, slots=True)
+class SourceRead:
+    """The source reads of a stage that also reads cached blocks.
+
+    Args:
+        bytes: source bytes that no earlier stage had read.
+        first_bytes: bytes read for partitions that no earlier stage had computed.
+        first_share: those partitions as a share of the stage's partitions.
+    """
+
+    bytes: float
+    first_bytes: float
+    first_share: float
+
+
+class SourceReads:
+    """Tracks, per persisted RDD and partition, the most source bytes that a stage has read."""
+
+    def __init__(self) -> None:
+        self._max_bytes: dict[int, dict[int, int]] = {}
+
+    def record_first(self, rdd_id: int, read: Mapping[int, int]) -> None:
+        """Records the source bytes per partition of a stage that found no block of the RDD."""
+        max_bytes = self._max_bytes.setdefault(rdd_id, {})
+        for index, size in read.items():
+            max_bytes.setdefault(index, size)
+
+    def read(
+        self,
+        rdd_id: int,
+        read: Mapping[int, int],
+        *,
+        cached: Collection[int] | None,
+        fully_computed: bool,
+    ) -> SourceRead:
+        """Records the bytes per partition read by a stage after others had computed partitions.
+
+        Args:
+            cached: partitions with a stored block; None where unknown, or where all were stored.
+            fully_computed: whether all partitions had been computed before.
+        """
+        max_bytes = self._max_bytes.setdefault(rdd_id, {})
+        missing = read.keys() if cached is None else read.keys() - set(cached)
+        first = set() if fully_computed else missing - max_bytes.keys()
+        reread = set() if cached is None else missing & max_bytes.keys()
+        extra_bytes = sum(max(0, read[index] - max_bytes[index]) for index in reread)
+        first_bytes = sum(read[index] for index in first)
+        for index in (*first, *reread):
+            max_bytes[index] = max(read[index], max_bytes.get(index, 0))
+        share = len(first) / len(read) if read else 0.0
+        return SourceRead(float(first_bytes + extra_bytes), float(first_bytes), share)
+
+    def of(self, rdd_id: int) -> Mapping[int, int]:
+        """Partition -> the most source bytes that a stage has read for it."""
+        return self._max_bytes.get(rdd_id, {})
+
+    def unpersisted(self, rdd_id: int) -> None:
+        """Forgets an RDD: later reads of its sources count anew."""
+        self._max_bytes.pop(rdd_id, None)
+
+
+SPANS_TO_COUNT = 1024
+"""Tasks after which the spans so far are counted and dropped, so that memory stays constant."""
+
+
+class ConcurrentTasks:
+    """The most tasks that an executor ran at once.
+
+    Neither the order of events nor their times tell this directly. A slot takes its next task as
+    soon as the executor has finished one, while the driver still fetches the result: the next start
+    is logged before that end, and mostly launched before that finish time. So a task counts from
+    its launch for as long as its executor worked on it, and never together with the next one.
+
+    Args:
+        started: tasks that started; they count while no task has ended.
+    """
+
+    __slots__ = ("_most", "_spans", "started")
+
+    def __init__(self) -> None:
+        self.started = 0
+        self._most = 0
+        self._spans: list[tuple[int, int]] = []
+
+    def ended(self, event: TaskEnd, cpus_in_run_time: int) -> None:
+        """Adds a task that ended.
+
+        Args:
+            cpus_in_run_time: factor by which Spark multiplied its run time.
+        """
+        metrics, launch_ms = event.metrics or NO_METRICS, event.info.launch_ms
+        worked_ms = max(0, metrics.deserialize_ms) + max(0, metrics.run_ms)
+        until_ms = min(event.info.finish_ms, launch_ms + worked_ms // cpus_in_run_time)
+        self._spans.append((launch_ms, max(launch_ms, until_ms)))
+        if len(self._spans) >= SPANS_TO_COUNT:
+            self._count()
+
+    def _count(self) -> None:
+        if self._spans:
+            self._most = max(self._most, most_overlapping(self._spans))
+            self._spans.clear()
+
+    @property
+    def most(self) -> int:
+        """The most that ran at once; of tasks none of which ended, all that started."""
+        self._count()
+        return self._most or self.started
+
+
+def most_overlapping(spans: list[tuple[int, int]]) -> int:
+    """The most of some spans (start, end) that overlap, at least 1; one that begins where another
+    ends does not overlap it."""
+    changes = sorted(change for start, end in spans for change in ((start, 1), (end, -1)))
+    most, current = 1, 0
+    for _, change in changes:
+        current += change
+        most = max(most, current)
+    return most
 
 
 @dataclass(slots=True)

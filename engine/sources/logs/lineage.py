@@ -19,9 +19,9 @@ from engine.sources.logs.combined_inputs import (
     UNIONS,
     CombinedInputs,
     combined_in,
+    connected_rdds,
 )
 from engine.sources.logs.events import RddInfo
-from engine.sources.logs.rdd_graph import connected_rdds
 
 _PACKAGE = re.compile(rb"org\.apache\.spark\.(graphx|mllib|ml|streaming)\.")
 _LIBRARIES = {b"graphx": "graphx", b"mllib": "mllib", b"ml": "mllib", b"streaming": "streaming"}

@@ -13,7 +13,7 @@ from itertools import islice
 import numpy as np
 
 from engine.sources.logs import measures
-from engine.sources.logs.sketch import QuantileSketch
+from engine.sources.logs.measures import QuantileSketch
 from engine.sources.logs.task_rows import (
     COLD,
     COLUMNS,

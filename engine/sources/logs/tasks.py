@@ -13,9 +13,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from engine.forecast import BoolArray
+from engine.sources.logs.measures import QuantileSketch
 from engine.sources.logs.python_workers import WorkerStarts
-from engine.sources.logs.sketch import QuantileSketch
-from engine.sources.logs.task_cpus import with_wall_clock_run_time
 from engine.sources.logs.task_rows import (
     ATTEMPT,
     COLUMNS,
@@ -34,6 +33,7 @@ from engine.sources.logs.task_rows import (
     SUMMED,
     WIDTH,
     Rows,
+    with_wall_clock_run_time,
 )
 from engine.sources.logs.task_summary import (
     MS,

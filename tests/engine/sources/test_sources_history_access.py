@@ -10,8 +10,8 @@ from history_servers import SECRET, TEXT, Handler
 
 from engine.errors import BadInput, ServiceUnavailable
 from engine.sources import read
-from engine.sources.access.http_access import Access
 from engine.sources.access.http_client import Client
+from engine.sources.access.http_connections import Access
 
 pytestmark = pytest.mark.usefixtures("no_access_settings")
 

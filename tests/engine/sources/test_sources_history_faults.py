@@ -14,8 +14,8 @@ from engine.sources import read
 from engine.sources.access import http_client
 from engine.sources.access.address import parse_address
 from engine.sources.access.history_server import HistoryServer
-from engine.sources.access.http_access import Access
 from engine.sources.access.http_client import Client
+from engine.sources.access.http_connections import Access
 
 pytestmark = pytest.mark.usefixtures("no_access_settings")
 

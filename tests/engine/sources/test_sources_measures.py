@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from engine.sources.logs.measures import (
     SECONDARY_VALUES,
+    QuantileSketch,
     all_rounded,
     of_columns,
     of_sketch,
     rounded,
 )
-from engine.sources.logs.sketch import QuantileSketch
 
 reported = st.integers(0, 2**45)
 

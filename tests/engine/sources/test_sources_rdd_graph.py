@@ -2,8 +2,8 @@
 
 import pytest
 
+from engine.sources.logs.combined_inputs import connected_rdds
 from engine.sources.logs.events import RddInfo
-from engine.sources.logs.rdd_graph import connected_rdds
 
 DIAMOND = {4: (2, 3), 3: (1,), 2: (0,), 1: (0,), 0: ()}
 CYCLE = {2: (1,), 1: (2,)}

@@ -8,7 +8,7 @@ from distilled import run_of
 
 from engine.profile import Run
 from engine.sources import read
-from engine.sources.logs.source_reads import SourceReads
+from engine.sources.logs.entities import SourceReads
 from engine.sources.logs.task_rows import COLUMNS, PACK
 from engine.sources.logs.tasks import StageTasks
 

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.sources.logs import measures
-from engine.sources.logs.sketch import RELATIVE_ERROR, QuantileSketch
+from engine.sources.logs.measures import RELATIVE_ERROR, QuantileSketch
 
 
 @settings(deadline=None)

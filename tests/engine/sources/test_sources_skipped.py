@@ -10,7 +10,7 @@ import sparklog as log
 from engine.errors import BadInput
 from engine.sources import read, reader
 from engine.sources.logs import eventlog
-from engine.sources.unrecognised import unrecognised_error
+from engine.sources.source_checks import unrecognised_error
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,14 @@ import numpy as np
 import pytest
 
 import engine
-from engine.sources.logs.task_cpus import multiplies_run_time_by_cpus, with_wall_clock_run_time
-from engine.sources.logs.task_rows import CPU, DESERIALIZE, RUN, WIDTH
+from engine.sources.logs.task_rows import (
+    CPU,
+    DESERIALIZE,
+    RUN,
+    WIDTH,
+    multiplies_run_time_by_cpus,
+    with_wall_clock_run_time,
+)
 
 DATA = Path(engine.__file__).parents[1] / "tests" / "data"
 
