@@ -71,8 +71,11 @@ _HOMES = {
     ),
     "engine.runs.barrier_stages": ("BarrierStage",),
     "engine.machines.platforms": ("PLATFORMS", "on_platform"),
-    "engine.machines.priced_services": ("another_service_notice",),
-    "engine.machines.services": ("least_on_demand", "most_worker_types"),
+    "engine.machines.services": (
+        "another_service_notice",
+        "least_on_demand",
+        "most_worker_types",
+    ),
     "engine.text.located_yaml": ("Section", "read_yaml"),
     "engine.catalog_files.find_type": ("find_type", "named_type"),
     "engine.catalog_files.reader": ("load_catalog", "validate_catalog"),

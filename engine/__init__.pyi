@@ -83,7 +83,7 @@ from engine.machines.host_probes import Measured as Measured
 from engine.machines.named_types import held_against as held_against
 from engine.machines.platforms import PLATFORMS as PLATFORMS
 from engine.machines.platforms import on_platform as on_platform
-from engine.machines.priced_services import another_service_notice as another_service_notice
+from engine.machines.services import another_service_notice as another_service_notice
 from engine.machines.services import least_on_demand as least_on_demand
 from engine.machines.services import most_worker_types as most_worker_types
 from engine.machines.where_it_ran import WhereItRan as WhereItRan

@@ -11,7 +11,7 @@ from engine.cluster import Layout, Workload
 from engine.errors import BadInput
 from engine.exports.base import Handover
 from engine.machines.beside_heap import CODE
-from engine.machines.node_memory import yarn_memory_gib
+from engine.machines.node_capacity import yarn_memory_gib
 from engine.machines.platforms import diskless, nearest_supported, platform_of
 from engine.memory import beside_heap_gib
 from engine.profile import TASK_CPUS, Profile

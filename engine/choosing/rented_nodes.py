@@ -1,4 +1,4 @@
-"""Which nodes of clusters are rented, how many of them at spot prices, and their rates.
+"""Which nodes of clusters are rented, how many of them at spot prices, and their hourly rates.
 
 Arguments broadcast: rows of types, and numbers of nodes.
 """
@@ -13,11 +13,31 @@ import numpy as np
 from engine.caching import LruCache
 from engine.catalog import Billing
 from engine.choosing.candidates import Candidates
-from engine.choosing.hourly_rates import hourly_rates, on_demand_premium
 from engine.choosing.limits import Limits
 from engine.choosing.sweeps import CACHED_ARRAYS
+from engine.cost import master_offer, master_rate, node_rate, service_rate
 from engine.forecast import FloatArray, IntArray
 from engine.machines.services import least_on_demand
+
+
+def hourly_rates(candidates: Candidates, billing: Billing) -> tuple[FloatArray, float]:
+    """USD per billed hour: (k,) of a worker, inf without a spot price, and of the master.
+
+    Raises:
+        UnknownName: when the catalog does not hold the master's type.
+    """
+    listed, spot = candidates.prices
+    paid = spot if billing.spot else listed
+    service = [service_rate(offer, billing) for offer in candidates.offers]
+    rates = node_rate(paid, billing, service_usd_per_hour=service)
+    return rates, master_rate(master_offer(candidates.catalog, billing), billing)
+
+
+def on_demand_premium(listed: FloatArray, spot: FloatArray) -> FloatArray:
+    """(k,) USD per billed hour by which a node is dearer on demand than as a spot node; 0 without a
+    spot price."""
+    with np.errstate(invalid="ignore"):
+        return np.asarray(np.where(np.isfinite(spot), listed - spot, 0.0))
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,7 +15,7 @@ from engine.catalog_files.find_type import named_type
 from engine.catalog_files.index import list_catalogs
 from engine.catalog_files.reader import load_catalog
 from engine.machines.platforms import platform_of, runs_on, with_dbu_note
-from engine.machines.priced_services import majority_names_service
+from engine.machines.services import majority_names_service
 from engine.notices import Notice
 from engine.profile import Profile, Run, with_jobs_of_workflows
 from engine.text.lists import abbreviated_list

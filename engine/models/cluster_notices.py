@@ -8,9 +8,8 @@ import numpy as np
 
 from engine.batch import ClusterBatch, with_shape_and_layout
 from engine.cluster import Cluster, Layout, Workload
-from engine.machines.disk import disk_notice
 from engine.machines.hardware_threads import denser_nodes_notice
-from engine.machines.node_memory import memory_overcommit_notice
+from engine.machines.node_capacity import disk_notice, memory_overcommit_notice
 from engine.machines.platforms import support_notice
 from engine.machines.services import service_refusals
 from engine.notices import Notice

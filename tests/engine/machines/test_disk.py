@@ -8,7 +8,7 @@ from synthetic import catalog_of, offer
 import engine
 from engine.catalog import InstanceType, MemoryRule
 from engine.cluster import Cluster, Workload
-from engine.machines.disk import disk_notice, disk_of, needed_bytes
+from engine.machines.node_capacity import disk_notice, disk_of, needed_bytes
 from engine.profile import Run
 from engine.stage_run import Measure, StageRun
 

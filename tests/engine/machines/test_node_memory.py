@@ -14,7 +14,7 @@ import engine
 from engine import load_catalog
 from engine.catalog import Catalog, InstanceType, MemoryRule
 from engine.cluster import BesideHeap, Layout
-from engine.machines.node_memory import (
+from engine.machines.node_capacity import (
     CODE,
     executors_memory_gib,
     memory_overcommit_notice,
