@@ -3,7 +3,7 @@
 import pytest
 from textual import events
 
-from tui.widgets.key_parser import KeyParser
+from tui.widgets.lean_driver import KeyParser
 
 
 def told(*chunks, waited=False, **options):
