@@ -1,4 +1,4 @@
-"""How many keys RDDs combine, and of how many rows, on a real log.
+"""RDDs of a stage: the walk over them, and how many keys they combine, of how many rows.
 
 Spark 3.5.9, four text files of 8,000 lines: means of 2,000 products (`aggregateByKey`) that are
 sorted; sums of users (`reduceByKey`) that are kept and sorted; pairs without copies (`distinct`)
@@ -12,7 +12,40 @@ import pytest
 from pitfall_logs import DATA, one
 
 from engine.sources.distilling.rdd_groups import with_rdd_groups
+from engine.sources.logs.combined_inputs import connected_rdds
+from engine.sources.logs.events import RddInfo
 from engine.stage_run import Measure, StageRun
+
+DIAMOND = {4: (2, 3), 3: (1,), 2: (0,), 1: (0,), 0: ()}
+CYCLE = {2: (1,), 1: (2,)}
+OF_ANOTHER_STAGE = {2: (1, 9), 1: ()}
+
+
+def walked(parents: dict[int, tuple[int, ...]], start: int, *, nearest_first: bool) -> list[int]:
+    by_id = {one: RddInfo(rdd_id=one, parents=above) for one, above in parents.items()}
+    found = connected_rdds([start], by_id, lambda rdd: rdd.parents, nearest_first=nearest_first)
+    return [rdd.rdd_id for rdd in found]
+
+
+@pytest.mark.parametrize(
+    ("parents", "start", "nearest_first", "expected"),
+    [
+        (DIAMOND, 4, True, [4, 2, 3, 0, 1]),
+        (DIAMOND, 4, False, [4, 3, 1, 0, 2]),
+        (CYCLE, 2, False, [2, 1]),
+        (OF_ANOTHER_STAGE, 2, False, [2, 1]),
+        (OF_ANOTHER_STAGE, 9, False, []),
+    ],
+)
+def test_walk_meets_each_rdd_of_the_stage_once(parents, start, nearest_first, expected):
+    assert walked(parents, start, nearest_first=nearest_first) == expected
+
+
+def test_walk_ends_where_it_is_told_to():
+    by_id = {one: RddInfo(rdd_id=one, parents=above) for one, above in DIAMOND.items()}
+    found = connected_rdds([4], by_id, lambda rdd: () if rdd.rdd_id == 3 else rdd.parents)
+    assert [rdd.rdd_id for rdd in found] == [4, 3, 2, 0]
+
 
 RUN = one(DATA / "keys.zstd")
 MEANS = 32_000.0, 7872.0, 2000.0

@@ -1,4 +1,4 @@
-"""Files among the logs of a folder that are none."""
+"""Sources that cannot be meant, and files among the logs of a folder that are none."""
 
 import os
 import threading
@@ -11,6 +11,21 @@ from engine.errors import BadInput
 from engine.sources import read, reader
 from engine.sources.logs import eventlog
 from engine.sources.source_checks import unrecognised_error
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ("no-such-log.zstd", "no such file"),
+        ("http://user:secret@host:18080", "SPARKPLAN_HISTORY_TOKEN"),
+        ("ernest-rcv", "did you mean ernest-rcv1"),
+        ("/dev/null", "is not a file"),
+    ],
+)
+def test_sources_that_are_not_there(source: str, said: str) -> None:
+    with pytest.raises(BadInput, match=said) as caught:
+        read(source)
+    assert "secret" not in str(caught.value)
 
 
 @pytest.mark.parametrize(

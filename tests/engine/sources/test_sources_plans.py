@@ -1,4 +1,4 @@
-"""Numbers of shuffle partitions that a query names, which Spark keeps."""
+"""What query plans count: shuffle partitions that a query names, and what each stage adds."""
 
 import json
 from pathlib import Path
@@ -9,8 +9,36 @@ from msgspec import Raw
 
 from engine import read
 from engine.models.replay.replayed_run import Replay
-from engine.sources.logs.plan_events import CountedMetric, PlanMetric, PlanNode, SqlPlan
+from engine.sources.logs.plan_events import (
+    CountedMetric,
+    PlanMetric,
+    PlanNode,
+    SqlPlan,
+    StageCounts,
+)
 from engine.sources.logs.requested_partitions import RequestedPartitions
+
+
+def test_a_stage_adds_what_is_beyond_those_before() -> None:
+    counts = StageCounts()
+    assert counts.added(1, 2, 10.0) == 10.0
+    assert counts.added(1, 4, 25.0) == 15.0
+    assert counts.added(2, 4, 7.0) == 7.0, "another metric"
+    assert counts.added(1, 6, 25.0) == 0.0
+
+
+def test_another_attempt_of_a_stage_goes_on_with_the_rows_of_the_one_before() -> None:
+    counts = StageCounts()
+    assert counts.added(1, 2, 10.0) == 10.0
+    assert counts.added(1, 4, 14.0) == 4.0, "the first attempt ended before all had"
+    assert counts.added(1, 4, 22.0) == 12.0
+
+
+def test_a_metric_that_falls_is_damage_and_adds_nothing() -> None:
+    counts = StageCounts()
+    counts.added(1, 2, 10.0)
+    assert counts.added(1, 4, 3.0) == 0.0
+
 
 LOG = Path(__file__).parents[2] / "data" / "grouped.zstd"
 READ, WRITTEN = 7, 8

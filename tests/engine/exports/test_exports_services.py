@@ -1,8 +1,12 @@
-"""What Terraform reads of its export: the right kind of cluster, with the counts recommended."""
+"""What services take of exports: Terraform, the AWS CLI, names of releases."""
+
+import json
+from dataclasses import replace
 
 import pytest
 from handovers_made import after, handover, resources, words
 
+import engine
 from engine.errors import BadInput
 from engine.exports import render
 
@@ -80,3 +84,70 @@ def test_what_fleets_do_without_spot_capacity_is_told(to: str, given: dict, told
     text = render(handover(**given), to=to)
     assert ("SWITCH_TO_ON_DEMAND" in text) == told
     assert ("rented on demand: that price is not in the cost" in text) == told
+
+
+@pytest.mark.parametrize("name", ["-etl", "$HOME", "---", "nightly etl"])
+def test_a_name_that_begins_like_an_option_is_one_word_with_its_option(name: str) -> None:
+    """The AWS CLI answers `--name -etl` with "expected one argument"."""
+    said = words(render(handover(application=name), to="emr"))
+    assert f"--name={name.replace('$', '-')}" in said
+
+
+@pytest.mark.parametrize("scheme", ["file", "fileb", "http", "https"])
+def test_a_name_is_no_address_that_the_aws_cli_reads(scheme: str) -> None:
+    """It would send what lies in the file as the name."""
+    said = words(render(handover(application=f"{scheme}:///etc/hosts"), to="emr"))
+    assert f"--name={scheme}:/etc/hosts" in said
+
+
+def test_a_name_is_cut_where_emr_would_refuse_it() -> None:
+    said = words(render(handover(application="n" * 300), to="emr"))
+    assert f"--name={'n' * 256}" in said
+
+
+GROUP_KEYS = {
+    *("Name", "InstanceGroupType", "BidPrice", "InstanceType", "InstanceCount", "CustomAmiId"),
+    *("EbsConfiguration", "AutoScalingPolicy", "Configurations"),
+}
+"""Of each of `--instance-groups`; the service's own keys beside them (`Market`) it refuses."""
+
+
+@pytest.mark.parametrize("spot", [False, True])
+def test_groups_have_the_keys_that_the_aws_cli_knows(spot: bool) -> None:
+    said = words(render(handover(spot=spot), to="emr"))
+    groups = json.loads(after(said, "--instance-groups"))
+    assert {key for group in groups for key in group} <= GROUP_KEYS
+    bids = [group.get("BidPrice") for group in groups]
+    assert bids == [None, "OnDemandPrice" if spot else None]
+
+
+@pytest.mark.parametrize("to", ["emr", "databricks", "kubernetes", "terraform", "spark-submit"])
+@pytest.mark.parametrize(
+    ("version", "said"),
+    [
+        ("3.1.2", True),
+        ("4.0.1 (Databricks 17.x)", True),
+        ("3.5.9", False),
+        (None, False),
+        ("Databricks 13.3", False),
+    ],
+)
+def test_a_release_with_another_spark_than_the_job_ran_with_is_said(
+    to: str, version: str | None, said: bool
+) -> None:
+    text = render(handover(spark_version=version), to=to)
+    assert ("[other-spark]" in text) == (said and to != "spark-submit")
+    if "[other-spark]" in text:
+        assert f"the job ran with Spark {version}, the release named here has Spark 3.5" in text
+
+
+def test_the_release_is_held_against_the_log_of_the_largest_run() -> None:
+    read = engine.read("word-count-small")
+    runs = tuple(replace(run, spark_version="2.4.8") for run in read.runs)
+    for profile, said in ((read, False), (replace(read, runs=runs), True)):
+        found = engine.recommend(
+            engine.fit(profile), catalog=engine.load_catalog("aws"), deadline_seconds=3600.0,
+            instances=["m5.xlarge"], max_nodes=2,
+        )  # fmt: skip
+        text = engine.export(found, to="emr", profile=profile, catalog=engine.load_catalog("aws"))
+        assert ("ran with Spark 2.4.8" in text) == said
