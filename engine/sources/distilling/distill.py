@@ -61,9 +61,9 @@ from engine.sources.distilling.unfinished import failed_notice, tasks_missing
 from engine.sources.logs.cache_stages import source_bytes
 from engine.sources.logs.eventlog import EventLog
 from engine.sources.logs.file_scans import reads_vectored
+from engine.sources.logs.kept_settings import kept_config
 from engine.sources.logs.lineage import stage_name
 from engine.sources.logs.running import running_seconds
-from engine.sources.logs.session_settings import kept_config
 from engine.stage_run import StageRun, Waste, total_of
 
 

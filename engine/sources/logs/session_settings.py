@@ -1,10 +1,7 @@
-"""Settings of a log: the allow-list of those kept, and those changed at run time.
-
-Spark properties may contain secrets, paths and host names. Only the settings listed here, those
-that matter to a prediction, are kept, and only if their values look like settings.
+"""Settings changed at run time: `spark.conf.set(...)`, SQL `SET`.
 
 The environment event has the settings at the application's start. Jobs of SQL queries list all
-settings of their session at submission: what `spark.conf.set(...)` and SQL `SET` changed.
+settings of their session at submission.
 """
 
 from __future__ import annotations
@@ -19,61 +16,8 @@ import msgspec
 from msgspec import Struct, field
 
 from engine.notices import Notice
-from engine.runs.carried_settings import CARRIED, OTHER_RESOURCE
+from engine.sources.logs.kept_settings import is_kept, looks_like_setting
 from engine.units import format_share
-
-KEPT_CONFIG = frozenset(
-    {
-        *CARRIED,
-        "spark.driver.cores",
-        "spark.driver.maxResultSize",
-        "spark.driver.memory",
-        "spark.executor.cores",
-        "spark.executor.instances",
-        "spark.executor.memory",
-        "spark.executor.memoryOverhead",
-        "spark.executor.memoryOverheadFactor",
-        "spark.executor.pyspark.memory",
-        "spark.io.compression.codec",
-        "spark.locality.wait",
-        "spark.rdd.compress",
-        "spark.scheduler.mode",
-        "spark.shuffle.compress",
-        "spark.shuffle.service.enabled",
-        "spark.storage.memoryFraction",
-    }
-)
-KEPT_PREFIXES = (
-    "spark.dynamicAllocation.",
-    "spark.memory.",
-    "spark.speculation",
-    "spark.sql.adaptive.",
-)
-_SETTING_VALUE = re.compile(r"[\w.,*\[\] %+-]{1,64}\Z")
-
-
-def is_kept(key: str) -> bool:
-    """Whether a setting is on the allow-list."""
-    return key in KEPT_CONFIG or key.startswith(KEPT_PREFIXES) or bool(OTHER_RESOURCE.match(key))
-
-
-def looks_like_setting(value: str) -> bool:
-    """Whether a value looks like a plain setting: short, without path or URL characters."""
-    return bool(_SETTING_VALUE.match(value))
-
-
-def kept_config(properties: Mapping[str, str]) -> dict[str, str]:
-    """The allowed settings (`KEPT_CONFIG`, GPUs and the like), and the scheme of the master URL."""
-    kept = {
-        key: value
-        for key, value in sorted(properties.items())
-        if is_kept(key) and looks_like_setting(value)
-    }
-    master = properties.get("spark.master", "").partition("://")[0]
-    if looks_like_setting(master) and "redacted" not in master:
-        kept["spark.master"] = master
-    return kept
-
 
 SESSION = b'"spark.sql.execution.id":"'
 """In the properties of a job: it belongs to a SQL query, and lists its session's settings."""

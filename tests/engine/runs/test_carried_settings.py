@@ -11,7 +11,7 @@ import engine
 from engine.profile import Profile, Run
 from engine.runs.carried_settings import CARRIED, carried_settings
 from engine.runs.executor_resources import ScaledResource, scaled_resources
-from engine.sources.logs.session_settings import KEPT_CONFIG, KEPT_PREFIXES
+from engine.sources.logs.kept_settings import KEPT_CONFIG, KEPT_PREFIXES
 
 KEY = "spark.sql.shuffle.partitions"
 
