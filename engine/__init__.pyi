@@ -5,10 +5,10 @@ from engine.catalog import Catalog as Catalog
 from engine.catalog import InstanceType as InstanceType
 from engine.catalog import Offer as Offer
 from engine.catalog import Price as Price
-from engine.catalog_files.find_type import find_type as find_type
-from engine.catalog_files.find_type import named_type as named_type
 from engine.catalog_files.index import list_catalogs as list_catalogs
+from engine.catalog_files.reader import find_type as find_type
 from engine.catalog_files.reader import load_catalog as load_catalog
+from engine.catalog_files.reader import named_type as named_type
 from engine.catalog_files.reader import validate_catalog as validate_catalog
 from engine.choosing.cluster_costs import cost_assumptions as cost_assumptions
 from engine.choosing.cluster_costs import cost_of as cost_of

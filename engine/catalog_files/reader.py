@@ -2,12 +2,14 @@
 
 Shapes and prices are in separate files: a price file names its shapes file, and the two are joined
 here into `Offer`s. A user's own file may contain both. Errors name file and line.
+Types are looked up here by name, in one catalog or in all.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ from engine.catalog_files.index import (
     OTHER_REGIONS,
     bundled_folder,
     catalog_path,
+    list_catalogs,
     modification_times,
 )
 from engine.catalog_files.prices import (
@@ -220,3 +223,41 @@ def _offers(
             if name not in offers and not problems:
                 raise UnknownName("instance type", name, offers, where=top.where_of(key))
     return offers
+
+
+def named_type(text: str, *, first: Catalog | str) -> tuple[Catalog | None, InstanceType]:
+    """The type of TYPE or TYPE@CATALOG, and its catalog (None for a file of shapes without prices).
+    Without @CATALOG the catalog `first` is searched, then all bundled ones.
+
+    Raises:
+        UnknownName: when no catalog, or not the named one, has the type.
+        BadInput: for an empty catalog name, and the first error in the catalog file.
+    """
+    name, at, where = text.partition("@")
+    if at and not where:
+        raise BadInput(f"{text!r} names no catalog", remedy="write TYPE@CATALOG, or TYPE")
+    return type_in(name, where) if where else find_type(name, first=first)
+
+
+def find_type(name: str, *, first: Catalog | str) -> tuple[Catalog, InstanceType]:
+    """A type by name, from the catalog `first`, else from the bundled ones.
+
+    Raises:
+        UnknownName: when no catalog has it, with the close matches of all.
+    """
+    first_catalog = first if isinstance(first, Catalog) else load_catalog(first)
+    searched: dict[str, Catalog] = {}
+    for catalog in chain(
+        [first_catalog], map(load_catalog, (entry.path for entry in list_catalogs()))
+    ):
+        if name in catalog.offers:
+            return catalog, catalog.offers[name].instance
+        searched.setdefault(catalog.name, catalog)
+    known = {offered for catalog in searched.values() for offered in catalog.offers}
+    raise UnknownName(
+        "instance type",
+        name,
+        known,
+        where=f"catalogs {', '.join(searched)}",
+        remedy="`sparkplan catalog show NAME` lists the types of a catalog",
+    )

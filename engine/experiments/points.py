@@ -15,7 +15,7 @@ import numpy as np
 from engine.batch import filled_nodes, on_whole_nodes
 from engine.cluster import Cluster, Workload
 from engine.forecast import FloatArray
-from engine.machines.families import family_of
+from engine.machines.transfer import family_of
 from engine.models.workloads import with_defaults
 from engine.profile import Profile, Run
 

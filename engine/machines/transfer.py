@@ -1,6 +1,6 @@
 """Transfers speed from measured to unmeasured instance types, with its uncertainty.
 
-Speed is per core. Sizes of one family have the same cores. Otherwise it is the ratio of CPU scores
+Speed is per core. Sizes of one family, which names tell, have the same cores. Otherwise it is the ratio of CPU scores
 per vCPU, where both machines have one of the same benchmark. Every other case is an assumption with
 its own warning code and a wider spread.
 """
@@ -8,12 +8,41 @@ its own warning code and a wider spread.
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 from engine.catalog import Catalog, InstanceType
-from engine.machines.families import same_family
 from engine.notices import Notice
 from engine.profile import Profile
+
+_NAMES = (
+    # EC2: m5.2xlarge
+    re.compile(
+        r"(?P<family>[a-z]+\d[a-z0-9-]*)\.(nano|micro|small|medium|\d*x?large|metal[a-z0-9-]*)"
+    ),
+    # Compute Engine, whose series have one processor whatever their memory: n2-highmem-8
+    re.compile(
+        r"(?P<family>[a-z]\d+[a-z]?)-(standard|highcpu|highmem|(mega|ultra|hyper)mem|custom)-\d.*"
+    ),
+    # Azure: Standard_D8s_v5, of which the digits before the features are the size
+    re.compile(r"(?P<family>Standard_[A-Z]+)\d+(-\d+)?(?P<features>[a-z]*(_[A-Z]\w*)?(_v\d+)?)"),
+)
+
+
+@lru_cache(maxsize=4096)
+def family_of(name: str) -> str | None:
+    """The family part of a type's name; None where the name follows no provider's rule."""
+    for pattern in _NAMES:
+        if match := pattern.fullmatch(name):
+            return "".join(match.groupdict().values())
+    return None
+
+
+def same_family(one: str, other: str) -> bool:
+    """Whether two types are sizes of one family."""
+    return family_of(one) is not None and family_of(one) == family_of(other)
+
 
 SPREAD_TRANSFERRED = 0.25
 SPREAD_UNKNOWN_SOURCE = 0.35

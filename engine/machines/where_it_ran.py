@@ -11,9 +11,8 @@ from fnmatch import fnmatchcase
 from typing import NamedTuple
 
 from engine.catalog import DEFAULT_CATALOG, Catalog
-from engine.catalog_files.find_type import named_type
 from engine.catalog_files.index import list_catalogs
-from engine.catalog_files.reader import load_catalog
+from engine.catalog_files.reader import load_catalog, named_type
 from engine.machines.platforms import platform_of, runs_on, with_dbu_note
 from engine.machines.services import majority_names_service
 from engine.notices import Notice

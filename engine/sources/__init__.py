@@ -104,7 +104,7 @@ def read_each(
 def _type_of(ran_on: InstanceType | str | None, catalog: Catalog | None) -> InstanceType | None:
     """The instance type that `ran_on` names."""
     if isinstance(ran_on, str):
-        from engine.catalog_files.find_type import named_type
+        from engine.catalog_files.reader import named_type
 
         return named_type(ran_on, first=DEFAULT_CATALOG if catalog is None else catalog)[1]
     if ran_on is not None:

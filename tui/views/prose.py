@@ -9,9 +9,8 @@ from typing import ClassVar, Literal
 from rich.cells import cell_len
 from textual.binding import Binding, BindingType
 
-from tui.widgets.frame import Frame
+from tui.widgets.frame import Frame, ScrollingFrame
 from tui.widgets.glyphs import Glyphs
-from tui.widgets.scrolling import ScrollingFrame
 from tui.widgets.text import cells
 
 Tone = Literal["base", "strong", "muted", "good", "bad", "warn", "accent"]

@@ -8,11 +8,10 @@ from typing import ClassVar
 
 from rich.cells import cell_len
 
-from tui.widgets.frame import Frame
+from tui.widgets.frame import Frame, ScrollingFrame
 from tui.widgets.glyphs import Glyphs
 from tui.widgets.numbers import tick_texts
 from tui.widgets.scales import LinearScale, tick_candidates
-from tui.widgets.scrolling import ScrollingFrame
 from tui.widgets.text import fit, wrapped
 
 KINDS = 5

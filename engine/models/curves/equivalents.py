@@ -13,8 +13,7 @@ from engine.batch import ClusterBatch
 from engine.catalog import Catalog, InstanceType
 from engine.errors import BadInput
 from engine.forecast import FloatArray, IntArray
-from engine.machines.families import family_of, same_family
-from engine.machines.transfer import Speed, speed_of, transfer_notice
+from engine.machines.transfer import Speed, family_of, same_family, speed_of, transfer_notice
 from engine.models.curves.machines import MachineRuns, shape_of, vcpus_of
 from engine.notices import Notice
 

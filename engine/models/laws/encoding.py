@@ -13,7 +13,7 @@ import numpy as np
 from engine.catalog import Catalog
 from engine.distinct import distinct_few_rows
 from engine.forecast import BoolArray, FloatArray, IntArray
-from engine.machines.families import family_of
+from engine.machines.transfer import family_of
 from engine.models.curves.machines import MachineRuns, shape_of, vcpus_of
 from engine.models.curves.parameter_scales import ParameterScales
 from engine.models.laws.gaussian_process import ProcessInputs, SizeIterationGrid

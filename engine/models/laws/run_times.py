@@ -18,7 +18,6 @@ import numpy as np
 
 from engine.distinct import distinct_few_rows
 from engine.forecast import BoolArray, FloatArray, IntArray
-from engine.models.laws.along_laws import interpolated_along_laws
 from engine.models.laws.candidate_models import (
     MINIMUM_FOR_SMOOTH,
     CandidateModels,
@@ -29,6 +28,7 @@ from engine.models.laws.candidate_models import (
 from engine.models.laws.encoding import Rows
 from engine.models.laws.error_distribution import prior_error_distribution, with_common_dof
 from engine.models.laws.extrapolation import Extrapolation, doublings_beyond
+from engine.models.laws.iterations import interpolated_along_laws
 from engine.models.laws.observations import NOISE_DOF
 from engine.models.workloads import SAME
 from engine.one_thread import one_thread

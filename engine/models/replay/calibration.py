@@ -17,7 +17,7 @@ import numpy as np
 
 from engine.forecast import FloatArray, IntArray
 from engine.models.stages.application_graph import ApplicationGraph, ran_alone
-from engine.models.stages.durations.launch_order import LONGEST_FIRST, rotated
+from engine.models.stages.durations.launches import LONGEST_FIRST, rotated
 from engine.models.stages.durations.task_times import StageModel
 from engine.models.stages.locality import Locality
 from engine.models.stages.partitioning.partitions import ScaledStage

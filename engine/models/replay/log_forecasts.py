@@ -14,7 +14,7 @@ import numpy as np
 
 from engine.forecast import FloatArray, IntArray
 from engine.models.replay.log_pairs import inverse_variance_weights
-from engine.models.replay.mean_times_cache import MeanTimes
+from engine.models.replay.monotone_times import MeanTimes
 
 
 @dataclass(frozen=True, eq=False)

@@ -38,13 +38,12 @@ from engine.models.replay.broadcasts import (
 )
 from engine.models.replay.iterations import log_iterations
 from engine.models.replay.log_forecasts import LogForecast, LogForecasts, log2_distances
-from engine.models.replay.mean_times_cache import MeanTimes, MeanTimesCache
 from engine.models.replay.memory.cliffs_of_logs import saturated_memory
 from engine.models.replay.memory.memory_cliff import MemoryCliff
 from engine.models.replay.memory.memory_factor import log_memory_factor
 from engine.models.replay.memory.memory_report import not_fitting_share
 from engine.models.replay.memory.spilling import SpillingStage
-from engine.models.replay.monotone_times import monotone_with_memory
+from engine.models.replay.monotone_times import MeanTimes, MeanTimesCache, monotone_with_memory
 from engine.models.replay.outcome import ReplayOutcome
 from engine.models.replay.priors import (
     LOG_NOISE,

@@ -5,6 +5,9 @@ with linear interpolation in between. Each replay is monotone by itself (`times.
 need not be: nearer logs weigh more, so that the mean of growing times may fall where the weight
 passes from one log to another, and what memory adds or saves may fall while the replay grows.
 
+Most inputs of a path were on that of a slider's last step as well: `MeanTimesCache` keeps their
+times on half a million clusters for the next one.
+
 In: mean times by input. Out: the time at one input. Explained in
 docs/models/sparkplan_rules_replay.md#more-input-is-never-less-time.
 """
@@ -13,16 +16,64 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from engine.batch import ClusterBatch
+from engine.caching import LruCache
 from engine.cluster import Workload
 from engine.forecast import FloatArray
-from engine.models.replay.mean_times_cache import MeanTimes
 from engine.models.replay.times import input_steps
 from engine.profile import Run
+
+FEWEST_CLUSTERS = 2_048
+"""Smaller batches are not cached: single clusters come in between, and are quick to compute."""
+
+CACHED_GRIDS = 2
+"""All candidates, and those of them that may be among the best."""
+
+CACHED_WORKLOADS = 8
+"""Workloads cached per grid: the ends of the path, the subdivisions of its last step, and some
+more."""
+
+
+class MeanTimes(NamedTuple):
+    """Means over logs for n clusters.
+
+    Attributes:
+        without_memory: (n,) log time without the memory term.
+        memory: (n,) log of the factor by which memory changes it.
+    """
+
+    without_memory: FloatArray
+    memory: FloatArray
+
+
+class MeanTimesCache:
+    """Mean times on the most recently used grids, by workload. Thread-safe; a copy in another
+    process starts empty."""
+
+    def __init__(self) -> None:
+        self._by_grid: tuple[tuple[ClusterBatch, LruCache[MeanTimes]], ...] = ()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), ()
+
+    def get(
+        self, batch: ClusterBatch, workload_key: Hashable, compute: Callable[[], MeanTimes]
+    ) -> MeanTimes:
+        """The mean times of a workload on a batch, computed where they are not cached."""
+        if len(batch) < FEWEST_CLUSTERS:
+            return compute()
+        same = [entry for entry in self._by_grid if entry[0].equals(batch)]
+        grid = same[0] if same else (batch, LruCache[MeanTimes](CACHED_WORKLOADS))
+        others = tuple(entry for entry in self._by_grid if entry is not grid)
+        self._by_grid = (grid, *others)[:CACHED_GRIDS]
+        return grid[1].get(workload_key, compute)
+
 
 MEMORY_SUBDIVISIONS = 4
 """Subdivisions of the last step of the path at which the memory term is evaluated: it sets in all

@@ -25,10 +25,10 @@ from engine.models.replay.calibration import calibrated
 from engine.models.replay.driver_time import DriverTime
 from engine.models.replay.node_load import NodeLoad
 from engine.models.replay.outcome import ReplayOutcome
-from engine.models.replay.stages_by_slots import StagesBySlots
+from engine.models.replay.stages_by_slots import ReplayCache, StagesBySlots
 from engine.models.stages.application_graph import ApplicationGraph, graph_of
 from engine.models.stages.durations.contention import contention_growth, slowdown_of
-from engine.models.stages.durations.launch_rate import driver_launch_seconds, launch_seconds
+from engine.models.stages.durations.launches import driver_launch_seconds, launch_seconds
 from engine.models.stages.durations.task_times import StageModel
 from engine.models.stages.durations.warm_up import Slowdown
 from engine.models.stages.fetched_rows import fetched_rows_shares
@@ -36,7 +36,6 @@ from engine.models.stages.linked_stages import relinked
 from engine.models.stages.locality import Locality
 from engine.models.stages.new_code import new_code_seconds
 from engine.models.stages.one_machine import executor_slots_of, of_local_master, waiting_law
-from engine.models.stages.replay_cache import ReplayCache
 from engine.models.stages.scaled_stages import ScaledStages
 from engine.models.stages.slots_over_time import (
     SlotTimeline,
@@ -260,7 +259,7 @@ class Replay:
 
     @cached_property
     def launch_seconds(self) -> float:
-        """Seconds that the driver takes to launch a task (`stages/durations/launch_rate.py`)."""
+        """Seconds that the driver takes to launch a task (`stages/durations/launches.py`)."""
         return launch_seconds(self.run)
 
     def with_empty_cache(self) -> Replay:

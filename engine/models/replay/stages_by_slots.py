@@ -1,25 +1,112 @@
 """The stages of an observed run on any number of slots: how many partitions they have there, and
 how many slots these keep busy.
 
-In: stages, slots, an input and shuffle partitions. Out: the stages so divided. Explained in
-docs/models/sparkplan_rules_replay.md.
+In: stages, slots, an input and shuffle partitions. Out: the stages so divided, and the slots that
+they keep busy at most. Explained in
+docs/models/sparkplan_rules_replay.md#the-curve-over-many-clusters.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 
-from engine.forecast import BoolArray, FloatArray
-from engine.models.replay.busy_slots import BusySlots
+from engine.caching import LruCache
+from engine.forecast import BoolArray, FloatArray, IntArray
+from engine.models.stages.durations.task_times import StageModel
 from engine.models.stages.durations.warm_up import Slowdown
 from engine.models.stages.partition_counts import CountedStages, PartitionCounts
-from engine.models.stages.replay_cache import ReplayCache
+from engine.models.stages.partitioning.partitions import whole_tasks
 from engine.models.stages.scaled_stages import ScaledStages
 from engine.models.stages.stage_table import StageTable
 from engine.scheduling.waves import ClosedForm
+
+
+@dataclass(frozen=True, eq=False)
+class BusySlots:
+    """Stages that ran side by side in the log do so on any cluster.
+
+    Args:
+        models: the s stages.
+        cpus: (s,) slots that a task of each holds.
+    """
+
+    models: tuple[StageModel, ...]
+    cpus: FloatArray
+
+    def max_busy(self, partitions: FloatArray) -> int:
+        """The most slots that are ever busy with (s,) partitions of the stages."""
+        tasks = whole_tasks(partitions)[0] * self.cpus
+        order, sign = self._submissions_and_ends
+        return max(1, int(np.cumsum((np.concatenate((tasks, tasks)) * sign)[order]).max()))
+
+    @cached_property
+    def follows_cores(self) -> BoolArray:
+        """(s,) the stages with a partition for each core."""
+        return np.asarray([model.follows_cores for model in self.models], dtype=bool)
+
+    def log_gain_of_core_partitions(
+        self, slots: FloatArray, *, busy: FloatArray, in_log: int
+    ) -> FloatArray:
+        """(n,) log of the factor on the time of tasks on (n,) slots if stages with a partition for
+        each core had as many as on the log's slots: a program may have asked for that number, where
+        no other log contradicts it. It follows from their share of the work, where all other work
+        is as fast as it can be.
+
+        Args:
+            busy: (n,) how many of the slots other stages can use.
+            in_log: slots of the log.
+        """
+        share = self._share_by_coincidence
+        if not share:
+            return np.zeros(len(slots))
+        others = (1.0 - share) * in_log / np.maximum(busy, in_log)
+        repartitioned = share * in_log / np.maximum(slots, in_log)
+        return np.asarray(np.log((others + share) / (others + repartitioned)))
+
+    @cached_property
+    def _share_by_coincidence(self) -> float:
+        """Share of the work in stages of which one log does not show whether they have a partition
+        for each core, or a number that the program asked for."""
+        work = np.asarray([model.stage.tasks * model.mean_seconds for model in self.models])
+        uncertain = np.asarray([model.per_core_by_coincidence for model in self.models], dtype=bool)
+        return float(work[uncertain].sum() / (work.sum() or 1.0))
+
+    @cached_property
+    def _submissions_and_ends(self) -> tuple[IntArray, FloatArray]:
+        """(2 s,) order in time of the submissions of the s stages and of their ends (indices from s
+        on), ends first at the same moment; and the (2 s,) sign of each, 1 for a submission and -1
+        for an end."""
+        stages = [model.stage for model in self.models]
+        moments = [stage.submitted_seconds for stage in stages]
+        moments += [stage.completed_seconds for stage in stages]
+        sign = np.repeat([1.0, -1.0], len(stages))
+        return np.lexsort((sign, np.asarray(moments))), sign
+
+
+CACHED_INPUTS = 16
+"""Cache size in inputs: enough to step a slider back and forth."""
+
+
+@dataclass(frozen=True)
+class ReplayCache:
+    """Recent results of a replay, by the input relative to the log's and the number of shuffle
+    partitions.
+
+    Args:
+        stages: the stages on the run's own slots.
+        counts: their numbers of partitions.
+        counted: what these are computed from, by the number of shuffle partitions alone.
+        useful: number of slots beyond which no more are ever busy.
+    """
+
+    stages: LruCache[ScaledStages] = field(default_factory=lambda: LruCache(CACHED_INPUTS))
+    counts: LruCache[PartitionCounts] = field(default_factory=lambda: LruCache(CACHED_INPUTS))
+    counted: LruCache[CountedStages] = field(default_factory=lambda: LruCache(CACHED_INPUTS))
+    useful: LruCache[int] = field(default_factory=lambda: LruCache(CACHED_INPUTS))
+
 
 MOST_SLOTS = 1_000_000
 """No cluster has more: for stages that have the more tasks the more slots there are."""

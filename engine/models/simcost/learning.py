@@ -16,6 +16,7 @@ from engine.caching import LruCache
 from engine.forecast import FloatArray
 from engine.given_profiles import ResourceProfile
 from engine.intervals import exclusive_seconds
+from engine.models.replay.stages_by_slots import CACHED_INPUTS
 from engine.models.simcost import costs
 from engine.models.simcost.costs import Rates
 from engine.models.simcost.rates import (
@@ -28,7 +29,6 @@ from engine.models.simcost.rates import (
 )
 from engine.models.simcost.stages import Clusters, Stages, mean_task_seconds
 from engine.models.stages.durations.task_times import StageModel
-from engine.models.stages.replay_cache import CACHED_INPUTS
 from engine.models.stages.set_up import SET_UP_SECONDS, SET_UP_SHARE
 from engine.models.stages.stage_models import stage_models
 from engine.profile import Run

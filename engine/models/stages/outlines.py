@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from engine.forecast import FloatArray, IntArray
-from engine.models.stages.durations.launch_order import last_launched
+from engine.models.stages.durations.launches import last_launched
 from engine.models.stages.durations.quantile_sums import QuantileSums
 from engine.models.stages.durations.task_times import PLACED_TASKS
 from engine.models.stages.set_up import SET_UP_SECONDS

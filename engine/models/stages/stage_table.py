@@ -14,7 +14,7 @@ from functools import cached_property, partial
 import numpy as np
 
 from engine.forecast import BoolArray, FloatArray, IntArray
-from engine.models.stages.durations.launch_order import LONGEST_FIRST
+from engine.models.stages.durations.launches import LONGEST_FIRST
 from engine.models.stages.durations.quantile_times import are_subsampled, longest_share
 from engine.models.stages.durations.ranked_tasks import DeferredTasks
 from engine.models.stages.durations.task_times import PLACED_TASKS, StageModel

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from engine.catalog import DEFAULT_CATALOG, MOST_MEMORY_GIB, InstanceType
-from engine.catalog_files.find_type import named_type
+from engine.catalog_files.reader import named_type
 from engine.cluster import MOST_NODES
 from engine.errors import BadInput
 from engine.text.quantities import parse_bytes, parse_memory_gib, parse_seconds

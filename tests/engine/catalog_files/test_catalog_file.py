@@ -8,8 +8,7 @@ import pytest
 import yaml
 from user_catalogs import copied, problem, write
 
-from engine.catalog_files.find_type import find_type
-from engine.catalog_files.reader import load_catalog, validate_catalog
+from engine.catalog_files.reader import find_type, load_catalog, validate_catalog
 from engine.errors import BadInput, EngineError
 
 USER_FILE = """\

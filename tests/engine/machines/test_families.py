@@ -5,7 +5,7 @@ from collections import defaultdict
 import pytest
 
 from engine import list_catalogs, load_catalog
-from engine.machines.families import family_of, same_family
+from engine.machines.transfer import family_of, same_family
 
 
 @pytest.mark.parametrize(

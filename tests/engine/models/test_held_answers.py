@@ -17,9 +17,9 @@ from engine.cluster import Cluster, Workload
 from engine.forecast import FloatArray
 from engine.models.base import FittedModel
 from engine.models.replay.log_forecasts import LogForecast, LogForecasts
-from engine.models.replay.mean_times_cache import MeanTimes
 from engine.models.replay.monotone_times import (
     MEMORY_SUBDIVISIONS,
+    MeanTimes,
     monotone_log_time,
     monotone_mean,
     monotone_with_memory,

@@ -7,7 +7,7 @@ import pytest
 from made_runs import Stage, observed, without_growth
 
 from engine.cluster import Cluster
-from engine.models.stages.durations.launch_rate import LAUNCH_SECONDS
+from engine.models.stages.durations.launches import LAUNCH_SECONDS
 
 
 def test_short_tasks_wait_for_the_driver_to_launch_them() -> None:

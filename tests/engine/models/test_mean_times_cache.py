@@ -11,8 +11,8 @@ import engine
 from engine.batch import ClusterBatch
 from engine.catalog import Catalog
 from engine.choosing.candidate_selection import select_candidates
-from engine.models.replay import mean_times_cache
-from engine.models.replay.mean_times_cache import (
+from engine.models.replay import monotone_times
+from engine.models.replay.monotone_times import (
     CACHED_GRIDS,
     CACHED_WORKLOADS,
     FEWEST_CLUSTERS,
@@ -47,7 +47,7 @@ def test_steps_of_the_data_size_say_what_a_new_model_says(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Back and forth, on a grid and on a part of it by turns: a small one, which is cached too."""
-    monkeypatch.setattr(mean_times_cache, "FEWEST_CLUSTERS", FEWEST)
+    monkeypatch.setattr(monotone_times, "FEWEST_CLUSTERS", FEWEST)
     profile = engine.read(*sources, ran_on="m5.xlarge")
     stepped = engine.fit(profile)
     batch = select_candidates(catalog, profile=profile, instances=TYPES).grid(NODES)

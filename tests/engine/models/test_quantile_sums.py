@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from engine.models.stages.durations.launch_order import (
+from engine.models.stages.durations.launches import (
     LONGEST_FIRST,
     last_launched,
     launched,

@@ -8,9 +8,9 @@ import pytest
 from scipy.stats import t as student
 
 from engine.forecast import FloatArray
-from engine.models.laws.along_laws import interpolated_along_laws
 from engine.models.laws.candidate_models import pseudo_bma_weights
 from engine.models.laws.encoding import Encoding, Rows
+from engine.models.laws.iterations import interpolated_along_laws
 from engine.models.laws.run_times import (
     BLOCK_ROWS,
     RunTimeFit,

@@ -9,12 +9,12 @@ from depth import DEEP
 from made_runs import BLOCK, Job, Stage, observed
 
 from engine.models.replay.replayed_run import Replay
+from engine.models.replay.stages_by_slots import CACHED_INPUTS
 from engine.models.stages.durations.contention import GROWTH_UNKNOWN, slowdown_of
-from engine.models.stages.durations.launch_order import LONGEST_FIRST
+from engine.models.stages.durations.launches import LONGEST_FIRST
 from engine.models.stages.durations.task_times import PLACED_TASKS
 from engine.models.stages.durations.warm_up import EXCESS_SECONDS
 from engine.models.stages.outlines import outlines
-from engine.models.stages.replay_cache import CACHED_INPUTS
 from engine.models.stages.stage_law import StageLaw
 from engine.profile import Run
 

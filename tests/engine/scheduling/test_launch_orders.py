@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from engine.models.stages.durations.launch_order import launched
+from engine.models.stages.durations.launches import launched
 from engine.scheduling import launch_orders
 from engine.scheduling.launch_orders import (
     ORDERS,

@@ -17,7 +17,7 @@ import numpy as np
 
 from engine.forecast import FloatArray
 from engine.models.stages.durations.hot_partitions import HotPartitions, hot_partitions
-from engine.models.stages.durations.launch_order import LONGEST_FIRST, last_launched, launched
+from engine.models.stages.durations.launches import LONGEST_FIRST, last_launched, launched
 from engine.models.stages.durations.quantile_times import drawn_outline, times_from_quantiles
 from engine.models.stages.durations.ranked_tasks import RankedTasks
 from engine.models.stages.durations.warm_up import WarmUp

@@ -1,8 +1,12 @@
-"""The launch order of a stage's tasks: a random permutation with a fixed seed, a cyclic shift of
-it, or from the longest to the shortest.
+"""Launches of a stage's tasks: their order, and the driver's rate.
 
-In: a seed, a number of tasks and a rotation. Out: ranks in launch order. Explained in
-docs/models/sparkplan_rules_replay.md#task-times.
+The order is a random permutation with a fixed seed, a cyclic shift of it, or from the longest to
+the shortest. One thread of the driver launches every task of an application: however many slots
+there are, a stage does not end before it has launched its tasks one after the other and the last
+one has run.
+
+In: a seed, a number of tasks and a rotation; a run. Out: ranks in launch order; seconds per launch.
+Explained in docs/models/sparkplan_rules_replay.md#task-times and #launches.
 """
 
 from __future__ import annotations
@@ -13,6 +17,7 @@ from typing import TypeVar
 import numpy as np
 
 from engine.forecast import FloatArray, IntArray
+from engine.profile import Run
 
 LONGEST_FIRST = -1.0
 """Launch order from the longest to the shortest task: where code is new to the executors, the
@@ -68,3 +73,29 @@ def _launch_numbers(seed: int, n: int) -> FloatArray:
     numbers = np.random.default_rng(seed).random(n)
     numbers.flags.writeable = False
     return numbers
+
+
+LAUNCH_SECONDS = 0.0004
+"""Prior of the time between two launches when the driver is the bottleneck (sources in
+docs/models/sparkplan_rules_replay.md)."""
+
+MIN_TASKS_FOR_RATE = 100
+"""Fewest tasks of a stage that shows the driver's sustained rate; fewer show a burst, and rounded
+milliseconds."""
+
+
+def launch_seconds(run: Run) -> float:
+    """Seconds that the driver takes per launch: the prior, or less if a stage of the log had its
+    tasks launched faster. Stages that run side by side each show only a part of the rate."""
+    observed = [
+        (stage.completed_seconds - stage.submitted_seconds) / stage.tasks
+        for stage in run.stages
+        if stage.tasks >= MIN_TASKS_FOR_RATE
+    ]
+    return min([LAUNCH_SECONDS, *(each for each in observed if each > 0.0)])
+
+
+def driver_launch_seconds(launch_seconds: float, tasks: int, concurrent_tasks: int) -> float:
+    """Seconds in which the driver launches a stage's tasks beyond those that the log's cluster ran
+    at once: the wait of a first wave is in the idle time between tasks that the log shows."""
+    return launch_seconds * max(0, tasks - concurrent_tasks)
