@@ -1,8 +1,8 @@
 """Transfers speed from measured to unmeasured instance types, with its uncertainty.
 
-Speed is per core. Sizes of one family, which names tell, have the same cores. Otherwise it is the ratio of CPU scores
-per vCPU, where both machines have one of the same benchmark. Every other case is an assumption with
-its own warning code and a wider spread.
+Speed is per core. Sizes of one family, which names tell, have the same cores. Otherwise it is the
+ratio of CPU scores per vCPU, where both machines have one of the same benchmark. Every other case
+is an assumption with its own warning code and a wider spread.
 """
 
 from __future__ import annotations

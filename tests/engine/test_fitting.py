@@ -1,3 +1,5 @@
+"""Fits of a few numbers: least squares, spreads, isotonic regression."""
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,6 +13,7 @@ from engine.fitting import (
     Spread,
     fit_candidates,
     fit_nonnegative,
+    isotonic_regression,
     left_out_spread,
     nnls,
     select_candidate,
@@ -256,3 +259,23 @@ def test_intervals_hold_as_often_as_they_say(runs: int) -> None:
         low, high = Forecast.of(point, fit.spread.log_scale, fit.spread.dof).interval(0.9)
         inside.append(low[0] <= seconds[-1] <= high[0])
     assert 0.85 <= np.mean(inside) <= 0.96
+
+
+def test_neighbours_that_fall_share_their_weighted_mean() -> None:
+    values = np.asarray([[1.0, 5.0], [4.0, 4.0], [2.0, 1.0], [6.0, 9.0]])
+    weights = np.asarray([1.0, 1.0, 3.0, 1.0])
+    expected = [[1.0, 2.4], [2.5, 2.4], [2.5, 2.4], [6.0, 9.0]]
+    assert isotonic_regression(values, weights) == pytest.approx(np.asarray(expected))
+
+
+def test_what_rises_stays_to_the_last_digit() -> None:
+    values = np.cumsum(np.random.default_rng(1).random((5, 3)), axis=0)
+    assert isotonic_regression(values, np.ones(5)).tolist() == values.tolist()
+
+
+def test_it_never_falls_and_keeps_the_weighted_mean() -> None:
+    generator = np.random.default_rng(2)
+    values, weights = generator.random((7, 20)), generator.random(7)
+    found = isotonic_regression(values, weights)
+    assert (np.diff(found, axis=0) >= -1e-12).all()
+    assert weights @ found == pytest.approx(weights @ values)

@@ -1,4 +1,4 @@
-"""Managed services: clusters that they do not start, and prices of another one than the runs were on."""
+"""Managed services: clusters that they do not start, and prices of another one than the runs'."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -1,10 +1,14 @@
+"""Speed on types that were not measured, and sizes of one family, which names tell."""
+
 import math
+from collections import defaultdict
 from dataclasses import replace
 from itertools import permutations
 
 import pytest
 from synthetic import catalog_of, offer, profile_on
 
+from engine import list_catalogs, load_catalog
 from engine.catalog import InstanceType
 from engine.cluster import Workload
 from engine.given_profiles import OptexProfile
@@ -15,7 +19,9 @@ from engine.machines.transfer import (
     SPREAD_TRANSFERRED,
     SPREAD_UNKNOWN_SOURCE,
     Speed,
+    family_of,
     measured_instance_type,
+    same_family,
     speed_of,
     transfer_notice,
 )
@@ -190,3 +196,36 @@ def test_where_a_job_ran_is_what_its_largest_run_or_its_job_profiles_say() -> No
     assert known.name == "slow"
     assert measured_instance_type(Profile("job", (), optex=named[:1]), CATALOG) is None
     assert measured_instance_type(Profile("job", ()), CATALOG) is None
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("m5.large", "m5.24xlarge", True),
+        ("m5.xlarge", "m5.metal", True),
+        ("m5.xlarge", "m5a.xlarge", False),
+        ("m5.xlarge", "r5.xlarge", False),
+        ("n2-standard-4", "n2-highmem-32", True),
+        ("n2-standard-4", "n2d-standard-4", False),
+        ("Standard_D4s_v5", "Standard_D96s_v5", True),
+        ("Standard_E8-4ds_v4", "Standard_E16ds_v4", True),
+        ("Standard_D4s_v5", "Standard_D4s_v4", False),
+        ("Standard_D4s_v5", "Standard_D4ds_v5", False),
+        ("small", "large", False),
+        ("worker-1", "worker-2", False),
+        ("w1-old", "w1-new", False),
+        ("node.a", "node.b", False),
+        ("own", "own", False),
+    ],
+)
+def test_sizes_of_a_family_are_told_by_their_names(one: str, other: str, same: bool) -> None:
+    assert same_family(one, other) is same_family(other, one) is same
+
+
+@pytest.mark.parametrize("entry", list_catalogs(), ids=str)
+def test_types_of_a_family_have_one_architecture(entry: object) -> None:
+    families = defaultdict(set)
+    for name, offered in load_catalog(entry.path).offers.items():
+        families[family_of(name)].add(offered.instance.arch)
+    assert None not in families
+    assert all(len(found) == 1 for found in families.values())

@@ -1,15 +1,103 @@
-"""What is shown of a workflow's course: states that are told apart, phases, spans of jobs."""
+"""The course of a workflow: containers on nodes, stages that wait for them, what is shown."""
 
 import math
+from collections import Counter
 
 import numpy as np
 import pytest
 
+from engine.errors import BadInput
+from engine.models.boe import states
 from engine.models.boe.model import fit_workflow
-from engine.models.boe.task_time import Step, TaskTime, TaskWork
+from engine.models.boe.task_time import Rates, Step, TaskTime, TaskWork
 from engine.models.boe.workflow import OwnNodes, Workflow, WorkflowJob
-from engine.models.boe.workflow_course import Activity, Course, Running, State
+from engine.models.boe.workflow_course import (
+    Activity,
+    Course,
+    Machines,
+    Running,
+    State,
+    containers_on,
+    refuse,
+)
 from engine.models.boe.workflow_report import explanation, merged
+from engine.scheduling.drf import Pool, fifo
+
+TASKS, SLOTS = 40, 4
+
+
+def course_of(stages: int) -> Course:
+    """Stages that are all ready at the start, first in first out."""
+    activities = [
+        Activity(0, str(place), TASKS, TaskWork(10.0), spread=0.3) for place in range(stages)
+    ]
+    machines = Machines(1.0, Rates(1e6), Pool(float(SLOTS)))
+    return states.estimate(activities, machines, fifo)
+
+
+def test_stages_that_wait_are_not_touched_at_each_moment(monkeypatch: pytest.MonkeyPatch) -> None:
+    touched: Counter[str] = Counter()
+    plain = states._Live.end_tracks
+
+    def counted(live: states._Live) -> int:
+        touched["tracks"] += 1
+        return plain(live)
+
+    monkeypatch.setattr(states._Live, "end_tracks", counted)
+    for stages in (10, 40):
+        touched.clear()
+        course = course_of(stages)
+        assert course.seconds == pytest.approx(stages * TASKS * 10.0 / SLOTS, rel=0.05)
+        assert touched["tracks"] <= 2 * stages * TASKS, "at most two stages run at any moment"
+
+
+def task(cores: float, memory_gib: float) -> Activity:
+    return Activity(0, "map", 8, TaskWork(10.0), cores=cores, memory_gib=memory_gib)
+
+
+@pytest.mark.parametrize(
+    ("cores", "memory_gib", "fit"),
+    [
+        (1.0, 0.0, 60),
+        (1.0, 0.5, 60),
+        (1.0, 3.0, 12),
+        (12.0, 0.5, 3),
+        (3.0, 2.0, 18),
+        (21.0, 0.5, 0),
+        (1.0, 13.0, 0),
+        (20 / 3, 12 / 7, 9),
+        (1.0, 1.2, 30),
+    ],
+)
+def test_a_node_holds_what_its_cores_and_its_memory_both_hold(
+    cores: float, memory_gib: float, fit: int
+) -> None:
+    """Three nodes of 20 slots and 12 GiB; what fits exactly fits, whatever rounding makes of it."""
+    entry = task(cores, memory_gib)
+    assert containers_on(entry, nodes=3.0, slots=60.0, memory_gib=36.0) == fit
+    assert Machines(3.0, Rates(4.0), Pool(60.0, 36.0), alike=True).most_containers(entry) == fit
+    assert Machines(3.0, Rates(4.0), Pool(60.0, 36.0)).most_containers(entry) == math.inf
+
+
+@pytest.mark.parametrize(
+    ("entry", "memory_gib", "alike", "said"),
+    [
+        (task(5.0, 0.0), math.inf, True, "map needs 5 cores, a node offers 4 cores"),
+        (task(1.0, 0.5), 0.75, True, "map needs 0.5 GiB, a node offers 4 cores and 0.25 GiB"),
+        (task(1.5, 9.0), 24.0, True,
+         "map needs 1.5 cores and 9 GiB, a node offers 4 cores and 8 GiB"),
+        (task(1.0, 25.0), 24.0, False,
+         "map needs 25 GiB, the whole cluster offers 12 cores and 24 GiB"),
+        (task(1.0, 0.0), math.inf, False, "map needs a core, the whole cluster offers 12 cores"),
+    ],
+)  # fmt: skip
+def test_what_is_too_large_is_held_against_a_node_or_the_whole_cluster(
+    entry: Activity, memory_gib: float, alike: bool, said: str
+) -> None:
+    with pytest.raises(BadInput) as error:
+        refuse(entry, Machines(3.0, Rates(4.0), Pool(12.0, memory_gib), alike))
+    assert error.value.what == f"a task of {said}"
+
 
 CPU = TaskTime(10.0, "cpu", True)
 
