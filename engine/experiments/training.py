@@ -31,9 +31,9 @@ from engine.experiments.plans import (
     ExperimentPlan,
     Grid,
     finite_or_none,
+    run_costs,
     smallest_runs,
 )
-from engine.experiments.run_costs import run_costs
 from engine.machines.services import PLATFORM_REMEDY, least_workers, service_of
 from engine.models.base import FittedModel
 from engine.models.curves.terms import ERNEST_TERMS, SERIAL_DATA, SQUARE_ROOT

@@ -1,4 +1,7 @@
-"""Small made-up catalogs, profiles and models for the tests of prices and choices."""
+"""Small made-up catalogs, profiles and models for the tests of prices and choices.
+
+A surface of made times, for the tests of the optimiser.
+"""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -8,6 +11,8 @@ import numpy as np
 
 from engine.batch import ClusterBatch
 from engine.catalog import Billing, Catalog, InstanceType, MemoryRule, Offer, Price
+from engine.choosing.candidate_selection import select_candidates
+from engine.choosing.surface import Surface
 from engine.cluster import Cluster, Workload
 from engine.forecast import Forecast
 from engine.models.base import FittedModel
@@ -92,3 +97,17 @@ class TableModel(FittedModel):
 def model(law: Law, profile: Profile | None = None, **fields: object) -> TableModel:
     """A model with this law."""
     return TableModel("table", profile or profile_on(), law=law, **fields)
+
+
+def surface_of(fitted: TableModel, catalog: Catalog, max_nodes: int) -> Surface:
+    candidates = select_candidates(catalog, profile=fitted.profile, instances=["*"])
+    return Surface.build(fitted, candidates, max_nodes=max_nodes)
+
+
+SLOW = offer("slow", 0.1)
+FAST = offer("fast", 0.5)
+TWO = catalog_of(SLOW, FAST)
+
+
+def two_law(name: str, nodes: np.ndarray) -> np.ndarray:
+    return 3600.0 / nodes ** (0.9 if name == "slow" else 1.0) / (4.0 if name == "fast" else 1.0)

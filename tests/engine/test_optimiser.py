@@ -6,8 +6,7 @@ from datetime import date, timedelta
 
 import numpy as np
 import pytest
-from optimised import SLOW, TWO, surface_of, two_law
-from synthetic import DAY, catalog_of, model, offer, profile_on
+from synthetic import DAY, SLOW, TWO, catalog_of, model, offer, profile_on, surface_of, two_law
 
 from engine.catalog import Billing
 from engine.choosing.difference_texts import missed_by

@@ -5,8 +5,17 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from optimised import SLOW, TWO, surface_of, two_law
-from synthetic import TableModel, catalog_of, model, offer, profile_on
+from synthetic import (
+    SLOW,
+    TWO,
+    TableModel,
+    catalog_of,
+    model,
+    offer,
+    profile_on,
+    surface_of,
+    two_law,
+)
 
 from engine.batch import ClusterBatch
 from engine.catalog import Billing

@@ -141,7 +141,7 @@ def report_of(
     prediction: Prediction,
     *,
     machines: Machines,
-    skew_seconds: float | None = None,
+    skew_seconds: float | None,
 ) -> WorkflowReport:
     """A course in words; times are stretched to the prediction (its own error corrected).
 

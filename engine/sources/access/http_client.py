@@ -105,7 +105,7 @@ class Client:
         path: str,
         into: IO[bytes],
         check: Callable[[], None],
-        progress: Callable[[int], None] | None = None,
+        progress: Callable[[int], None] | None,
     ) -> None:
         """Downloads `path` into a file; every try starts from the beginning.
 

@@ -110,7 +110,7 @@ def type_notice(application: Application, cluster: Cluster) -> Notice | None:
     )
 
 
-def old_version_notice(application: Application, *, early: bool = False) -> Notice | None:
+def old_version_notice(application: Application, *, early: bool) -> Notice | None:
     """The notice that a log of Spark 1.4 or older lacks the parents of stages, and that its version
     was inferred (`early` as for `spark_version`)."""
     described = [stage for stage in application.stages.values() if stage.attempts]

@@ -193,8 +193,8 @@ class CachedBlocks:
     def stage_began(
         self,
         needed: Iterable[tuple[int, int]],
-        off_heap: Collection[int] = (),
-        copies: Mapping[int, int] | None = None,
+        off_heap: Collection[int],
+        copies: Mapping[int, int],
     ) -> float | None:
         """Records the persisted RDDs that a submitted stage needs.
 
@@ -212,7 +212,7 @@ class CachedBlocks:
         for rdd_id in wanted:
             spans = self._spans.setdefault(rdd_id, [])
             if not spans or spans[-1].unpersisted:
-                spans.append(_PersistedSpan(rdd_id, (copies or {}).get(rdd_id, 1)))
+                spans.append(_PersistedSpan(rdd_id, copies.get(rdd_id, 1)))
         if not self.any_reported:
             return None
         known = (self._of_rdd[rdd_id] for rdd_id in wanted if rdd_id in self._of_rdd)

@@ -4,8 +4,7 @@ import math
 from dataclasses import replace
 
 import pytest
-from optimised import TWO, two_law
-from synthetic import catalog_of, model, offer
+from synthetic import TWO, catalog_of, model, offer, two_law
 
 import engine
 from engine.optimiser import recommend
