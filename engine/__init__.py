@@ -70,6 +70,7 @@ _HOMES = {
         "predict_on_spot",
     ),
     "engine.runs.barrier_stages": ("BarrierStage",),
+    "engine.choosing.room": ("starts",),
     "engine.machines.platforms": ("PLATFORMS", "on_platform"),
     "engine.machines.priced_services": ("another_service_notice",),
     "engine.machines.services": ("least_on_demand", "most_worker_types"),

@@ -47,6 +47,7 @@ class Unbuilt(NamedTuple):
     history: History
     whole: bool
 
+
 GRID_ERROR = 0.02
 """Largest relative error of a time interpolated on the grid, compared with the settled answer."""
 
@@ -92,9 +93,7 @@ class PlanUpdates(PlannerMixin):
             self._unbuilt = tuple(earlier)
             if plan_key(last.state) != plan_key(app.state):
                 app.state = reduce(app.state, PlanRefused(last.state, whole=last.whole))
-                app.history = last.history.recorded(
-                    last.state, app.state, now_seconds=monotonic()
-                )
+                app.history = last.history.recorded(last.state, app.state, now_seconds=monotonic())
                 self._rebuild()
                 return True
         return False
@@ -264,7 +263,7 @@ class PlanUpdates(PlannerMixin):
         app._act_if_settled()  # a refused question starts no search
 
     def _stop_reading(self) -> None:
-        """Cancel the current read, or the plan for what was read; what was asked for before stays."""
+        """Cancel the current read, or the plan for what was read; what was asked before stays."""
         app = self.planner
         cancelled = "reading" if self._read_now is None else "the plan"
         app._reading.cancel()
