@@ -1,4 +1,4 @@
-"""A change that is refused while another plan is being built: what was asked for before it stays."""
+"""A change that is refused while another plan is being built: what was asked before stays."""
 
 from contextlib import asynccontextmanager
 from dataclasses import replace
