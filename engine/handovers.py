@@ -104,6 +104,7 @@ def _on_nodes_of(catalog: Catalog, handover: Handover, choice: Choice, layout: L
         for each, shape in shapes.items()
     }
     master = catalog.offers.get(catalog.billing.master or "")
+    kinds = (*shapes.values(), *([] if master is None else [master.instance]))
     return replace(
         handover,
         provider=catalog.provider,
@@ -121,6 +122,7 @@ def _on_nodes_of(catalog: Catalog, handover: Handover, choice: Choice, layout: L
             if shape.emr_supported is False
         },
         diskless=diskless(catalog, choice.composition),
+        architectures={kind.name: kind.arch for kind in kinds if kind.arch is not None},
     )
 
 

@@ -34,7 +34,8 @@ it, Databricks gives it the heap of a node of its own."""
 
 def for_target(handover: Handover, target: Export) -> Handover:
     """The handover with the settings that the target sets, and its statement with these and with
-    notes on another platform, another Spark version, settings left out and a driver too large."""
+    notes on another platform, another Spark version, settings left out, and a master too small for
+    the driver or unlike the workers."""
     platform = target.platform(handover)
     there = platform or handover.platform
     only_databricks = [key for key, value in handover.settings.items() if value == ONLY_DATABRICKS]
@@ -49,6 +50,7 @@ def for_target(handover: Handover, target: Export) -> Handover:
         *([CLIENT_MODE] if there in ON_YARN and handover.composition else []),
         *handover.setting_notes,
         *_large_driver(handover, settings, there),
+        *_unlike_master(handover, there),
         *_other_platform(handover, platform),
         *(
             f"note: only Databricks reads {key}={ONLY_DATABRICKS}: left out, so that Spark's "
@@ -76,6 +78,25 @@ def _large_driver(
         f"note: with {DRIVER_MEMORY}={settings[DRIVER_MEMORY]} the driver takes {needed_gib:.3g} "
         f"GiB, the master {handover.master} has {has_gib:.3g} GiB: take a larger one "
         "[driver-does-not-fit]"
+    ]
+
+
+def _unlike_master(handover: Handover, platform: str | None) -> list[str]:
+    """The line that the master runs other machine code than the workers. In client mode the driver
+    runs there; Databricks' master is its driver."""
+    arch = handover.architectures.get(handover.master or "")
+    others = {
+        other: name
+        for name in handover.composition
+        if (other := handover.architectures.get(name)) not in (None, arch)
+    }
+    if arch is None or not others or platform == "kubernetes":
+        return []
+    unlike = " and ".join(f"{name} is {other}" for other, name in others.items())
+    return [
+        f"note: the master {handover.master} is {arch}, {unlike}: what driver and executors load "
+        "(native libraries, compiled Python packages) is needed for both; or take a master like "
+        "the workers [mixed-architectures]"
     ]
 
 

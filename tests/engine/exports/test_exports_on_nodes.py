@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 import yaml
 from handovers_made import after, handover, words
+from synthetic import model
 
+import engine
 from engine import load_catalog
 from engine.catalog import InstanceType, MemoryRule
 from engine.cluster import BesideHeap, Layout
@@ -335,3 +337,23 @@ def test_kubernetes_has_fields_for_heap_and_overhead_and_settings_for_the_rest()
     unknown = spec(Layout(2, 4))["executor"]
     assert "memory" not in unknown
     assert "memoryOverhead" not in unknown
+
+
+@pytest.mark.parametrize(
+    ("worker", "to", "said"),
+    [
+        ("m7g.xlarge", "emr", True),
+        ("m7g.xlarge", "databricks", True),
+        ("m7g.xlarge", "spark-submit", True),
+        ("m7g.xlarge", "kubernetes", False),
+        ("m6i.xlarge", "emr", False),
+    ],
+)
+def test_a_master_of_another_architecture_than_the_workers_is_said(
+    worker: str, to: str, said: bool
+) -> None:
+    fitted, catalog = model(lambda _, nodes: 600.0 / nodes), load_catalog("aws")
+    found = engine.recommend(fitted, catalog=catalog, instances=[worker], deadline_seconds=9000.0)
+    text = engine.export(found, to=to, profile=fitted.profile, catalog=catalog)
+    assert ("[mixed-architectures]" in text) is said
+    assert ("the master m5.xlarge is x86_64, m7g.xlarge is arm64" in text) is said
