@@ -55,6 +55,7 @@ class Handover:
         architectures: type -> architecture, including the master's, where it is known.
         owned: nodes that cost nothing.
         spark_version: that of the largest run's log; None where unknown.
+        cluster_mode: whether YARN placed the driver of every log on a worker.
     """
 
     application: str
@@ -84,6 +85,7 @@ class Handover:
     architectures: Mapping[str, str] = field(default_factory=dict)
     owned: Mapping[str, int] = field(default_factory=dict)
     spark_version: str | None = None
+    cluster_mode: bool = False
 
     def on_spot(self, name: str) -> int:
         if self.part_spot is not None:

@@ -19,10 +19,6 @@ an error."""
 ON_YARN = ("emr", "dataproc", "yarn")
 """Platforms on which YARN places the executors, and in cluster mode the driver."""
 
-CLIENT_MODE = (
-    "client mode assumed: in cluster mode the driver may take the place of executors on one node"
-)
-
 YARN_MASTER = {"spark.yarn.am.memory": f"{YARN_MASTER_HEAP_MIB}m"}
 """The application master as the layout leaves room for it. Dataproc's own default is 640m (seen in
 the settings of its clusters of 2018 and 2023): it would displace an executor."""
@@ -47,7 +43,7 @@ def for_target(handover: Handover, target: Export) -> Handover:
     assumed = ", ".join(f"{key}={value}" for key, value in settings.items())
     lines = [
         *([f"assumes: {assumed} (as in the logs or as asked for)"] if assumed else []),
-        *([CLIENT_MODE] if there in ON_YARN and handover.composition else []),
+        *_deploy_mode(handover, there),
         *handover.setting_notes,
         *_large_driver(handover, settings, there),
         *_unlike_master(handover, there),
@@ -62,6 +58,19 @@ def for_target(handover: Handover, target: Export) -> Handover:
     if there == DATAPROC:
         settings = YARN_MASTER | settings
     return replace(handover, settings=settings, statement=(*handover.statement, *lines))
+
+
+def _deploy_mode(handover: Handover, platform: str | None) -> list[str]:
+    """The line about the mode that the layout is for, where YARN places drivers in cluster mode.
+    One driver takes the place of executors on one node, and room for it on each would be wasted."""
+    if platform not in ON_YARN or not handover.composition:
+        return []
+    logs = ", though the logs ran in cluster mode" if handover.cluster_mode else ""
+    only = ", the only one, and the job waits forever if none is left"
+    return [
+        f"client mode assumed{logs}: in cluster mode the driver may take the place of executors on "
+        f"one node{only if handover.nodes == 1 else ''}"
+    ]
 
 
 def _large_driver(

@@ -2,6 +2,8 @@
 
 import json
 import re
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -18,6 +20,7 @@ from engine.exports import render
 from engine.exports.base import heap_mib, overhead_mib
 from engine.machines.platforms import on_platform
 from engine.memory import YARN_MASTER_GIB, layout_of, requested_cores, usable_memory_gib
+from engine.stage_run import Measure, StageRun
 
 
 def test_unknown_memory_is_left_to_the_user_and_said() -> None:
@@ -317,6 +320,26 @@ def test_dataproc_takes_two_ordinary_workers_and_a_master_of_their_type() -> Non
         said = words(render(handover(provider="gcp", **changes), to="dataproc"))
         assert after(said, "--num-workers") == "2"
         assert after(said, "--master-machine-type") == "n2"
+
+
+@pytest.mark.parametrize(("master", "mode"), [("yarn", "cluster"), ("yarn-cluster", None)])
+def test_logs_of_cluster_mode_are_told_from_those_of_client_mode(
+    master: str, mode: str | None
+) -> None:
+    fitted, catalog = model(lambda _, nodes: 600.0 / nodes), load_catalog("aws")
+    ask = partial(engine.recommend, fitted, catalog=catalog, instances=["m5.xlarge"])
+    config = {"spark.master": master} | ({"spark.submit.deployMode": mode} if mode else {})
+    stages = (StageRun(0, "count", 4, 0.0, 60.0, Measure(4, 60.0, (15.0,))),)
+    (run,) = fitted.profile.runs
+    for kept, cluster in ((config, True), ({"spark.master": "yarn"}, False)):
+        profile = replace(fitted.profile, runs=(replace(run, stages=stages, config=kept),))
+        for nodes in (1, 2):
+            found = ask(deadline_seconds=601.0 / nodes, max_nodes=nodes)
+            text = engine.export(found, to="emr", profile=profile, catalog=catalog)
+            assert ("assumed, though the logs ran in cluster mode: in" in text) is cluster
+            assert ("on one node, the only one, and the job waits" in text) is (nodes == 1)
+        text = engine.export(found, to="kubernetes", profile=profile, catalog=catalog)
+        assert "cluster mode:" not in text
 
 
 def test_databricks_has_a_driver_of_the_workers_type_and_a_name_of_100_characters() -> None:
