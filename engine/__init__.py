@@ -70,6 +70,7 @@ _HOMES = {
         "predict_on_spot",
     ),
     "engine.runs.barrier_stages": ("BarrierStage",),
+    "engine.choosing.room": ("starts",),
     "engine.machines.platforms": ("PLATFORMS", "on_platform"),
     "engine.machines.services": (
         "another_service_notice",

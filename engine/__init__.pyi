@@ -26,6 +26,7 @@ from engine.choosing.recommendation import Goal as Goal
 from engine.choosing.recommendation import Recommendation as Recommendation
 from engine.choosing.recommendation import Rejected as Rejected
 from engine.choosing.recommendation import Sensitivity as Sensitivity
+from engine.choosing.room import starts as starts
 from engine.cluster import BesideHeap as BesideHeap
 from engine.cluster import Cluster as Cluster
 from engine.cluster import Layout as Layout

@@ -15,7 +15,7 @@ from engine.machines.node_capacity import yarn_memory_gib
 from engine.machines.platforms import diskless, nearest_supported, platform_of
 from engine.memory import beside_heap_gib
 from engine.profile import TASK_CPUS, Profile
-from engine.runs.carried_settings import FEWER_TASK_CPUS, carried_settings
+from engine.runs.carried_settings import FEWER_TASK_CPUS, carried_settings, ran_in_cluster_mode
 from engine.runs.executor_resources import scaled_resources
 
 SHUFFLE_PARTITIONS = "spark.sql.shuffle.partitions"
@@ -65,6 +65,7 @@ def handover_of(
         dynamic_allocation=recommendation.dynamic_allocation,
         owned=choice.cost.owned if choice.cost else {},
         spark_version=profile.largest_run.spark_version if profile.largest_run else None,
+        cluster_mode=ran_in_cluster_mode(profile),
     )
     return handover if catalog is None else _on_nodes_of(catalog, handover, choice, layout)
 
@@ -104,6 +105,7 @@ def _on_nodes_of(catalog: Catalog, handover: Handover, choice: Choice, layout: L
         for each, shape in shapes.items()
     }
     master = catalog.offers.get(catalog.billing.master or "")
+    kinds = (*shapes.values(), *([] if master is None else [master.instance]))
     return replace(
         handover,
         provider=catalog.provider,
@@ -121,6 +123,7 @@ def _on_nodes_of(catalog: Catalog, handover: Handover, choice: Choice, layout: L
             if shape.emr_supported is False
         },
         diskless=diskless(catalog, choice.composition),
+        architectures={kind.name: kind.arch for kind in kinds if kind.arch is not None},
     )
 
 

@@ -67,6 +67,7 @@ class Curve:
         p_deadline: P(T <= deadline), 0 where the job never ends; NaN without a deadline or an
             interval.
         unpriced: why some or all points have no cost; "" where all have one.
+        started: whether Spark starts every stage of the job; where it does not, no time is known.
     """
 
     instance: str
@@ -79,6 +80,7 @@ class Curve:
     cost_high_usd: FloatArray
     feasible: BoolArray
     p_deadline: FloatArray
+    started: BoolArray
     unpriced: str = ""
 
 
@@ -174,17 +176,23 @@ class Plan:
         nodes = np.arange(1, goal.max_nodes + 1)
         billed = billed_seconds(forecast.seconds, billing)
         unpriced = "" if np.isfinite(cost).all() else _unpriced(surface, instance, billing)
+        started = ~surface.candidates.not_started(surface.limits, nodes)[row]
+
+        def where_started(values: FloatArray) -> FloatArray:
+            return np.where(started, values, np.nan)
+
         return Curve(
             instance=instance,
             nodes=nodes,
-            seconds=forecast.seconds,
-            low=low,
-            high=high,
-            cost_usd=cost,
-            cost_low_usd=usd_along(cost, billed, low, billing),
-            cost_high_usd=usd_along(cost, billed, high, billing),
+            seconds=where_started(forecast.seconds),
+            low=where_started(low),
+            high=where_started(high),
+            cost_usd=where_started(cost),
+            cost_low_usd=where_started(usd_along(cost, billed, low, billing)),
+            cost_high_usd=where_started(usd_along(cost, billed, high, billing)),
             feasible=feasible,
             p_deadline=p_deadline,
+            started=started,
             unpriced=unpriced,
         )
 

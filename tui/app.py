@@ -41,6 +41,7 @@ from tui.behaviours.settling import Settling
 from tui.bindings import VI_BINDINGS, KeyActions, with_ids
 from tui.changes import (
     Action,
+    LoadInputs,
     RereadSources,
     RestoreInputs,
     Select,
@@ -258,6 +259,7 @@ class PlannerApp(
         if goal_changed:
             self.set_notice(self.sticky_notice)  # the last one was about the previous inputs
         if plan_key(self.state) != plan_key(before) or (goal_changed and plan_was_refused):
+            self._remember_unbuilt(before, history, whole=isinstance(action, LoadInputs))
             self._rebuild()
         elif goal_changed and not self._ask():
             # Refused, also where another plan is being built: it would be asked the same question.

@@ -5,9 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
+from engine.batch import ClusterBatch
 from engine.catalog import Catalog
-from engine.cluster import BesideHeap, Layout
+from engine.cluster import BesideHeap, Cluster, Layout
 from engine.errors import BadInput
+from engine.forecast import BoolArray
 from engine.models.base import FittedModel
 from engine.runs.barrier_stages import not_started
 from engine.runs.carried_settings import wide_stage
@@ -66,6 +70,23 @@ def require_startable(fitted: FittedModel, max_executors: int, executor_cores: i
             f"{format_count(executor_cores, 'core')}",
             remedy="raise --max-executors or --executor-cores",
         )
+
+
+def starts(fitted: FittedModel, clusters: Sequence[Cluster]) -> BoolArray:
+    """(n,) whether Spark starts every stage of a job on n clusters; true too where the number or
+    the cores of their executors are not known. Where it does not, predictions warn
+    (`engine.notices.never_ends`), and their time is that of no run.
+
+    Raises:
+        BadInput: for a type that is neither in a catalog nor in the profile.
+    """
+    batch, wide = ClusterBatch.of(clusters, fitted.profile), wide_stage(fitted.profile)
+    stuck = [
+        (wide is not None and cores < wide.task_cpus)
+        or not_started(fitted.barrier_stages, executors, cores) is not None
+        for executors, cores in zip(batch.executors, batch.executor_cores, strict=True)
+    ]
+    return ~np.asarray(stuck, dtype=bool)
 
 
 def no_room_error(stage: StageRun, cores: int, *, remedy: str) -> BadInput:

@@ -118,7 +118,7 @@ def select_exact(
     billing = billing or surface.candidates.catalog.billing
     surface, billing = surface.for_purchase_option(billing)
     answer = select(surface, goal, billing, today=today)
-    most_at_once = surface.fitted.exact_at_once
+    most_at_once = surface.fitted.exact_at_once(surface.workload)
     types_at_once, near_best_refined = _REFINED_AT_ONCE, False
     for _ in range(_REFINEMENTS):
         refined = surface.refined(points := _deciding_points(surface, answer, types_at_once))

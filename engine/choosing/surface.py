@@ -346,7 +346,9 @@ class Surface:
     def is_precise(self) -> bool:
         """Whether the times tell which point is best: those of a model that is precise on grids, or
         where every point that may be rented was evaluated one by one."""
-        if self.fitted.is_precise_on_grids or self.seconds.size <= self.fitted.exact_at_once:
+        if self.fitted.is_precise_on_grids:
+            return True
+        if self.seconds.size <= self.fitted.exact_at_once(self.workload):
             return True
         if not self.exact:
             return False
@@ -379,7 +381,8 @@ class Surface:
         new = [point for point in dict.fromkeys(points) if point not in self.exact]
         if not new:
             return self
-        corrected, exact, at_once = self.forecast, self.exact, self.fitted.exact_at_once
+        corrected, exact = self.forecast, self.exact
+        at_once = self.fitted.exact_at_once(self.workload)
         for start in range(0, len(new), at_once):
             points = new[start : start + at_once]
             batch = ClusterBatch.of([self.cluster(point) for point in points], self.fitted.profile)

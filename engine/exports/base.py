@@ -52,8 +52,10 @@ class Handover:
         platform: the platform of the executor sizes and prices; None where unknown.
         unsupported: types that EMR does not support -> the nearest supported ones.
         diskless: types, including the master's, that are not known to have a local disk.
+        architectures: type -> architecture, including the master's, where it is known.
         owned: nodes that cost nothing.
         spark_version: that of the largest run's log; None where unknown.
+        cluster_mode: whether YARN placed the driver of every log on a worker.
     """
 
     application: str
@@ -80,8 +82,10 @@ class Handover:
     platform: str | None = None
     unsupported: Mapping[str, Sequence[str]] = field(default_factory=dict)
     diskless: Sequence[str] = ()
+    architectures: Mapping[str, str] = field(default_factory=dict)
     owned: Mapping[str, int] = field(default_factory=dict)
     spark_version: str | None = None
+    cluster_mode: bool = False
 
     def on_spot(self, name: str) -> int:
         if self.part_spot is not None:

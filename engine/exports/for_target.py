@@ -19,10 +19,6 @@ an error."""
 ON_YARN = ("emr", "dataproc", "yarn")
 """Platforms on which YARN places the executors, and in cluster mode the driver."""
 
-CLIENT_MODE = (
-    "client mode assumed: in cluster mode the driver may take the place of executors on one node"
-)
-
 YARN_MASTER = {"spark.yarn.am.memory": f"{YARN_MASTER_HEAP_MIB}m"}
 """The application master as the layout leaves room for it. Dataproc's own default is 640m (seen in
 the settings of its clusters of 2018 and 2023): it would displace an executor."""
@@ -34,7 +30,8 @@ it, Databricks gives it the heap of a node of its own."""
 
 def for_target(handover: Handover, target: Export) -> Handover:
     """The handover with the settings that the target sets, and its statement with these and with
-    notes on another platform, another Spark version, settings left out and a driver too large."""
+    notes on another platform, another Spark version, settings left out, and a master too small for
+    the driver or unlike the workers."""
     platform = target.platform(handover)
     there = platform or handover.platform
     only_databricks = [key for key, value in handover.settings.items() if value == ONLY_DATABRICKS]
@@ -46,9 +43,10 @@ def for_target(handover: Handover, target: Export) -> Handover:
     assumed = ", ".join(f"{key}={value}" for key, value in settings.items())
     lines = [
         *([f"assumes: {assumed} (as in the logs or as asked for)"] if assumed else []),
-        *([CLIENT_MODE] if there in ON_YARN and handover.composition else []),
+        *_deploy_mode(handover, there),
         *handover.setting_notes,
         *_large_driver(handover, settings, there),
+        *_unlike_master(handover, there),
         *_other_platform(handover, platform),
         *(
             f"note: only Databricks reads {key}={ONLY_DATABRICKS}: left out, so that Spark's "
@@ -60,6 +58,19 @@ def for_target(handover: Handover, target: Export) -> Handover:
     if there == DATAPROC:
         settings = YARN_MASTER | settings
     return replace(handover, settings=settings, statement=(*handover.statement, *lines))
+
+
+def _deploy_mode(handover: Handover, platform: str | None) -> list[str]:
+    """The line about the mode that the layout is for, where YARN places drivers in cluster mode.
+    One driver takes the place of executors on one node, and room for it on each would be wasted."""
+    if platform not in ON_YARN or not handover.composition:
+        return []
+    logs = ", though the logs ran in cluster mode" if handover.cluster_mode else ""
+    only = ", the only one, and the job waits forever if none is left"
+    return [
+        f"client mode assumed{logs}: in cluster mode the driver may take the place of executors on "
+        f"one node{only if handover.nodes == 1 else ''}"
+    ]
 
 
 def _large_driver(
@@ -76,6 +87,25 @@ def _large_driver(
         f"note: with {DRIVER_MEMORY}={settings[DRIVER_MEMORY]} the driver takes {needed_gib:.3g} "
         f"GiB, the master {handover.master} has {has_gib:.3g} GiB: take a larger one "
         "[driver-does-not-fit]"
+    ]
+
+
+def _unlike_master(handover: Handover, platform: str | None) -> list[str]:
+    """The line that the master runs other machine code than the workers. In client mode the driver
+    runs there; Databricks' master is its driver."""
+    arch = handover.architectures.get(handover.master or "")
+    others = {
+        other: name
+        for name in handover.composition
+        if (other := handover.architectures.get(name)) not in (None, arch)
+    }
+    if arch is None or not others or platform == "kubernetes":
+        return []
+    unlike = " and ".join(f"{name} is {other}" for other, name in others.items())
+    return [
+        f"note: the master {handover.master} is {arch}, {unlike}: what driver and executors load "
+        "(native libraries, compiled Python packages) is needed for both; or take a master like "
+        "the workers [mixed-architectures]"
     ]
 
 

@@ -63,7 +63,8 @@ _GOOGLE_TYPE = re.compile(r"([a-z]\d[a-z]?)-[a-z]")
 
 _MISSING_PRICE_NOTES = {
     "kubernetes": "the price of a managed Kubernetes, and of its control plane, is not in it",
-    "databricks": "the price of DBUs is not in it: this catalog does not know them",
+    "databricks": "the price of DBUs is not in it: this catalog knows neither them nor which of "
+    "its types Databricks offers",
 }
 
 

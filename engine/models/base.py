@@ -258,8 +258,7 @@ class FittedModel(ABC):
         """
         return self
 
-    @property
-    def exact_at_once(self) -> int:
+    def exact_at_once(self, workload: Workload) -> int:
         """The most clusters that `forecast` answers one by one; it may interpolate over more."""
         return EXACT_AT_ONCE
 

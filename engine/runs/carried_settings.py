@@ -171,6 +171,20 @@ def idle_cores_notice(executor_cores: float, profile: Profile) -> Notice | None:
     )
 
 
+DEPLOY_MODE = "spark.submit.deployMode"
+
+
+def ran_in_cluster_mode(profile: Profile) -> bool:
+    """Whether YARN placed the driver of every log on a worker, in the application master. Spark 1.x
+    named the mode in the master."""
+    configs = [run.config for run in profile.runs if run.stages]
+    modes = {(config.get("spark.master"), config.get(DEPLOY_MODE)) for config in configs}
+    return bool(modes) and all(
+        master == "yarn-cluster" or (master == "yarn" and mode == "cluster")
+        for master, mode in modes
+    )
+
+
 def stage_without_room_notice(executor_cores: float, profile: Profile) -> Notice | None:
     """The warning that executors have fewer cores than the program requests for each task of a
     stage, for which Spark 4.0 waits forever; None if they have enough, or if their cores are

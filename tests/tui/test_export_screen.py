@@ -47,6 +47,14 @@ def test_what_a_name_has_between_its_words_is_one_hyphen_in_a_file():
     assert file_name("../ --", named) == "job.spark-submit.sh"
 
 
+def test_a_file_is_named_in_ascii_where_nothing_else_can_be_shown():
+    """The name was sent to a terminal that cannot show it; names stay apart."""
+    named = Target("spark-submit", "", ".sh")
+    assert file_name("日報 nightly", named) == "日報-nightly.spark-submit.sh"
+    short = file_name("日報 café", named, ascii_only=True)
+    assert short == "u65e5-u5831-cafe.spark-submit.sh"
+
+
 def test_training_runs_too():
     assert [file_name("training", Target(*target)) for target in TARGETS] == [
         "training.collect.sh",

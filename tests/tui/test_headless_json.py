@@ -2,11 +2,14 @@
 
 import json
 import shlex
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from command_line import answer, run
+from fakes import profile
 
+import engine
 from tui.cli import main
 from tui.storage import config
 
@@ -130,3 +133,60 @@ def test_a_job_that_does_not_end_on_a_cluster_meets_no_deadline(
     assert (ends["deadline_met"], ends["p_deadline"] > 0.9) == (True, True)
     out, _ = run(capsys, f"{asked} 1")
     assert "deadline 1h 00m: not met, the job does not end on this cluster" in out
+
+
+STUCK = Path(__file__).parents[1] / "data" / "wide_tasks.zstd"
+"""A log of tasks of two cores each: on executors of one core its job waits forever."""
+
+
+def test_where_a_job_does_not_end_no_time_and_no_cost_are_given(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The time of its tasks as slots fall free stood there, beside the warning."""
+    line = f"{STUCK} --nodes 4 --instance m7g.medium --deadline 1h"
+    found = answer(capsys, f"predict {line}")
+    of_a_run = ("seconds", "low", "high", "phases", "vcore_seconds", "cost", "cost_usd")
+    assert [found[key] for key in of_a_run] == [None] * len(of_a_run)
+    assert found["executors"] == 4
+    out, _ = run(capsys, f"predict {line}")
+    assert out.startswith("no time and no cost: the job does not end on 4 × m7g.medium")
+    assert "$" not in out
+    compared = answer(capsys, f"predict {line} --all-models")["models"]
+    said = [model for model in compared if model["warnings"]]
+    assert said
+    assert {model["seconds"] for model in said} == {None}
+    assert {model["p_deadline"] for model in said} == {0.0}
+    out, _ = run(capsys, f"predict {line} --all-models")
+    assert [row.split()[2:5] for row in out.splitlines() if row.startswith("*")] == [
+        ["does", "not", "end"]
+    ]
+
+
+def test_a_workflow_that_does_not_end_has_no_course(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    evidence, file = profile(runs=1), tmp_path / "training.yaml"
+    read, fit = evidence.runs[0].stages
+    training = replace(fit, tasks=30, task_seconds=engine.Measure(30, 3e5, (9e3, 1e4, 1e4)))
+    stages = (read, replace(training, barrier=True))
+    runs = (replace(evidence.runs[0], stages=stages),)
+    engine.write_profile(replace(evidence, runs=runs), str(file))
+    line = f"workflow {file} --instance m5.2xlarge --catalog aws --nodes"
+    few, enough = answer(capsys, f"{line} 3"), answer(capsys, f"{line} 4")
+    assert (few["seconds"], few["cost_usd"], few["states"], few["jobs"]) == (None, None, [], [])
+    assert enough["seconds"] > 0.0
+    assert enough["states"]
+    out, _ = run(capsys, f"{line} 3")
+    assert out.startswith("no time and no cost: nightly-als does not end on this cluster")
+
+
+def test_a_curve_has_no_time_where_a_job_does_not_end(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    found = answer(capsys, f"curve {STUCK} --over nodes --nodes 1:3 --instance m7g.medium")
+    keys = ("seconds", "low", "high", "cost_usd", "cost_low_usd", "cost_high_usd")
+    assert [[point[key] for key in keys] for point in found["points"]] == [[None] * 6] * 3
+    assert "stage-needs-cores" in {warning["code"] for warning in found["warnings"]}
+    picture = tmp_path / "curve.svg"
+    run(capsys, f"curve {STUCK} --over nodes --nodes 1:3 --instance m7g.medium -o {picture}")
+    assert picture.read_text(encoding="utf-8").startswith("<svg")

@@ -49,3 +49,13 @@ def test_what_the_exact_search_proved_is_not_doubted(capsys: pytest.CaptureFixtu
         out, _ = run(capsys, f"{ASKED} --instances c5.xlarge {limits}", status=status)
         assert "compositions evaluated, model" in out
     assert "no composition satisfies the goal (deadline 5 s at 90 %); the nearest miss:" in out
+
+
+def test_its_answer_can_be_exported(capsys: pytest.CaptureFixture[str]) -> None:
+    """Only what the exact search finds could be."""
+    job = "optex-als-standalone --iterations 10 --catalog papers --instances m2.xlarge"
+    line = f"export {job} --deadline 200s --to spark-submit --method"
+    for method, nodes in (("exact", 4), ("interior-point", 5)):
+        found = answer(capsys, f"{line} {method}")
+        assert found["recommended"]["composition"] == {"m2.xlarge": nodes}
+        assert f"--num-executors {nodes} " in found["export"]["text"]

@@ -35,11 +35,15 @@ class PanelEvents(PlannerMixin):
             self.drop_refusal()
         self.planner._panels.show_keys()
 
+    @property
+    def visible_refusal(self) -> tuple[Line, ...]:
+        """The notice about the last refused input, where it is still visible."""
+        return self._refusal if self.planner.current_notice == self._refusal else ()
+
     def drop_refusal(self) -> None:
         """Close the notice about a refused input, where it is still visible."""
-        app = self.planner
-        if self._refusal and app.current_notice == self._refusal:
-            app.set_notice(app.sticky_notice)
+        if self.visible_refusal:
+            self.planner.set_notice(self.planner.sticky_notice)
         self._refusal = ()
 
     def on_goal_panel_refused(self, message: GoalPanel.Refused) -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from itertools import takewhile
+from time import monotonic
+from typing import TYPE_CHECKING, NamedTuple
 
 import engine
 from tui.behaviours.planner_mixin import PlannerMixin
@@ -32,6 +34,20 @@ if TYPE_CHECKING:
     from tui.answers import Answer, BuiltPlan, Evidence
     from tui.history import History
 
+
+class Unbuilt(NamedTuple):
+    """What was asked for as another change came, before its plan was built.
+
+    Args:
+        history: its steps.
+        whole: whether that change replaced every input.
+    """
+
+    state: PlanState
+    history: History
+    whole: bool
+
+
 GRID_ERROR = 0.02
 """Largest relative error of a time interpolated on the grid, compared with the settled answer."""
 
@@ -50,6 +66,37 @@ class PlanUpdates(PlannerMixin):
 
     _evidence_read: EvidenceReady | None = None
     """The last evidence that was read, until its plan is built or refused."""
+
+    _unbuilt: tuple[Unbuilt, ...] = ()
+    """What was asked for before the change whose plan is being built, back to the last good plan:
+    the change may be refused alone."""
+
+    def _remember_unbuilt(self, before: PlanState, history: History, *, whole: bool) -> None:
+        """Remember what another plan is asked for instead of. The steps of one gesture are one
+        change; undo and redo change nothing here, as they lead to what was asked for before."""
+        app = self.planner
+        if app.history.past is history.past:
+            return
+        key = plan_key(before)
+        if not app.busy or (app._last_good is not None and key == plan_key(app._last_good)):
+            self._unbuilt = ()
+            return
+        earlier = takewhile(lambda each: plan_key(each.state) != key, self._unbuilt)
+        self._unbuilt = (*earlier, Unbuilt(before, history, whole))
+
+    def _return_to_unbuilt(self) -> bool:
+        """Ask for the plan before the refused change again, which was never built. False where that
+        is the last good one. A goal that was set meanwhile stays, as a step of its own."""
+        app = self.planner
+        while self._unbuilt:
+            *earlier, last = self._unbuilt
+            self._unbuilt = tuple(earlier)
+            if plan_key(last.state) != plan_key(app.state):
+                app.state = reduce(app.state, PlanRefused(last.state, whole=last.whole))
+                app.history = last.history.recorded(last.state, app.state, now_seconds=monotonic())
+                self._rebuild()
+                return True
+        return False
 
     def _rebuild(self) -> None:
         """Start to build a plan for the state; of several that wait, only the last one is built.
@@ -195,16 +242,20 @@ class PlanUpdates(PlannerMixin):
             return
         app.built, app.busy, self._evidence_read = message.built, "", None
         if evidence_key(app.state) != app._evidence:
+            refusal = app.visible_refusal
             app.sticky_notice = []
             app.set_notice([])
             app._evidence = evidence_key(app.state)
             app._reading.done()
             app._start_with_evidence(message.built)
+            for line in refusal:  # of a change that was made while this was being read
+                app.set_notice(line)
             good = True
         else:
             good = self._ask_new_plan()
         app._last_good = app.state if good else app._last_good
         self.replaced_inputs = self.history_to_return = None
+        self._unbuilt = ()
         if app._change_notice:
             app.show_notice(app._change_notice, "good")
             app._change_notice = ""
@@ -212,13 +263,17 @@ class PlanUpdates(PlannerMixin):
         app._act_if_settled()  # a refused question starts no search
 
     def _stop_reading(self) -> None:
-        """Cancel the current read, or the plan for what was read; the last good plan stays."""
+        """Cancel the current read, or the plan for what was read; what was asked before stays."""
         app = self.planner
         cancelled = "reading" if self._read_now is None else "the plan"
         app._reading.cancel()
         app._latest.abandon()
         app._change_notice = app.busy = ""
-        if app._last_good is not None:
+        shown = (each for each in self._unbuilt if evidence_key(each.state) == app._evidence)
+        self._unbuilt = tuple(shown)
+        if self._return_to_unbuilt():
+            self._evidence_read = None
+        elif app._last_good is not None:
             self._evidence_read = None
             self._revert_to(app._last_good)
         app.show_notice(f"{cancelled} was cancelled", "warn")
@@ -296,7 +351,9 @@ class PlanUpdates(PlannerMixin):
         if message.key != plan_key(app.state) or not app.screen_stack:
             return
         app.busy, self._evidence_read = "", None
-        if app._last_good is None:
+        if self._return_to_unbuilt():
+            app.show_refusal(message.text)
+        elif app._last_good is None:
             app.show_notice(message.text, "bad", stays=True)
             if app.state.view == "compare" and app.pins:
                 app._panels.focus_view("compare")  # enter goes back to one

@@ -23,7 +23,8 @@ ENDINGS = (".svg", ".csv")
 def suggested_name(app: PlannerApp) -> str:
     """A file name for the charts of the view; a picture, as numbers end in .csv."""
     view = "frontier" if app.state.view == "frontier" else "curves"
-    return f"{safe_name(app.built.profile.name if app.built else '')}-{view}.svg"
+    name = app.built.profile.name if app.built else ""
+    return f"{safe_name(name, ascii_only=app.glyphs.ascii_only)}-{view}.svg"
 
 
 def save(app: PlannerApp, name: str, *, allowed: str) -> str:

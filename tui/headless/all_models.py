@@ -66,7 +66,7 @@ def as_dict(
 def _model_dict(answer: engine.ModelAnswer, deadline: float | None) -> dict[str, Any]:
     prediction, outcome = answer.prediction, answer.outcome
     record = outcome.deadline_record(deadline) if deadline is not None else None
-    return {
+    fields = {
         **output.fields_of(answer, "model", "runs_used"),
         **output.fields_of(prediction, "seconds", "low", "high", "confidence"),
         "p_deadline": prediction.p_within(deadline) if prediction and deadline else None,
@@ -89,6 +89,8 @@ def _model_dict(answer: engine.ModelAnswer, deadline: float | None) -> dict[str,
         "deadline_cases": record.cases if record else None,
         "warnings": output.notices(prediction.warnings) if prediction else [],
     }
+    never_ends = prediction is not None and engine.never_ends(prediction.warnings)
+    return output.of_no_run(fields) if never_ends else fields
 
 
 def as_text(
@@ -117,11 +119,16 @@ def as_text(
 def _model_row(answer: engine.ModelAnswer, used: str, deadline: float | None) -> list[str]:
     prediction, outcome = answer.prediction, answer.outcome
     error = outcome.mean_relative_error
+    if prediction is not None and engine.never_ends(prediction.warnings):
+        time, interval = "does not end", text.UNKNOWN
+    else:
+        time = text.seconds(prediction.seconds if prediction else None)
+        interval = text.span(prediction.low, prediction.high) if prediction else text.UNKNOWN
     row = [
         "*" if answer.model == used else "",
         answer.model,
-        text.seconds(prediction.seconds if prediction else None),
-        text.span(prediction.low, prediction.high) if prediction else text.UNKNOWN,
+        time,
+        interval,
         text.mean_error(error),
         str(len(outcome.left_out)) if outcome.left_out else text.UNKNOWN,
     ]

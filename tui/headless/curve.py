@@ -121,7 +121,8 @@ def rows_of(
     fitted: engine.FittedModel,
     paid: engine.Cluster,
 ) -> list[dict[str, Any]]:
-    """The points as JSON objects; a varied value other than nodes has a key of its own.
+    """The points as JSON objects; a varied value other than nodes has a key of its own. Where Spark
+    does not start a stage of the job, time and cost are unknown.
 
     Args:
         paid: one of their clusters, with the catalog that has its price.
@@ -135,7 +136,9 @@ def rows_of(
         estimates = of_share(args, points, fitted, paid.catalog)
     else:
         estimates = of_equal_nodes(args, points, fitted, paid)
-    for point, (seconds_low_high, costs_usd) in zip(points, estimates, strict=True):
+    started = engine.starts(fitted, [point.cluster for point in points])
+    known = (one if starts else UNKNOWN for one, starts in zip(estimates, started, strict=True))
+    for point, (seconds_low_high, costs_usd) in zip(points, known, strict=True):
         row: dict[str, Any] = {} if varied is None else {varied: point.at}
         row["nodes"] = point.cluster.nodes
         row |= zip(curve_file.TIME_KEYS, seconds_low_high, strict=True)
@@ -146,6 +149,9 @@ def rows_of(
 
 Estimate = tuple[Sequence[float], Sequence[float | None]]
 """Of a point: seconds, low, high (NaN where unknown), and the costs of these in USD."""
+
+UNKNOWN: Estimate = ((math.nan,) * 3, (None,) * 3)
+"""Where the job does not end."""
 
 
 def of_equal_nodes(

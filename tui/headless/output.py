@@ -54,6 +54,18 @@ def fields_of(value: object, *names: str) -> dict[str, Any]:
     return {name: None if value is None else getattr(value, name) for name in names}
 
 
+OF_A_RUN = (
+    *("seconds", "low", "high", "phases", "bottleneck", "job_profile", "vcore_seconds", "cost"),
+    *("cost_usd", "cost_low_usd", "cost_high_usd", "skew_seconds"),
+)
+"""JSON keys that are null where the job does not end: no run takes that time, or costs that."""
+
+
+def of_no_run(fields: dict[str, Any]) -> dict[str, Any]:
+    """JSON fields of a prediction where the job does not end (`engine.never_ends`)."""
+    return {name: None if name in OF_A_RUN else value for name, value in fields.items()}
+
+
 def catalog_dict(catalog: engine.Catalog | None) -> dict[str, Any] | None:
     """The catalog of the prices as JSON; None where they are no catalog's."""
     return None if catalog is None else fields_of(catalog, "name", "region", "date")

@@ -140,10 +140,15 @@ def print_prediction(
     cost_lines: list[str],
 ) -> None:
     """Print a prediction and the cost of its cluster as text or JSON."""
+    ends = not engine.never_ends(prediction.warnings)
     if args.json:
-        output.print_json({**as_dict(prediction, evidence, args.deadline), **cost_fields})
+        fields = {**as_dict(prediction, evidence, args.deadline), **cost_fields}
+        output.print_json(fields if ends else output.of_no_run(fields))
         return
-    lines = [as_text(prediction, evidence, cluster, args.deadline), *cost_lines]
+    if ends:
+        lines = [as_text(prediction, evidence, cluster, args.deadline), *cost_lines]
+    else:
+        lines = unending(prediction, evidence, cluster, args.deadline)
     output.print_text("\n".join(lines))
     output.print_notices(prediction.warnings)
 
@@ -242,6 +247,18 @@ def as_text(
     return "\n".join(text.escaped(line) if "\n" not in line else line for line in lines)
 
 
+def unending(
+    prediction: engine.Prediction, evidence: Evidence, cluster: str, deadline: float | None
+) -> list[str]:
+    """The lines where the job does not end: no time, and what it means for a deadline."""
+    lines = [f"no time and no cost: the job does not end on {cluster}"]
+    if deadline is not None:
+        lines.append(
+            f"deadline {text.seconds(deadline)}: not met, the job does not end on this cluster"
+        )
+    return [text.escaped(line) for line in (*lines, evidence.in_words())]
+
+
 def cluster_in_words(cluster: engine.Cluster) -> str:
     described = text.cluster(cluster)
     unnamed = not cluster.composition and cluster.executors is None
@@ -259,8 +276,6 @@ def interval_in_words(prediction: engine.Prediction) -> str:
 def deadline_in_words(prediction: engine.Prediction, deadline: float) -> str:
     verdict = "met" if meets(prediction, deadline) else "not met"
     p = prediction.p_within(deadline)
-    if engine.never_ends(prediction.warnings):
-        return f"deadline {text.seconds(deadline)}: {verdict}, the job does not end on this cluster"
     sure = "no interval, the time alone decides" if p is None else f"probability {text.percent(p)}"
     return (
         f"deadline {text.seconds(deadline)} at {text.percent(prediction.confidence)}: "

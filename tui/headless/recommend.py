@@ -33,19 +33,19 @@ LISTED = 8
 
 def configure(parser: argparse.ArgumentParser) -> None:
     configure_goal(parser)
+    options.add_json(parser)
+
+
+def configure_goal(parser: argparse.ArgumentParser) -> None:
+    """Add the options shared with `export`: the job, the goal, the prices, how to search."""
+    configure_rented(parser)
+    owned.add_owned(parser)
     sections.section(parser, sections.GOAL).add_argument(
         "--method",
         choices=engine.METHODS,
         help="exact: over whole nodes (default); interior-point: OptEx's own, over real numbers of "
         "nodes, made whole",
     )
-    options.add_json(parser)
-
-
-def configure_goal(parser: argparse.ArgumentParser) -> None:
-    """Add the options shared with `export`: the job, the goal, the prices."""
-    configure_rented(parser)
-    owned.add_owned(parser)
 
 
 def configure_rented(parser: argparse.ArgumentParser) -> None:
@@ -81,8 +81,7 @@ class Question:
 
 def run(args: argparse.Namespace) -> int:
     question = read_question(args)
-    search = {} if args.method is None else {"method": args.method}
-    recommendation = recommendation_for(args, question, with_sensitivity=True, **search)
+    recommendation = recommendation_for(args, question, with_sensitivity=True)
     return print_recommendation(args, recommendation, question.catalog)
 
 
@@ -142,6 +141,8 @@ def recommendation_for(
             epsilon=args.epsilon,
             **({} if args.theta is None else {"theta": args.theta}),
         )
+    if (method := getattr(args, "method", None)) is not None:  # which `fleet` does not have
+        search["method"] = method
     return rented(
         args, fitted, question.catalog, question.workload, mix=args.mix,
         objective={"runtime": "time", "throughput": "time"}.get(args.objective, args.objective),

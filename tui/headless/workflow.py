@@ -26,6 +26,9 @@ SHOWN_SKEW = 0.005
 INTERRUPTIONS = "interruptions"
 """The phase that holds the time which interruptions of spot nodes add."""
 
+COURSE = ("jobs", "states")
+"""JSON keys of what a run of the workflow does one after the other."""
+
 TASK_PROFILES = ("normal", "mean", "median")
 
 
@@ -88,8 +91,15 @@ def run(args: argparse.Namespace) -> int:
         fitted = replace(fitted, profile=target.with_price_notice(args, fitted.profile, paid))
     report = fitted.course(cluster=cluster, workload=workload, confidence=args.confidence)
     report, cost_fields, cost_lines = with_cost(args, report, cluster, fitted, workload)
+    never_ends = engine.never_ends(report.warnings)
     if args.json:
-        output.print_json({**report.to_dict(), **cost_fields})
+        fields = {**report.to_dict(), **cost_fields}
+        of_no_run = {**output.of_no_run(fields), **dict.fromkeys(("skew_bounds", *COURSE), ())}
+        output.print_json(of_no_run if never_ends else fields)
+    elif never_ends:
+        name = text.escaped(report.name)
+        output.print_text(f"no time and no cost: {name} does not end on this cluster")
+        output.print_notices(report.warnings)
     else:
         output.print_text(as_text(report, cost_lines))
         output.print_notices(report.warnings)

@@ -61,15 +61,17 @@ Render = Callable[[str], str]
 """From the name of a target to the text; raises EngineError."""
 
 
-def file_name(application: str, target: Target) -> str:
+def file_name(application: str, target: Target, *, ascii_only: bool = False) -> str:
     """A safe file name for an export, with the suffix that its reader expects."""
-    stem = f"{safe_name(application)}.{target.name}"
+    stem = f"{safe_name(application, ascii_only=ascii_only)}.{target.name}"
     return stem if stem.endswith(target.suffix) else stem + target.suffix
 
 
-def safe_name(application: str) -> str:
-    """The name of an application, made safe as part of a file name."""
-    safe = "".join(c if c.isalnum() or c in "-_." else "-" for c in application)
+def safe_name(application: str, *, ascii_only: bool = False) -> str:
+    """The name of an application, made safe as part of a file name; in ASCII where nothing else can
+    be shown, or typed to open it."""
+    name = plain(application, ascii_only=True) if ascii_only else application
+    safe = "".join(c if c.isalnum() or c in "-_." else "-" for c in name)
     return re.sub("-{2,}", "-", safe)[:40].strip(".-") or "job"
 
 
@@ -195,7 +197,9 @@ class ExportScreen(Dialog[str | None]):
         comments = 0 if target.suffix == ".md" else leading_comments(self._content)
         self._text_to_copy = text_to_copy(self._content, target.suffix)
         self._preview(preview(self._content), comments=comments)
-        self.query_one("#path", Input).value = file_name(self._application, target)
+        self.query_one("#path", Input).value = file_name(
+            self._application, target, ascii_only=self._glyphs.ascii_only
+        )
 
     def _preview(self, lines: Sequence[Line], *, comments: int) -> None:
         """Show the text, scrolled to its first setting where it does not fit: that is what is

@@ -31,6 +31,7 @@ class CurveReading(NamedTuple):
         name: the cluster: "12 × r5.2xlarge".
         low, high: interval of the time, in seconds, at the confidence of the goal.
         meets: whether the goal is met.
+        started: whether Spark starts every stage of the job.
         unpriced: why there is no cost, where there is none.
     """
 
@@ -44,6 +45,7 @@ class CurveReading(NamedTuple):
     cost_high_usd: float
     p: float
     meets: bool
+    started: bool
     unpriced: str = ""
 
     @property
@@ -70,6 +72,7 @@ def readings(curves: DrawnCurves, nodes: int, glyphs: Glyphs) -> list[CurveReadi
                     cost_high_usd=float(curve.cost_high_usd[index]),
                     p=float(curve.p_deadline[index]),
                     meets=bool(curve.feasible[index]),
+                    started=bool(curve.started[index]),
                     unpriced=curve.unpriced,
                 )
             )
@@ -82,7 +85,7 @@ def side_lines(state: PlanState, curve_readings: Sequence[CurveReading]) -> list
     for reading in curve_readings:
         lines.append([(f"{reading.sign} ", "accent"), (reading.name, "strong")])
         if math.isnan(reading.seconds):
-            lines.append([("  no answer at this size", "muted")])
+            lines.append([(f"  {_no_time(reading)}", "muted")])
             continue
         lines.append(
             [
@@ -94,6 +97,10 @@ def side_lines(state: PlanState, curve_readings: Sequence[CurveReading]) -> list
         goal: Span = ("  meets the goal", "good") if reading.meets else ("  misses the goal", "bad")
         lines.append([goal, (_in_time(state, reading), "base")])
     return lines
+
+
+def _no_time(reading: CurveReading) -> str:
+    return "no answer at this size" if reading.started else "does not start here"
 
 
 def _interval_text(state: PlanState, reading: CurveReading) -> str:
@@ -140,6 +147,12 @@ def compact_rows(
 def _compact_row(state: PlanState, reading: CurveReading, width: int) -> Line:
     """ "● 4 × r5.2xlarge 41 min, 9 in 10: 38–44 min, $2.60 ($2.40 to $2.80), in time 93 %"; without
     the costs of the interval where the row is too short for them."""
+    if math.isnan(reading.seconds):
+        return [
+            (f"{reading.sign} ", "accent"),
+            (reading.name, "strong"),
+            (f" {_no_time(reading)}", "muted"),
+        ]
     named = f"{reading.name} {text.seconds(reading.seconds)}"
     costs = [f"{_cost_text(reading)}{_cost_interval_text(reading)}", _cost_text(reading)]
     values = [
@@ -154,6 +167,8 @@ def _compact_row(state: PlanState, reading: CurveReading, width: int) -> Line:
 
 
 def _compact_text(state: PlanState, reading: CurveReading) -> str:
+    if math.isnan(reading.seconds):
+        return _no_time(reading)
     p = text.in_time(reading.p, state.confidence)
     odds = "" if state.deadline_seconds is None else f" {p}"
     return f"{text.seconds(reading.seconds)} {_cost_text(reading)}{odds}"

@@ -36,10 +36,11 @@ FORMS: Mapping[str, str] = {
 
 
 def in_ascii(character: str) -> str:
-    """The ASCII replacement of a character: for a letter the one without its accent, "?" for what
-    has none.
+    r"""The ASCII replacement of a character: for a letter the one without its accent, for what has
+    none its code (`\u540d`), as names of such characters must stay apart from each other.
 
-    A lone surrogate, which stands for a byte that is not UTF-8, is "?" as well.
+    An accent by itself, behind its letter, is left out. A lone surrogate, which stands for a byte
+    that is not UTF-8, is its code as well.
     """
     if character in FORMS:
         return FORMS[character]
@@ -47,4 +48,7 @@ def in_ascii(character: str) -> str:
     import unicodedata
 
     letters = unicodedata.normalize("NFKD", character).encode("ascii", "ignore").decode()
-    return letters if letters and letters.isprintable() else "?"
+    if letters and letters.isprintable():
+        return letters
+    is_accent = unicodedata.name(character, "").startswith("COMBINING ")
+    return "" if is_accent else character.encode("ascii", "backslashreplace").decode()

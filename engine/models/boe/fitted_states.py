@@ -21,8 +21,8 @@ from engine.forecast import FloatArray, Forecast, IntArray
 from engine.machines.transfer import Speed
 from engine.models.base import Explanation, FittedModel, Prediction
 from engine.models.boe.notices import far_notices, rate_notices, speed_notices
-from engine.models.boe.plan import Target, WorkflowPlan, one_node, own_target
-from engine.models.boe.surface import WORKFLOWS_ALONE, seconds_on
+from engine.models.boe.plan import ScaledPlan, Target, WorkflowPlan, one_node, own_target
+from engine.models.boe.surface import most_alone, seconds_on
 from engine.models.boe.workflow import OwnNodes, Workflow
 from engine.models.boe.workflow_course import Course, Machines
 from engine.models.boe.workflow_report import WorkflowReport, explanation, report_of
@@ -98,9 +98,12 @@ class FittedStates(FittedModel):
             self._answering[key] = self.of_parameters(wanted.parameters)
         return self._answering[key]
 
-    @property
-    def exact_at_once(self) -> int:
-        return super().exact_at_once if self.is_job else WORKFLOWS_ALONE
+    def exact_at_once(self, workload: Workload) -> int:
+        if self.is_job:
+            return super().exact_at_once(workload)
+        wanted = self._wanted(workload)
+        (plan,) = self.plans
+        return most_alone(ScaledPlan(plan, self._scale(plan, wanted), wanted.shuffle_partitions))
 
     @property
     def is_precise_on_grids(self) -> bool:

@@ -9,11 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from engine.runs.carried_settings import CARRIED, OTHER_RESOURCE
+from engine.runs.carried_settings import CARRIED, DEPLOY_MODE, OTHER_RESOURCE
 
 KEPT_CONFIG = frozenset(
     {
         *CARRIED,
+        DEPLOY_MODE,
         "spark.driver.cores",
         "spark.driver.maxResultSize",
         "spark.driver.memory",

@@ -2,12 +2,16 @@
 
 import json
 import re
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
 import yaml
 from handovers_made import after, handover, words
+from synthetic import model
 
+import engine
 from engine import load_catalog
 from engine.catalog import InstanceType, MemoryRule
 from engine.cluster import BesideHeap, Layout
@@ -16,6 +20,7 @@ from engine.exports import render
 from engine.exports.base import heap_mib, overhead_mib
 from engine.machines.platforms import on_platform
 from engine.memory import YARN_MASTER_GIB, layout_of, requested_cores, usable_memory_gib
+from engine.stage_run import Measure, StageRun
 
 
 def test_unknown_memory_is_left_to_the_user_and_said() -> None:
@@ -317,6 +322,26 @@ def test_dataproc_takes_two_ordinary_workers_and_a_master_of_their_type() -> Non
         assert after(said, "--master-machine-type") == "n2"
 
 
+@pytest.mark.parametrize(("master", "mode"), [("yarn", "cluster"), ("yarn-cluster", None)])
+def test_logs_of_cluster_mode_are_told_from_those_of_client_mode(
+    master: str, mode: str | None
+) -> None:
+    fitted, catalog = model(lambda _, nodes: 600.0 / nodes), load_catalog("aws")
+    ask = partial(engine.recommend, fitted, catalog=catalog, instances=["m5.xlarge"])
+    config = {"spark.master": master} | ({"spark.submit.deployMode": mode} if mode else {})
+    stages = (StageRun(0, "count", 4, 0.0, 60.0, Measure(4, 60.0, (15.0,))),)
+    (run,) = fitted.profile.runs
+    for kept, cluster in ((config, True), ({"spark.master": "yarn"}, False)):
+        profile = replace(fitted.profile, runs=(replace(run, stages=stages, config=kept),))
+        for nodes in (1, 2):
+            found = ask(deadline_seconds=601.0 / nodes, max_nodes=nodes)
+            text = engine.export(found, to="emr", profile=profile, catalog=catalog)
+            assert ("assumed, though the logs ran in cluster mode: in" in text) is cluster
+            assert ("on one node, the only one, and the job waits" in text) is (nodes == 1)
+        text = engine.export(found, to="kubernetes", profile=profile, catalog=catalog)
+        assert "cluster mode:" not in text
+
+
 def test_databricks_has_a_driver_of_the_workers_type_and_a_name_of_100_characters() -> None:
     said = words(render(handover(application="n" * 200, master=None), to="databricks"))
     cluster = json.loads(said[4])
@@ -335,3 +360,23 @@ def test_kubernetes_has_fields_for_heap_and_overhead_and_settings_for_the_rest()
     unknown = spec(Layout(2, 4))["executor"]
     assert "memory" not in unknown
     assert "memoryOverhead" not in unknown
+
+
+@pytest.mark.parametrize(
+    ("worker", "to", "said"),
+    [
+        ("m7g.xlarge", "emr", True),
+        ("m7g.xlarge", "databricks", True),
+        ("m7g.xlarge", "spark-submit", True),
+        ("m7g.xlarge", "kubernetes", False),
+        ("m6i.xlarge", "emr", False),
+    ],
+)
+def test_a_master_of_another_architecture_than_the_workers_is_said(
+    worker: str, to: str, said: bool
+) -> None:
+    fitted, catalog = model(lambda _, nodes: 600.0 / nodes), load_catalog("aws")
+    found = engine.recommend(fitted, catalog=catalog, instances=[worker], deadline_seconds=9000.0)
+    text = engine.export(found, to=to, profile=fitted.profile, catalog=catalog)
+    assert ("[mixed-architectures]" in text) is said
+    assert ("the master m5.xlarge is x86_64, m7g.xlarge is arm64" in text) is said

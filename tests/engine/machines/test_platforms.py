@@ -40,6 +40,13 @@ def test_another_platform_lays_out_by_its_rule_and_has_no_surcharge(platform: st
     assert before.executor_memory_gib != after.executor_memory_gib
 
 
+def test_databricks_on_machines_of_aws_says_what_the_catalog_does_not_know() -> None:
+    """Types that EMR does not have are candidates there, and nothing said that Databricks may not
+    have them either."""
+    (line,) = engine.billing_notes(on_platform(load_catalog("aws"), "databricks").billing)[-1:]
+    assert "neither them nor which of its types Databricks offers" in line
+
+
 def test_databricks_without_dbus_says_which_catalog_has_them() -> None:
     """Costs of its nodes alone were shown as those of Databricks."""
     azure = load_catalog("azure")

@@ -145,9 +145,15 @@ def test_where_they_do_not_start_no_deadline_is_met(more: dict[str, object], few
     profile = profile_of(observed([Stage(np.full(6, 5.0), more=more)], [Job()], slots=24))
     fitted, catalog = engine.fit(profile), catalog_of(SMALL, BIG)
     plan = engine.prepare(engine.PlanRequest(profile, catalog, max_nodes=4))
-    p = plan.curve("small", engine.Goal(1e6, None, 0.9, 4), catalog.billing).p_deadline
-    np.testing.assert_array_equal(p > 0.9, np.arange(1, 5) >= fewest)
-    np.testing.assert_array_equal(p == 0.0, np.arange(1, 5) < fewest)
+    curve = plan.curve("small", engine.Goal(1e6, None, 0.9, 4), catalog.billing)
+    p, ends = curve.p_deadline, np.arange(1, 5) >= fewest
+    np.testing.assert_array_equal(p > 0.9, ends)
+    np.testing.assert_array_equal(p == 0.0, ~ends)
+    for values in (curve.seconds, curve.low, curve.high, curve.cost_usd, curve.cost_high_usd):
+        np.testing.assert_array_equal(np.isfinite(values), ends, "no time where it does not end")
+    np.testing.assert_array_equal(curve.started, ends)
+    small = [Cluster.of_nodes(instance_type="small", nodes=n, catalog=catalog) for n in range(1, 5)]
+    np.testing.assert_array_equal(engine.starts(fitted, small), ends)
     for nodes in (2, 3):
         found = engine.predict_composition(
             fitted, composition={"small": nodes}, catalog=catalog, deadline_seconds=1e6

@@ -277,8 +277,9 @@ def test_many_points_of_a_workflow_that_are_evaluated_exactly_are_exact() -> Non
         catalog(), profile=fitted.profile, instances=["m5.xlarge", "m5.2xlarge"]
     )
     surface = Surface.build(fitted, candidates, max_nodes=16)
-    points = range(1, 2 * fitted.exact_at_once)
-    assert len(points) > fitted.exact_at_once
+    at_once = fitted.exact_at_once(fitted.profile.reference_workload)
+    points = range(1, 2 * at_once)
+    assert len(points) > at_once
     exact = surface.refined(points).forecast.seconds
     alone = [fitted.predict(cluster=surface.cluster(point)).seconds for point in points]
     assert exact[list(points)] == pytest.approx(alone, rel=1e-9)

@@ -1,7 +1,7 @@
 """A recommendation for a workflow is called optimal only where every point was evaluated exactly:
 its curves are too coarse to prove one."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from engine.choosing.selection import select, select_exact
 from engine.choosing.surface import Surface
 from engine.machines.platforms import on_platform
 from engine.models.base import SURFACE_TOLERANCE
+from engine.models.boe.surface import ALONE_SECONDS, WORKFLOWS_ALONE
 from engine.optimiser import sensitivity, surface_of
 from engine.sensitivity_analysis import SensitivityAnalysis
 
@@ -39,6 +40,14 @@ jobs:
 """
 PRO_RATA = Billing(granularity_seconds=0.0, startup_seconds=0.0)
 """Neither start-up nor rounding makes many clusters cost nearly the same."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def few_at_once() -> Iterator[None]:
+    """As of workflows of very many tasks: of so few as these all points would be exact."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("engine.models.boe.surface.ALONE_SECONDS", 0.0)
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -102,7 +111,7 @@ def test_only_what_was_compared_exactly_is_called_optimal(
 def test_a_grid_of_few_points_is_exact_at_once(
     fitted: engine.FittedModel, surfaces: tuple[Surface, Surface]
 ) -> None:
-    few = fitted.exact_at_once // 2
+    few = fitted.exact_at_once(fitted.profile.reference_workload) // 2
     catalog = on_platform(engine.load_catalog("gcp"), "kubernetes")
     small = surface_of(fitted, catalog, instances=TYPES[:2], max_nodes=few)
     _, exact = surfaces
@@ -112,6 +121,29 @@ def test_a_grid_of_few_points_is_exact_at_once(
     assert select_exact(small, goal).optimal
     larger = surface_of(fitted, catalog, instances=TYPES[:2], max_nodes=few + 1)
     assert not select(larger, replace(goal, max_nodes=few + 1)).optimal
+
+
+def test_of_a_workflow_of_few_tasks_hundreds_of_points_are_exact_at_once(
+    fitted: engine.FittedModel,
+    surfaces: tuple[Surface, Surface],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    """Twelve were, however little time they take. More tasks take longer."""
+    monkeypatch.setattr("engine.models.boe.surface.ALONE_SECONDS", ALONE_SECONDS)
+    catalog = on_platform(engine.load_catalog("gcp"), "kubernetes")
+    surface = surface_of(fitted, catalog, instances=TYPES, max_nodes=NODES)
+    _, exact = surfaces
+    assert surface.forecast.seconds == pytest.approx(exact.forecast.seconds, rel=1e-9)
+    goal = Goal(float(np.median(exact.seconds)), None, 0.5, NODES)
+    assert select_exact(surface, goal).optimal
+    path = tmp_path / "large.yaml"
+    path.write_text(WORKFLOW.replace("tasks: 151", "tasks: 1510"), encoding="utf-8")
+    large = engine.fit_workflow(engine.read_workflow(str(path)))
+    at_once = large.exact_at_once(large.profile.reference_workload)
+    assert WORKFLOWS_ALONE < at_once < exact.seconds.size < fitted.exact_at_once(surface.workload)
+    coarse = surface_of(large, catalog, instances=TYPES, max_nodes=NODES)
+    assert not select(coarse, replace(goal, deadline_seconds=1e6)).optimal
 
 
 def test_neither_one_node_more_nor_one_fewer_is_better(

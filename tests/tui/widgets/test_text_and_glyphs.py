@@ -19,7 +19,9 @@ from tui.widgets.text import cells, cut_alike, fit, fit_ends, plain
         ("over\u202eride", "over\\u202eride", "over\\u202eride"),
         ("14 × café – 41 min", "14 × café – 41 min", "14 x cafe - 41 min"),
         ("\ud800", "\\ud800", "\\ud800"),
-        ("名", "名", "?"),
+        ("名前", "名前", "\\u540d\\u524d"),
+        ("cafe\u0301", "cafe\u0301", "cafe"),
+        ("📊 plan", "📊 plan", "\\U0001f4ca plan"),
     ],
 )
 def test_plain(text, unicode, ascii_only):

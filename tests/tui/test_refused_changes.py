@@ -1,0 +1,141 @@
+"""A change that is refused while another plan is being built: what was asked before stays."""
+
+from contextlib import asynccontextmanager
+from dataclasses import replace
+
+import pytest
+from fakes import Gated
+from screen import at_rest, settled, shows
+
+import engine
+from tui.changes import OpenSources, SetDeadline, SetModel, SetScale
+
+
+class Refusing(Gated):
+    """Its plans wait until they may go on; those of one model are refused."""
+
+    def __init__(self, *models):
+        super().__init__()
+        self.refused = models
+        self.go_on.set()
+
+    def build(self, state, say, *shown):
+        built = super().build(state, say, *shown)
+        if state.model in self.refused:
+            raise engine.ModelDoesNotFit(f"{state.model} needs more", remedy="open more")
+        return built
+
+
+@asynccontextmanager
+async def held(planner, *refused):
+    """A planner whose next plans are built only once they may go on."""
+    session = Refusing(*refused)
+    async with at_rest(planner(session), (120, 40)) as (app, pilot):
+        session.go_on.clear()
+        yield app, pilot
+        session.go_on.set()
+        await settled(pilot)
+
+
+def asks(app, *changes):
+    """Each is a step of its own."""
+    for change in changes:
+        app.history = replace(app.history, last_changed=frozenset())
+        app.dispatch(change)
+
+
+async def goes_on(app, pilot):
+    app._session.go_on.set()
+    await settled(pilot)
+
+
+async def test_what_was_asked_for_before_it_is_planned(planner):
+    """It went with the refused change."""
+    async with held(planner, "optex") as (app, pilot):
+        asks(app, SetScale(2.0), SetModel("optex"))
+        await goes_on(app, pilot)
+        assert await shows(pilot, "optex needs more")
+        assert (app.state.scale, app.state.model) == (2.0, "sparkplan")
+        assert app.built.plan.request.workload == app.built.profile.workload_at(2.0)
+        await pilot.press("u")
+        await settled(pilot)
+        assert (app.state.scale, app.history.past) == (1.0, ()), "the refused change is no step"
+
+
+async def test_a_goal_set_after_it_stays_as_a_step(planner):
+    async with held(planner, "optex") as (app, pilot):
+        before = app.state.deadline_seconds
+        asks(app, SetScale(2.0), SetModel("optex"), SetDeadline(1800.0))
+        await goes_on(app, pilot)
+        assert (app.state.scale, app.state.model) == (2.0, "sparkplan")
+        assert app.answer.report.goal.deadline_seconds == 1800.0
+        await pilot.press("u")
+        await settled(pilot)
+        assert (app.state.scale, app.state.deadline_seconds) == (2.0, before)
+
+
+async def test_where_that_is_refused_too_the_last_good_plan_stays(planner):
+    async with held(planner, "optex", "boe") as (app, pilot):
+        good = app.state
+        asks(app, SetModel("boe"), SetScale(2.0), SetModel("optex"))
+        await goes_on(app, pilot)
+        assert await shows(pilot, "boe needs more")
+        assert (app.state, app.history.past) == (good, ())
+
+
+@pytest.mark.parametrize("undone", [False, True])
+async def test_what_was_undone_does_not_come_back(planner, undone):
+    async with held(planner, "optex") as (app, pilot):
+        asks(app, SetModel("ernest"), SetScale(2.0))
+        if undone:
+            await pilot.press("u", "u")
+        else:
+            asks(app, SetScale(1.0), SetModel("sparkplan"))
+        asks(app, SetModel("optex"))
+        await goes_on(app, pilot)
+        assert await shows(pilot, "optex needs more")
+        assert (app.state.scale, app.state.model) == (1.0, "sparkplan")
+
+
+async def test_a_source_is_opened_though_a_change_behind_it_is_refused(planner):
+    """The refusal stays visible once the source is read."""
+    async with held(planner, "optex") as (app, pilot):
+        asks(app, OpenSources(("second",)), SetModel("optex"))
+        await goes_on(app, pilot)
+        assert (app.state.sources, app.state.model) == (("second",), "sparkplan")
+        assert await shows(pilot, "optex needs more")
+
+
+@pytest.mark.parametrize("ended_by", ["refused", "escape"])
+async def test_a_source_that_is_not_read_takes_nothing_with_it(planner, ended_by):
+    async with held(planner) as (app, pilot):
+        source = "missing" if ended_by == "refused" else "second"
+        asks(app, SetModel("ernest"), OpenSources((source,)))
+        if ended_by == "escape":
+            await pilot.press("escape")
+        await goes_on(app, pilot)
+        assert app.state.sources == ("nightly-als",)
+        assert app.state.model == app.built.plan.fitted.model == "ernest"
+
+
+async def test_a_scenario_that_is_refused_is_refused_as_a_whole(planner):
+    async with held(planner, "optex") as (app, pilot):
+        asks(app, SetModel("ernest"))
+        asked = app.state
+        app.adopt(replace(asked, model="optex", deadline_seconds=77.0, scale=3.0))
+        await goes_on(app, pilot)
+        assert await shows(pilot, "optex needs more")
+        assert app.state == asked
+
+
+async def test_before_the_first_plan_too(planner):
+    """The sources were left unread, with the model that had been refused."""
+    session = Refusing("optex")
+    session.go_on.clear()
+    async with planner(session).run_test(size=(120, 40)) as pilot:
+        app = pilot.app
+        await pilot.pause()
+        asks(app, SetModel("optex"))
+        await goes_on(app, pilot)
+        assert app.answer is not None
+        assert app.state.model == "sparkplan"

@@ -1,0 +1,31 @@
+"""Numbers of nodes on which Spark starts some stage of a job not at all, in the planner."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from fakes import answered
+
+from tui.views import at_crosshair
+from tui.widgets.glyphs import UNICODE
+
+
+@pytest.mark.parametrize(
+    ("started", "says"), [(False, "does not start here"), (True, "no answer at this size")]
+)
+def test_the_crosshair_says_why_there_is_no_time(started: bool, says: str) -> None:
+    state, answer = answered()
+    curve = answer.report.curve
+    assert curve.started.all()
+    unknown = np.full(len(curve.nodes), np.nan)
+    stuck = replace(
+        curve, seconds=unknown, low=unknown, high=unknown, cost_usd=unknown,
+        started=np.full(len(curve.nodes), started),
+    )  # fmt: skip
+    for curves in (1, 1 if started else 4):
+        found = at_crosshair.readings([(1, stuck)] * curves, 2, UNICODE)
+        rows = at_crosshair.compact_rows(state, found, 78)
+        for lines in (at_crosshair.side_lines(state, found), rows):
+            text = "".join(part for line in lines for part, _ in line)
+            assert text.count(says) == curves
+            assert "no price" not in text
