@@ -253,7 +253,7 @@ class _Estimate:
         claims = [self._claim(index, stage) for index, stage in live]
         self._start(live, claims, self.scheduler(claims, self.machines.pool))
         self.busy = busy = [(index, stage) for index, stage in live if stage.running]
-        self.owed = any([stage.pending and stage.running < stage.granted for _, stage in live])
+        self.owed = any(stage.pending and stage.running < stage.granted for _, stage in live)
         if not busy and live:
             refuse(self.activities[live[0][0]], self.machines)
         key = tuple([(index, stage.running) for index, stage in busy])
