@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from engine.cluster import Cluster, Workload
-from engine.models.base import Model
 from engine.models.curves.terms import (
     ERNEST_TERMS,
     EXTRA_TERMS,
@@ -18,6 +17,7 @@ from engine.models.curves.terms import (
     tree_aggregation,
 )
 from engine.models.ernest import Ernest, ErnestExtended
+from engine.models.model import Model
 from engine.profile import Profile, Run
 
 
