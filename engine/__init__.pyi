@@ -99,7 +99,6 @@ from engine.models import MODELS as MODELS
 from engine.models import MODELS_BY_NAME as MODELS_BY_NAME
 from engine.models import fit as fit
 from engine.models.base import FittedModel as FittedModel
-from engine.models.base import Model as Model
 from engine.models.base import Prediction as Prediction
 from engine.models.base import Predictions as Predictions
 from engine.models.boe.fitted_states import FittedStates as FittedStates
@@ -113,6 +112,7 @@ from engine.models.boe.workflow_report import StageInState as StageInState
 from engine.models.boe.workflow_report import StageSkew as StageSkew
 from engine.models.boe.workflow_report import WorkflowReport as WorkflowReport
 from engine.models.boe.workflow_report import WorkflowState as WorkflowState
+from engine.models.model import Model as Model
 from engine.models.optex.job_profiles import with_job_profiles as with_job_profiles
 from engine.notices import Notice as Notice
 from engine.notices import in_order as in_order

@@ -15,7 +15,8 @@ from engine.choosing.recommendation import Recommendation
 from engine.cluster import Cluster, Workload
 from engine.errors import EngineError
 from engine.models import MODELS_BY_NAME
-from engine.models.base import FittedModel, LeaveOneOut, Model, Prediction
+from engine.models.base import FittedModel, LeaveOneOut, Prediction
+from engine.models.model import Model
 from engine.models.optex.model import deadline_satisfaction
 from engine.profile import Profile, Run
 

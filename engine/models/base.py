@@ -1,6 +1,6 @@
 """The interface of every model: fit a profile, then predict times with intervals for many clusters.
 
-A model is one file with one `Model` class, listed in `engine.models.HOMES`. It implements `fit`;
+A model is one file with one `Model` class, listed in `engine.models.MODELS`. It implements `fit`;
 its fitted form implements `forecast` (vectorised) and, if it can explain itself, `explain` and
 `notices`. Everything else here (single predictions, intervals, warnings) is shared.
 """
@@ -331,21 +331,6 @@ class FittedModel(ABC):
     def assured_memory(self, workload: Workload) -> AssuredMemory | None:
         """The heap that the workload needs; None if the model does not tell."""
         return None
-
-
-class Model(ABC):
-    """A way to predict: its name, one line on what it is, and how it is fitted."""
-
-    name: str
-    summary: str
-
-    @abstractmethod
-    def fit(self, profile: Profile, *, models: Mapping[str, Model]) -> FittedModel:
-        """The model fitted to the profile; `models` are the others, by name.
-
-        Raises:
-            ModelDoesNotFit: when this model needs other evidence; the message says what is missing.
-        """
 
 
 def no_interval_notice(model: str) -> Notice:

@@ -14,7 +14,7 @@ import numpy as np
 
 from engine.errors import ModelDoesNotFit
 from engine.fitting import fit_candidates, select_candidate
-from engine.models.base import FittedModel, Model
+from engine.models.base import FittedModel
 from engine.models.curves.applicability import applicability
 from engine.models.curves.fitted_curve import (
     Features,
@@ -26,6 +26,7 @@ from engine.models.curves.fitted_curve import (
 from engine.models.curves.machines import MachineRuns
 from engine.models.curves.model import CurvesModel
 from engine.models.curves.terms import ERNEST_TERMS, EXTRA_TERMS, SERIAL_DATA, SQUARE_ROOT
+from engine.models.model import Model
 from engine.profile import Profile
 
 DEFAULT_TERMS = (SQUARE_ROOT, SERIAL_DATA)
@@ -40,7 +41,6 @@ class Ernest(Model):
     """The paper's model: 3.1 Eq. 1 fitted by non-negative least squares on absolute error."""
 
     name = "ernest"
-    summary = "non-negative least squares over machines and scale (Ernest)"
 
     def fit(self, profile: Profile, *, models: Mapping[str, Model]) -> FittedModel:
         """Needs runs in three configurations of machines and scale, better seven."""
@@ -52,7 +52,6 @@ class ErnestExtended(Model):
     """Ernest with further terms, on relative error, the terms chosen by leave-one-out."""
 
     name = "ernest-extended"
-    summary = "Ernest with further terms chosen by leave-one-out, on relative error"
 
     def fit(self, profile: Profile, *, models: Mapping[str, Model]) -> FittedModel:
         """Needs runs in three configurations of machines and scale."""

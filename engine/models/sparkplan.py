@@ -16,8 +16,9 @@ import numpy as np
 from engine.errors import EngineError, ModelDoesNotFit
 from engine.fitting import Spread
 from engine.forecast import FloatArray
-from engine.models.base import FittedModel, Model
+from engine.models.base import FittedModel
 from engine.models.logs_by_parameters import ModelByParameters, NearestLogs
+from engine.models.model import Model
 from engine.models.replay.priors import LOG_NOISE, PRIOR_DOF
 from engine.models.workloads import logs_of
 from engine.notices import Notice
@@ -43,7 +44,6 @@ class Sparkplan(Model):
     """Replays the stages of logs; averages physical laws where there are only run times."""
 
     name = "sparkplan"
-    summary = "replays the stages of logs, averages physical laws over run times"
 
     def fit(self, profile: Profile, *, models: Mapping[str, Model]) -> FittedModel:
         """Needs one run, or a job profile of OptEx."""

@@ -11,6 +11,7 @@ import heapq
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from engine.errors import UnknownName
 
@@ -20,8 +21,7 @@ SLACK = 1e-9
 still fits."""
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
+class Claim(NamedTuple):
     """A request of one stage for containers, one for each task.
 
     Args:
@@ -120,8 +120,11 @@ def _fair(
 
 def resources_of(claims: Sequence[Claim], counts: Sequence[int]) -> tuple[float, float]:
     """Cores and GiB that so many containers of each claim take."""
-    cores = sum(n * claim.cores for n, claim in zip(counts, claims, strict=True))
-    return cores, sum(n * claim.memory_gib for n, claim in zip(counts, claims, strict=True))
+    cores = memory = 0.0
+    for n, claim in zip(counts, claims, strict=True):
+        cores += n * claim.cores
+        memory += n * claim.memory_gib
+    return cores, memory
 
 
 def _up_to_level(
@@ -133,12 +136,13 @@ def _up_to_level(
     below a level of the share are granted before any that begins at it.
     """
 
+    rows = [[(p, shares[p], claims[p].tasks) for p in indices] for indices in queues.values()]
+
     def at(level: float) -> list[int]:
         granted = [0] * len(claims)
-        for indices in queues.values():
+        for claimed in rows:
             reached = 0.0
-            for index in indices:
-                share, tasks = shares[index], claims[index].tasks
+            for index, share, tasks in claimed:
                 if reached >= level * (1.0 - SLACK):
                     break
                 below = math.inf if share <= 0.0 else (level - reached) / share
@@ -154,13 +158,17 @@ def _up_to_level(
         return cores <= pool.cores and memory <= pool.memory_gib
 
     low, high = 0.0, 1.0 + max(shares)
-    if fits(at(high)):
-        return at(high)
+    if fits(all_granted := at(high)):
+        return all_granted
     smallest = min((share for share in shares if share > 0.0), default=1.0)
+    fitting = at(low)
     while high - low > 0.5 * smallest:
         middle = 0.5 * (low + high)
-        low, high = (middle, high) if fits(at(middle)) else (low, middle)
-    return at(low)
+        if fits(granted := at(middle)):
+            low, fitting = middle, granted
+        else:
+            high = middle
+    return fitting
 
 
 def _one_by_one(

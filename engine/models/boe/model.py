@@ -17,7 +17,7 @@ from engine.batch import ClusterBatch
 from engine.cluster import Workload
 from engine.errors import BadInput, ModelDoesNotFit
 from engine.forecast import IntArray
-from engine.models.base import LeaveOneOut, Model
+from engine.models.base import LeaveOneOut
 from engine.models.boe.fitted_states import NAME, PRIOR_DOF, SPREAD, FittedStates
 from engine.models.boe.jobs import ObservedJob
 from engine.models.boe.notices import PRIOR_INTERVAL
@@ -29,6 +29,7 @@ from engine.models.log_notices import (
     self_error_notice,
     single_run_notice,
 )
+from engine.models.model import Model
 from engine.models.replay.censored_tasks import (
     censored_log_scale,
     partial_stages_notice,
@@ -60,7 +61,6 @@ class Boe(Model):
     """Fits the stages of the logs of one application."""
 
     name = NAME
-    summary = "bottlenecks of tasks (cpu, disk, network), states of parallel stages (BOE paper)"
 
     def fit(self, profile: Profile, *, models: Mapping[str, Model]) -> FittedStates:
         return fit_states(profile)

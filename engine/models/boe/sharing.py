@@ -15,8 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
-
-import numpy as np
+from typing import NamedTuple
 
 from engine.forecast import FloatArray
 from engine.models.boe.task_time import RESOURCES, Needs, TaskTime, task_time, timed
@@ -42,52 +41,89 @@ def shared_task_times(
     """
     if len(needs) == 1:
         return [task_time(needs[0], capacity, parallelism[0])]
-    counts = np.asarray(parallelism, dtype=float)
-    totals = np.asarray([entry.steps.sum(axis=0) for entry in needs])
-    share = np.minimum(1.0, capacity / counts[:, None])
-    full = np.flatnonzero((totals > 0.0).astype(float).T @ counts > capacity).tolist()
+    units = capacity.tolist()
+    shares = [[min(1.0, offered / count) for offered in units] for count in parallelism]
+    tasks_using = [
+        sum(n for n, entry in zip(parallelism, needs, strict=True) if entry.totals[resource] > 0.0)
+        for resource in range(len(RESOURCES))
+    ]
+    full = [resource for resource, n in enumerate(tasks_using) if n > units[resource]]
     if full:
-        share = np.minimum(share, _levels(needs, capacity, counts, share, full))
-    return [timed(entry, row) for entry, row in zip(needs, share.tolist(), strict=True)]
+        levels = _levels(needs, units, parallelism, shares, full)
+        shares = [[min(own, level) for own, level in zip(s, levels, strict=True)] for s in shares]
+    return [timed(entry, share) for entry, share in zip(needs, shares, strict=True)]
 
 
 def _levels(
     needs: Sequence[Needs],
-    capacity: FloatArray,
-    counts: FloatArray,
-    alone: FloatArray,
+    capacity: Sequence[float],
+    counts: Sequence[float],
+    alone: Sequence[Sequence[float]],
     full: Sequence[int],
-) -> FloatArray:
+) -> list[float]:
     """(3,) the most that a task may take of one unit of each resource; 1 where it is not full.
 
     Args:
-        alone: (n, 3) what a task gets when only its own stage runs.
+        alone: n times (3,) what a task gets when only its own stage runs.
     """
-    loads = np.asarray([entry.load for entry in needs])
-    steps = np.concatenate([entry.steps for entry in needs])
-    owner = np.repeat(np.arange(len(needs)), [len(entry.steps) for entry in needs])
-    own_pace = steps / alone[owner]
-    wanted = np.asarray([entry.steps.sum(axis=0) for entry in needs]) * counts[:, None]
-    levels = np.ones(len(RESOURCES))
-
-    def excess(resource: int, log_level: float) -> float:
-        """Log of the use of a resource over its capacity when its level is this."""
-        levels[resource] = math.exp(log_level)
-        longest = np.maximum(own_pace, steps / levels).max(axis=1)
-        seconds = loads + np.bincount(owner, weights=longest, minlength=len(needs))
-        use = wanted[:, resource] @ (1.0 / np.maximum(seconds, _NO_TIME))
-        return math.log(max(float(use), _NO_TIME) / float(capacity[resource]))
-
+    levels = [1.0] * len(RESOURCES)
     for _ in range(_SWEEPS):
         moved = 0.0
         for resource in full:
+            excess = partial(
+                _excess, _uses(needs, counts, alone, levels, resource), capacity[resource]
+            )
             before = math.log(levels[resource])
-            log_level = _root(partial(excess, resource), before)
+            log_level = _root(excess, before)
             levels[resource] = math.exp(log_level)
             moved = max(moved, abs(log_level - before))
         if moved <= _LEVEL_MOVED or len(full) == 1:
             break
     return levels
+
+
+class _Use(NamedTuple):
+    """How a stage uses one resource, whatever the level of this.
+
+    Args:
+        wanted: seconds of a whole unit that its running tasks need in all.
+        load: seconds of a task that use no resource.
+        steps: seconds of each step at its slowest other operation (or alone on this resource), and
+            seconds of a whole unit of this resource.
+    """
+
+    wanted: float
+    load: float
+    steps: list[tuple[float, float]]
+
+
+def _uses(
+    needs: Sequence[Needs],
+    counts: Sequence[float],
+    alone: Sequence[Sequence[float]],
+    levels: Sequence[float],
+    resource: int,
+) -> list[_Use]:
+    """(n,) the use of a resource by each stage, at the levels of the others."""
+    uses = []
+    for entry, count, own in zip(needs, counts, alone, strict=True):
+        least = [min(share, level) for share, level in zip(own, levels, strict=True)]
+        least[resource] = own[resource]
+        steps = [
+            (max([amount / part for amount, part in zip(row, least, strict=True)]), row[resource])
+            for row in entry.rows
+        ]
+        uses.append(_Use(entry.totals[resource] * count, entry.load, steps))
+    return uses
+
+
+def _excess(uses: Sequence[_Use], capacity: float, log_level: float) -> float:
+    """Log of the use of a resource over its capacity when its level is this."""
+    level, used = math.exp(log_level), 0.0
+    for wanted, load, steps in uses:
+        paced = sum([max(other, amount / level) for other, amount in steps])
+        used += wanted / max(load + paced, _NO_TIME)
+    return math.log(max(used, _NO_TIME) / capacity)
 
 
 _NO_TIME = 1e-300

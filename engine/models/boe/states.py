@@ -109,18 +109,17 @@ class _Live:
             return math.inf
         return max(0.0, self.ends[0][0] - self.clock) * self.time.seconds
 
-    def advance(self, seconds: float) -> None:
-        """Lets the clock go on by so much time; a task without any length ends at once."""
-        if self.ends and self.time.seconds > 0.0:
-            self.clock += seconds / self.time.seconds
-        elif self.ends:
-            self.clock = self.ends[0][0]
-
-    def end_tracks(self) -> int:
-        """Removes the tracks that end now; how many tasks they had."""
-        ended, now = 0, self.clock + SAME_MOMENT * max(1.0, self.clock)
-        while self.ends and self.ends[0][0] <= now:
-            ended += heapq.heappop(self.ends)[1]
+    def advance(self, seconds: float) -> int:
+        """Lets the clock go on by so much time, and removes the tracks that end by then; how many
+        tasks they had. A task without any length ends at once."""
+        ends, task_seconds = self.ends, self.time.seconds
+        if not ends:
+            return 0
+        clock = self.clock + seconds / task_seconds if task_seconds > 0.0 else ends[0][0]
+        ended, now = 0, clock + SAME_MOMENT * max(1.0, clock)
+        while ends and ends[0][0] <= now:
+            ended += heapq.heappop(ends)[1]
+        self.clock = clock
         self.running -= ended
         return ended
 
@@ -162,7 +161,7 @@ class _Estimate:
         self.start = np.full(len(activities), math.nan)
         self.end = np.full(len(activities), math.nan)
         self.live: dict[int, _Live] = {}
-        self.busy: list[int] = []
+        self.busy: list[tuple[int, _Live]] = []
         self.missing = [len(entry.after) for entry in activities]
         self.children: list[list[int]] = [[] for _ in activities]
         for index, entry in enumerate(activities):
@@ -195,24 +194,24 @@ class _Estimate:
     def _advance(self) -> bool:
         """Goes to the next moment at which a track ends or a stage starts; whether the state
         ends there."""
-        busy = [(index, self.live[index]) for index in self.busy]
-        due = min([live.due() for _, live in busy], default=math.inf)
+        due = min([live.due() for _, live in self.busy], default=math.inf)
         if self.coming:
             due = min(due, self.coming[0][0] - self.now)
         due = max(due, 0.0)
         self.now += due
-        ended, over = [], False
-        for index, live in busy:
-            live.advance(due)
-            count = live.end_tracks()
+        ended, over, kept = [], False, True
+        for index, live in self.busy:
+            count = live.advance(due)
+            if not count:
+                continue
             if not live.running and not live.pending:
                 del self.live[index]
                 self._finish(index)
                 over = True
-            elif count:
-                ended.append((live, count))
-        changed = self._activate() or over or (self.owed and bool(ended))
-        if changed or not all(live.keeps(count) for live, count in ended):
+                continue
+            ended.append((live, count))
+            kept = kept and live.keeps(count)
+        if self._activate() or over or not kept or (self.owed and ended):
             return True
         for live, count in ended:
             live.start(count)
@@ -250,49 +249,48 @@ class _Estimate:
 
     def _new_state(self) -> None:
         """Asks the scheduler, starts what it grants, and times the tasks."""
-        order = sorted(self.live)
-        claims = [self._claim(index, self.live[index]) for index in order]
-        granted = self.scheduler(claims, self.machines.pool)
-        self._start(order, claims, granted)
-        self.busy = busy = [index for index in order if self.live[index].running]
-        self.owed = any(live.pending and live.running < live.granted for live in self.live.values())
-        if not busy and self.live:
-            refuse(self.activities[order[0]], self.machines)
-        key = tuple((index, self.live[index].running) for index in busy)
+        live = sorted(self.live.items())
+        claims = [self._claim(index, stage) for index, stage in live]
+        self._start(live, claims, self.scheduler(claims, self.machines.pool))
+        self.busy = busy = [(index, stage) for index, stage in live if stage.running]
+        self.owed = any(stage.pending and stage.running < stage.granted for _, stage in live)
+        if not busy and live:
+            refuse(self.activities[live[0][0]], self.machines)
+        key = tuple([(index, stage.running) for index, stage in busy])
         if key and key not in self.known:
             self.known[key] = shared_task_times(
-                [self.needs[index] for index in busy], self.capacity, [n for _, n in key]
+                [self.needs[index] for index, _ in key], self.capacity, [n for _, n in key]
             )
-        for index, time in zip(busy, self.known.get(key, ()), strict=True):
-            self.live[index].time = time
+        for (_, stage), time in zip(busy, self.known.get(key, ()), strict=True):
+            stage.time = time
         if self.record:
-            self._close_state(tuple(self._seen(index) for index in busy))
+            self._close_state(tuple(self._seen(index, stage) for index, stage in busy))
 
     def _claim(self, index: int, live: _Live) -> Claim:
         entry = self.activities[index]
         wanted = int(min(self.most[index], live.pending + live.running))
         return Claim(entry.job, wanted, entry.cores, entry.memory_gib)
 
-    def _start(self, order: Sequence[int], claims: Sequence[Claim], granted: Sequence[int]) -> None:
+    def _start(
+        self, live: Sequence[tuple[int, _Live]], claims: Sequence[Claim], granted: Sequence[int]
+    ) -> None:
         """Starts tasks up to what was granted, as far as containers are free: a job that holds
         more than its part gives it up only as its tasks end."""
-        cores, memory = resources_of(claims, [self.live[index].running for index in order])
-        for index, claim, count in zip(order, claims, granted, strict=True):
-            live = self.live[index]
-            live.granted = count
-            more = min(max(0, count - live.running), live.pending)
+        cores, memory = resources_of(claims, [stage.running for _, stage in live])
+        for (index, stage), claim, count in zip(live, claims, granted, strict=True):
+            stage.granted = count
+            more = min(max(0, count - stage.running), stage.pending)
             if more:
                 more = min(more, self.machines.pool.room(claim, cores=cores, memory_gib=memory))
             if not more:
                 continue
             if math.isnan(self.start[index]):
                 self.start[index] = self.now
-            live.start(more)
+            stage.start(more)
             cores += more * claim.cores
             memory += more * claim.memory_gib
 
-    def _seen(self, index: int) -> Running:
-        live = self.live[index]
+    def _seen(self, index: int, live: _Live) -> Running:
         tracks: list[int] = []
         last = math.nan
         for end, size in sorted(live.ends):

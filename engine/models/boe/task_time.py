@@ -128,6 +128,12 @@ class Needs:
         steps: list[list[float]] = self.steps.tolist()
         return steps
 
+    @cached_property
+    def totals(self) -> list[float]:
+        """(3,) seconds of a whole core, disk and network card in all steps together."""
+        totals: list[float] = self.steps.sum(axis=0).tolist()
+        return totals
+
 
 # Section 4.1: one step
 
@@ -238,7 +244,7 @@ def timed(needs: Needs, share: Sequence[float]) -> TaskTime:
     steps, spent = 0.0, [0.0] * len(RESOURCES)
     for step in needs.rows:
         seconds = [amount / part for amount, part in zip(step, share, strict=True)]
-        longest = step_seconds(*seconds)
+        longest = max(seconds)  # Eqs. 1 and 2
         steps += longest
         spent[seconds.index(longest)] += longest
     most = max(spent)

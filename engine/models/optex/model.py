@@ -20,11 +20,12 @@ from engine.errors import ModelDoesNotFit
 from engine.fitting import fit_nonnegative
 from engine.forecast import FloatArray
 from engine.given_profiles import Operation, OptexProfile
-from engine.models.base import FittedModel, Model
+from engine.models.base import FittedModel
 from engine.models.curves.applicability import applicability
 from engine.models.curves.fitted_curve import FittedCurve, TypeCurve
 from engine.models.curves.machines import MachineRuns
 from engine.models.curves.model import CurvesModel
+from engine.models.model import Model
 from engine.models.optex.job_profiles import with_job_profiles
 from engine.models.optex.representatives import (
     in_category,
@@ -272,7 +273,6 @@ class Optex(Model):
     """Job profiles in closed form; Eq. 8 refitted where there are runs."""
 
     name = "optex"
-    summary = "closed-form phases from a job profile per application category (OptEx)"
 
     def fit(self, profile: Profile, *, models: Mapping[str, Model]) -> FittedModel:
         """Needs a job profile, event logs to measure one from, or runs in three configurations of

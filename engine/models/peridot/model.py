@@ -17,9 +17,10 @@ from engine.cluster import Workload
 from engine.errors import BadInput
 from engine.forecast import FloatArray, Forecast, IntArray
 from engine.machines.transfer import speed_of, transfer_notice
-from engine.models.base import Explanation, FittedModel, LeaveOneOut, Model, StageForecast
+from engine.models.base import Explanation, FittedModel, LeaveOneOut, StageForecast
 from engine.models.curves.measured_range import span_of
 from engine.models.log_notices import chosen_notice
+from engine.models.model import Model
 from engine.models.peridot.equations import Parameters
 from engine.models.peridot.references import References, find_references
 from engine.models.peridot.spread import PUBLISHED_SPREAD, Doubt, prior_spread
@@ -62,7 +63,6 @@ class Peridot(Model):
     """Stage groups and their waves from two reference runs."""
 
     name = "peridot"
-    summary = "stage groups and waves from two small runs at equal cores (PERIDOT)"
 
     def fit(self, profile: Profile, *, models: Mapping[str, Model]) -> FittedModel:
         """Needs logs of one application: two or more input sizes at equal cores."""

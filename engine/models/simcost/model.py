@@ -21,9 +21,10 @@ from engine.cluster import Workload
 from engine.forecast import FloatArray, Forecast, IntArray
 from engine.machines.transfer import speed_of, transfer_notice
 from engine.models.assured_memory import AssuredMemory
-from engine.models.base import Explanation, FittedModel, Model
+from engine.models.base import Explanation, FittedModel
 from engine.models.log_notices import chosen_notice, range_notices
 from engine.models.logs_by_parameters import ModelByParameters
+from engine.models.model import Model
 from engine.models.replay.censored_tasks import (
     censored_log_scale,
     partial_stages_notice,
@@ -62,7 +63,6 @@ class Simcost(Model):
     """SimCost, from logs; from run tables its transformed model."""
 
     name = "simcost"
-    summary = "compute, read, write and shuffle cost per stage, from small sample runs (SimCost)"
 
     def fit(self, profile: Profile, *, models: Mapping[str, Model]) -> FittedModel:
         """Needs a log with stages and executors, or runs in three configurations of machines and

@@ -7,7 +7,6 @@ import pytest
 
 from engine.cluster import Cluster, Workload
 from engine.fitting import UNKNOWN_SPREAD, Fit
-from engine.models.base import Model
 from engine.models.curves.fitted_curve import SMALLEST_SECONDS, FittedCurve
 from engine.models.curves.machines import MachineRuns
 from engine.models.curves.terms import (
@@ -25,6 +24,7 @@ from engine.models.curves.terms import (
     tree_aggregation,
 )
 from engine.models.ernest import Ernest, ErnestExtended
+from engine.models.model import Model
 from engine.profile import Profile, Run
 
 

@@ -2,17 +2,11 @@
 
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from pathlib import Path
-from threading import Barrier
-from types import ModuleType
-
-import pytest
 
 import engine
-from engine.models import HOMES, MODELS_BY_NAME
-from engine.models.base import Model
+from engine.models import MODELS_BY_NAME
 
 TABLE = """instance_type,nodes,input_size,seconds
 m5.xlarge,2,1e10,600
@@ -33,26 +27,27 @@ NOT_FOR_TABLES = (
 )
 
 
+LISTED = """
+import sys, engine
+assert all(model.summary for model in engine.MODELS)
+print(*sorted(sys.modules))
+"""
+
+
 def test_each_model_is_listed_under_its_own_name() -> None:
-    assert [model.name for model in engine.MODELS] == list(HOMES) == list(MODELS_BY_NAME)
-    assert all(MODELS_BY_NAME[model.name] is model for model in engine.MODELS)
+    for model in engine.MODELS:
+        assert MODELS_BY_NAME[model.name] is model
+        assert getattr(import_module(model.module), model.kind).name == model.name
+    assert [model.name for model in engine.MODELS] == list(MODELS_BY_NAME)
 
 
-def test_threads_that_ask_at_once_get_the_same_models(monkeypatch: pytest.MonkeyPatch) -> None:
-    by_name, importing = type(MODELS_BY_NAME)(), Barrier(8)
-
-    def import_together(name: str) -> ModuleType:
-        importing.wait()  # none has a model yet
-        return import_module(name)
-
-    def ask(_: int) -> Model:
-        return by_name["ernest"]
-
-    monkeypatch.setattr("engine.models.import_module", import_together)
-
-    with ThreadPoolExecutor(8) as pool:
-        first, *others = pool.map(ask, range(8))
-    assert all(model is first for model in others)
+def test_models_are_listed_without_what_fitting_needs() -> None:
+    found = subprocess.run(
+        [sys.executable, "-c", LISTED], capture_output=True, text=True, check=True
+    )
+    imported = set(found.stdout.split())
+    assert imported.isdisjoint({"numpy", "engine.profile"})
+    assert imported.isdisjoint(model.module for model in engine.MODELS)
 
 
 def test_a_table_is_planned_without_other_models_and_without_the_readers_of_logs(

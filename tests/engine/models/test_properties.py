@@ -18,7 +18,8 @@ from engine.catalog import Catalog, InstanceType, Offer, Price
 from engine.cluster import Cluster, Layout, NodeGroup, Workload
 from engine.errors import BadInput, ModelDoesNotFit
 from engine.models import MODELS, fit
-from engine.models.base import FittedModel, Model
+from engine.models.base import FittedModel
+from engine.models.model import ListedModel, Model
 from engine.profile import Profile, Run
 
 BY_NAME = {model.name: model for model in MODELS}
@@ -307,13 +308,13 @@ def test_a_path_is_no_profile(model: Model) -> None:
         fit("app.zstd", model=model.name)
 
 
-def home(model: Model) -> str:
+def home(model: ListedModel) -> str:
     """The file or package of a model: "ernest" of `engine.models.ernest`."""
-    return type(model).__module__.split(".")[2]
+    return model.module.split(".")[2]
 
 
 @every_model
-def test_a_model_imports_no_other(model: Model) -> None:
+def test_a_model_imports_no_other(model: ListedModel) -> None:
     """What several need has packages of its own (docs/adding_a_model.md)."""
     others = {home(each) for each in MODELS} - {home(model)}
     folder = Path(models.__file__).parent
