@@ -48,7 +48,9 @@ def stage_models(run: Run, slots: int) -> list[StageModel]:
     """The stages of a run on `slots` task slots, in its order."""
     reading = [stage for stage in run.stages if stage.outside_bytes > 0.0]
     knows_input = bool(reading) and run.workload.input_bytes is not None
-    settings, planned = PartitioningSettings.of(run, slots), planned_files(run)
+    queries = {stage.query_settings: stage for stage in run.stages}
+    settings = {key: PartitioningSettings.of(run, slots, one) for key, one in queries.items()}
+    planned = planned_files(run)
     planning_cores, slots_of = planned_on(run), slots_of_stages(run)
     same_code: dict[Hashable, list[StageModel]] = {}
     python = next((stage.stage_id for stage in run.stages if computes_in_python(stage)), None)
@@ -56,7 +58,8 @@ def stage_models(run: Run, slots: int) -> list[StageModel]:
     models = []
     for stage in run.stages:
         before = same_code.setdefault(code_of(stage), [])
-        planned_for = settings.planned_on(planning_cores.get(stage.stage_id))
+        of_query = settings[stage.query_settings]
+        planned_for = of_query.planned_on(planning_cores.get(stage.stage_id))
         ran_on = slots_of.get(stage.stage_id, slots)
         model = _model(run, stage, planned_for, planned, ran_on=ran_on, knows_input=knows_input)
         starts = stage.stage_id == python
@@ -307,7 +310,7 @@ def _model(
         cold=cold,
         overhead_seconds=(outside or 0.0) + mean * start_share(run, stage),
         ran_on=ran_on,
-        shuffle_partitions=shuffle_partitions_of(run),
+        shuffle_partitions=shuffle_partitions_of(run, stage),
         pairs_share=pairs_share(stage) if stage.paired else 0.0,
         pairs_power=pairs_power(stage),
         partitioning=partitioning,
