@@ -147,7 +147,7 @@ RECIPES = (
     Recipe("paired", master="local[2]", conf=ONE_FILE),
     also("paired_more", "paired", 15),
     Recipe("paired_small", master="local[2]", conf={**ONE_FILE, **CHEAP_FILES}),
-    also("paired_small_more", "paired_small", 15, slots=6, **CHEAP_FILES),
+    also("paired_small_more", "paired_small", 15, slots=2, **CHEAP_FILES),
     Recipe("combined", master="local[2]", conf=ONE_FILE),
     also("combined_more", "combined", 15),
     Recipe(

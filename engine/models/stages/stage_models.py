@@ -32,7 +32,7 @@ from engine.models.stages.partitioning.inferred_files import (
 )
 from engine.models.stages.partitioning.partitioned_stage import PartitionedStage
 from engine.models.stages.partitioning.partitions import Growth, PartitioningSettings
-from engine.models.stages.partitioning.small_tables import small_tables
+from engine.models.stages.partitioning.small_tables import SMALL_TABLE_POWER, small_tables
 from engine.models.stages.partitioning.stage_growth import (
     growth_of,
     is_aqe_coalesced,
@@ -68,7 +68,8 @@ def stage_models(run: Run, slots: int) -> list[StageModel]:
         model = replace(
             model,
             warm_up=warm_up,
-            small_table=stage.stage_id in small,
+            small_table=stage.stage_id in small.stage_ids,
+            small_inputs=small.inputs(stage) if stage.inputs else frozenset(),
             order_seed=stage.stage_id - first,
         )
         model = _with_inferred_times(model, max(1, ran_on // stage.task_cpus), before)
@@ -130,7 +131,10 @@ def _with_references(run: Run, models: Sequence[StageModel]) -> list[StageModel]
             model = replace(model, input_stages=input_stages)
         if stage.paired:
             before = {stage_id: earlier.stage for stage_id, earlier in by_id.items()}
-            model = replace(model, pairs_power=1.0) if keys_of_same_rows(stage, before) else model
+            if keys_of_same_rows(stage, before):
+                model = replace(model, pairs_power=1.0)
+            elif len(model.small_inputs) == 1 and model.pairs_power > 1.0:
+                model = replace(model, pairs_power=1.0 + SMALL_TABLE_POWER)
         sources = [source for source in (model.follows, *model.input_stages) if source]
         length = max((chain_length.get(source.stage.stage_id, 0) for source in sources), default=0)
         if stage.files_by in by_id and chain_length[stage.files_by] < MOST_WRITERS:
