@@ -158,6 +158,8 @@ class StageRun:
         merged_bytes: for each sort-merge join, the size before compression of its smaller shuffled
             side, if Spark may broadcast that.
         barrier: it starts all of its tasks at once or none.
+        query_settings: settings of its query, by name, that differ from those of its run; empty
+            text for one that its query left at its default.
         stored_by: the stage that computed the cached or checkpointed RDD of which each task reads
             one partition, beside shuffles or other caches too; None if it reads a source. Spark
             counts no bytes for a checkpoint.
@@ -232,6 +234,7 @@ class StageRun:
     groups: float | None = None
     merged_bytes: tuple[float, ...] = ()
     barrier: bool = False
+    query_settings: tuple[tuple[str, str], ...] = ()
     stored_by: int | None = None
     cached_rdds: tuple[int, ...] = ()
     disk_backed_rdds: tuple[int, ...] = ()

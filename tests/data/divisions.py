@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import random
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
+from pyspark.sql.functions import expr
 
 
 def divided(context: SparkContext, folder: Path) -> None:
@@ -230,6 +232,39 @@ def trees(context: SparkContext, folder: Path) -> None:
     LogisticRegression(maxIter=10, tol=0.0).fit(features.select("features", "label").cache())
 
 
+def own_settings(context: SparkContext, folder: Path) -> None:
+    """Queries of which each sets for itself how shuffles and files are divided, over files whose
+    schema Spark infers: as many as `spark.divided.files` says."""
+    session, lines = SparkSession(context), folder / "lines"
+    lines.mkdir(exist_ok=True)
+    for number in range(int(context.getConf().get("spark.divided.files", "4"))):
+        text = "".join(f"{number * 5000 + n},{n % 7}\n" for n in range(5000))
+        (lines / f"part-{number}").write_text("id,k\n" + text)
+    rows = session.read.csv(str(lines), header=True, inferSchema=True)
+    adaptive = "spark.sql.adaptive."
+    for settings in (
+        {},
+        {"spark.sql.shuffle.partitions": "40",
+         adaptive + "coalescePartitions.parallelismFirst": "false",
+         adaptive + "coalescePartitions.minPartitionSize": "1k",
+         adaptive + "advisoryPartitionSizeInBytes": "16k"},
+        {"spark.sql.files.openCostInBytes": "1k", "spark.sql.files.maxPartitionBytes": "24k"},
+    ):  # fmt: skip
+        for key, value in settings.items():
+            session.conf.set(key, value)
+        rows.groupBy("id").sum("k").write.format("noop").mode("overwrite").save()
+
+
+def paired_small(context: SparkContext, folder: Path) -> None:
+    """Rows of as many files as `spark.divided.files` says, all of them paired with those of one."""
+    session = SparkSession(context)
+    _, table = _lines_and_table(session, folder)
+    session.range(0, 200, 1, 1).withColumnRenamed("id", "o").write.parquet(str(folder / "small"))
+    few = session.read.parquet(str(folder / "small")).hint("shuffle_replicate_nl")
+    pairs = session.read.parquet(str(table)).join(few, expr("id % 200 > o"))
+    pairs.selectExpr("sum(id * o)").collect()
+
+
 def _lines_and_table(session: SparkSession, folder: Path) -> tuple[Path, Path]:
     """Texts and a table of as many files as `spark.divided.files` says."""
     lines, table = folder / "lines", folder / "table"
@@ -239,3 +274,12 @@ def _lines_and_table(session: SparkSession, folder: Path) -> tuple[Path, Path]:
         rows = session.range(number * 1000, (number + 1) * 1000, 1, 1)
         rows.write.mode("append").parquet(str(table))
     return lines, table
+
+
+DIVIDED: dict[str, Callable[[SparkContext, Path], None]] = {
+    job.__name__: job
+    for job in (
+        divided, paired, combined, planned_early, columns, merged, written, grouped,
+        kept_groups, ordered, graph, trees, own_settings, paired_small,
+    )
+}  # fmt: skip

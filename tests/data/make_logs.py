@@ -146,6 +146,8 @@ RECIPES = (
     also("divided_more", "divided", 15),
     Recipe("paired", master="local[2]", conf=ONE_FILE),
     also("paired_more", "paired", 15),
+    Recipe("paired_small", master="local[2]", conf={**ONE_FILE, **CHEAP_FILES}),
+    also("paired_small_more", "paired_small", 15, slots=2, **CHEAP_FILES),
     Recipe("combined", master="local[2]", conf=ONE_FILE),
     also("combined_more", "combined", 15),
     Recipe(
@@ -176,6 +178,8 @@ RECIPES = (
     also("graph_more", "graph", 9, slots=2),
     also("trees", "trees", 4, slots=2, **DEAR_FILES),
     also("trees_more", "trees", 12, slots=2, **DEAR_FILES),
+    Recipe("own_settings", master="local[2]", conf=ONE_FILE),
+    also("own_settings_more", "own_settings", 12, slots=6),
     Recipe("clients", master="local[2]", conf=ONE_FILE),
     Recipe("python_source", master="local[2]", conf=ONE_FILE),
     Recipe("python_workers", conf=ONE_FILE),

@@ -17,20 +17,7 @@ from pathlib import Path
 from threading import Timer
 from typing import Any
 
-from divisions import (
-    columns,
-    combined,
-    divided,
-    graph,
-    grouped,
-    kept_groups,
-    merged,
-    ordered,
-    paired,
-    planned_early,
-    trees,
-    written,
-)
+from divisions import DIVIDED
 from pyspark import SparkContext, StorageLevel
 from pyspark.resource import ExecutorResourceRequests, ResourceProfileBuilder, TaskResourceRequests
 from pyspark.sql import SparkSession
@@ -380,14 +367,6 @@ JOBS: dict[str, Callable[[SparkContext], None]] = {
         speculative, vectored, small, works_alone, operators, scans, fetched, python_source,
         python_workers, evicted, copies, taken, taken_table, read_beside, clients, database,
         one_gzip,
-    )
-}  # fmt: skip
-
-DIVIDED: dict[str, Callable[[SparkContext, Path], None]] = {
-    job.__name__: job
-    for job in (
-        divided, paired, combined, planned_early, columns, merged, written, grouped,
-        kept_groups, ordered, graph, trees,
     )
 }  # fmt: skip
 

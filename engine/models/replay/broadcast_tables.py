@@ -14,7 +14,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from engine.models.replay.broadcast_thresholds import broadcast_threshold
 from engine.models.stages.durations.task_times import StageModel
+from engine.profile import Run
 from engine.stage_run import StageRun, total_of
 
 BROADCAST_EXCHANGE = "BroadcastExchange"
@@ -56,12 +58,14 @@ class BroadcastTable:
         source: the stage whose data determines that size: `build`, or the scan that its rows come
             from.
         shuffled: whether both sides of its joins were shuffled before one was broadcast.
+        limit_bytes: up to which size its query broadcasts tables.
     """
 
     build: StageModel
     size: TableSize
     source: StageModel
     shuffled: bool
+    limit_bytes: int
 
     @property
     def planned(self) -> bool:
@@ -82,10 +86,10 @@ class BroadcastTable:
         return 1.0 - SORT_MERGE_SHARE if self.planned and small_enough else 1.0
 
 
-def broadcast_tables(models: Sequence[StageModel], limit: float) -> list[BroadcastTable]:
-    """The tables that the stages of a log broadcast, without those beyond the limit already: these
-    were broadcast by a hint, or reduced by a filter. Without adaptive execution only the joining
-    stages show that a table is broadcast."""
+def broadcast_tables(run: Run, models: Sequence[StageModel]) -> list[BroadcastTable]:
+    """The tables that the stages of a run broadcast, without those beyond the threshold already:
+    these were broadcast by a hint, or reduced by a filter. Without adaptive execution only the
+    joining stages show that a table is broadcast."""
     joiners: dict[int, list[StageRun]] = {}
     for model in models:
         for build in model.stage.joined_broadcasts:
@@ -96,22 +100,24 @@ def broadcast_tables(models: Sequence[StageModel], limit: float) -> list[Broadca
         for stage_id, model in by_id.items()
         if stage_id in joiners or BROADCAST_EXCHANGE in model.stage.operations
     ]
+    limits = [broadcast_threshold(run, build.stage).limit_bytes for build in builds]
     candidates = [
         _broadcast_table(build, joiners.get(build.stage.stage_id, ()), by_id, limit)
-        for build in builds
+        for build, limit in zip(builds, limits, strict=True)
+        if limit is not None
     ]
-    return [table for table in candidates if 0.0 < table.size.least <= limit]
+    return [table for table in candidates if 0.0 < table.size.least <= table.limit_bytes]
 
 
 def _broadcast_table(
-    model: StageModel, joiners: Sequence[StageRun], by_id: Mapping[int, StageModel], limit: float
+    model: StageModel, joiners: Sequence[StageRun], by_id: Mapping[int, StageModel], limit: int
 ) -> BroadcastTable:
     source = _scan_below(model, by_id) if _is_planned_broadcast(model.stage, joiners) else None
     counted_bytes = None if source else _shuffled_bytes(model.stage, joiners)
     if counted_bytes is not None:
-        return BroadcastTable(model, TableSize(counted_bytes, counted_bytes), model, True)
+        return BroadcastTable(model, TableSize(counted_bytes, counted_bytes), model, True, limit)
     source = source or model
-    return BroadcastTable(model, _planned_size(source.stage, limit), source, False)
+    return BroadcastTable(model, _planned_size(source.stage, limit), source, False, limit)
 
 
 def _planned_size(scan: StageRun, limit: float) -> TableSize:

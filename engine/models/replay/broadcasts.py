@@ -12,7 +12,7 @@ warnings. Explained in docs/models/sparkplan_rules_replay.md#tables-that-are-bro
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -21,24 +21,14 @@ import numpy as np
 from engine.distinct import distinct
 from engine.forecast import FloatArray
 from engine.models.replay.broadcast_tables import BroadcastTable, broadcast_tables
+from engine.models.replay.broadcast_thresholds import broadcast_threshold, conversion_threshold
 from engine.models.replay.replayed_run import Replay
 from engine.models.replay.times import Times
 from engine.models.stages.durations.task_times import StageModel
-from engine.models.stages.partitioning.partitions import configured_number, is_configured_zero
 from engine.notices import Notice
 from engine.runs.stage_labels import numbered_label
 from engine.stage_run import StageRun, total_of
-from engine.units import MIB, format_bytes, format_seconds
-
-THRESHOLD = "spark.sql.autoBroadcastJoinThreshold"
-DEFAULT_THRESHOLD_BYTES = 10 * int(MIB)
-"""Its default. Spark compares it with the size of the files, scaled by the share that the read
-columns have of a row of that schema, or with the uncompressed shuffle size that adaptive execution
-measured. The log reports the latter, but not the former (`TableSize`)."""
-
-ADAPTIVE_THRESHOLD = "spark.sql.adaptive.autoBroadcastJoinThreshold"
-"""The threshold for sizes that adaptive execution measured, where it is set: it converts joins that
-were planned with a shuffle to broadcast joins."""
+from engine.units import format_bytes, format_seconds
 
 RECORDS_PER_SECOND, BYTES_PER_SECOND = 1e6, 100e6
 """Prior: rates at which a core takes either side through shuffle, sort and merge, in rows or, for
@@ -133,14 +123,12 @@ def outgrown(
     Args:
         shuffle_partitions: number of shuffle partitions; None for that of the log.
     """
-    _, threshold = _threshold(replay.run.config)
-    if threshold is None or ratio <= 1.0:
+    if ratio <= 1.0:
         return []
     run_over_cpu = run_over_cpu_time(replay.run.stages)
-    adaptive_threshold = _conversion_threshold(replay)
     broadcasts = list[OutgrownBroadcast]()
-    for table in broadcast_tables(replay.models, threshold):
-        source = table.source
+    for table in broadcast_tables(replay.run, replay.models):
+        source, threshold = table.source, table.limit_bytes
         growth = source.data_growth(ratio)
         probable = table.size.probability_beyond(threshold, growth) >= 0.5
         if source.small_table and source.law.data_power is None and not probable:
@@ -149,7 +137,8 @@ def outgrown(
             continue
         joined = _joined_with(replay.models, table.build.stage.stage_id)
         partitions = shuffle_partitions or table.build.shuffle_partitions
-        share = table.added_share(ratio, adaptive_threshold)
+        limit = conversion_threshold(replay.run, table.build.stage)
+        share = table.added_share(ratio, limit)
         broadcasts.append(
             OutgrownBroadcast(table, growth, share, probable, joined, partitions, run_over_cpu)
         )
@@ -225,20 +214,16 @@ def most_useful_join_slots(replay: Replay, ratio: float, shuffle_partitions: int
 def convertible_joins(replay: Replay, ratio: float) -> list[StageModel]:
     """The sort-merge join stages that adaptive execution may convert to broadcast joins at `ratio`
     times the input: one side, larger in the log, shrinks below the threshold."""
-    threshold = _conversion_threshold(replay)
-    if threshold is None or ratio >= 1.0:
+    if ratio >= 1.0:
         return []
-    return [model for model in replay.models if _convertible_bytes(model, ratio, threshold)]
+    return [model for model in replay.models if _convertible_bytes(replay, model, ratio)]
 
 
-def _conversion_threshold(replay: Replay) -> int | None:
-    """Largest shuffled table in bytes that adaptive execution broadcasts; None for never."""
-    config = replay.run.config
-    return _limit(config, ADAPTIVE_THRESHOLD if ADAPTIVE_THRESHOLD in config else THRESHOLD)
-
-
-def _convertible_bytes(model: StageModel, ratio: float, threshold: float) -> list[float]:
+def _convertible_bytes(replay: Replay, model: StageModel, ratio: float) -> list[float]:
     """Sizes in the log of a stage's merged tables that shrink below the threshold."""
+    threshold = conversion_threshold(replay.run, model.stage) if model.stage.merged_bytes else None
+    if threshold is None:
+        return []
     growth = model.data_growth(ratio)
     return [size for size in model.stage.merged_bytes if size > threshold >= size * growth]
 
@@ -295,11 +280,11 @@ def conversion_notice(
     shuffle_partitions: int | None = None,
 ) -> Notice | None:
     """The warning that a sort-merge join may become a broadcast join with less data."""
-    threshold, joins = _conversion_threshold(replay), convertible_joins(replay, ratio)
-    if threshold is None or not joins:
+    joins = convertible_joins(replay, ratio)
+    if not joins:
         return None
     model = max(joins, key=lambda one: one.stage.task_seconds.total)
-    in_log = max(_convertible_bytes(model, ratio, threshold))
+    in_log = max(_convertible_bytes(replay, model, ratio))
     shrunk = in_log * model.data_growth(ratio)
     slots_array = np.asarray([slots])
     saved = float(saved_seconds(replay, ratio, slots_array, shuffle_partitions)[0]) / speed
@@ -328,10 +313,10 @@ def broadcast_notice(
     broadcasts = outgrown(replay, ratio, shuffle_partitions)
     if not broadcasts:
         return None
-    key, threshold = _threshold(replay.run.config)
     named = [one for one in broadcasts if one.probable] or broadcasts
     largest = max(named, key=lambda one: one.table.size.most * one.growth)
     label = numbered_label(largest.table.build.stage)
+    setting, _ = broadcast_threshold(replay.run, largest.table.build.stage)
     condition = (
         "With the wanted input it is taken to have"
         if largest.growth == largest.table.source.data_growth(ratio)
@@ -343,8 +328,8 @@ def broadcast_notice(
     return Notice(
         "broadcast-outgrown",
         f"{label} broadcasts {in_log}. {condition} {grown}: "
-        f"{possibly}more than {key} ({format_bytes(threshold or 0)}), so that Spark shuffles both "
-        f"sides of the join instead. {_cost(largest, added)}",
+        f"{possibly}more than {setting} ({format_bytes(largest.table.limit_bytes)}), so that "
+        f"Spark shuffles both sides of the join instead. {_cost(largest, added)}",
         "add a log of a run with more input, or keep the broadcast by a hint",
         subject=label,
         severity=added,
@@ -370,18 +355,3 @@ def _cost(broadcast: OutgrownBroadcast, added: float) -> str:
     if broadcast.probable:
         return f"The time holds up to {seconds}; the interval reaches the time without it"
     return f"The time is that of the log's plan; the interval holds {seconds}"
-
-
-def _threshold(config: Mapping[str, str]) -> tuple[str, int | None]:
-    """The setting that allows the larger tables to be broadcast, and its bytes: None where nothing
-    is broadcast but by a hint."""
-    keys = [key for key in (THRESHOLD, ADAPTIVE_THRESHOLD) if key in config or key == THRESHOLD]
-    limits = [(key, _limit(config, key)) for key in keys]
-    return max(limits, key=lambda one: one[1] or 0)
-
-
-def _limit(config: Mapping[str, str], key: str) -> int | None:
-    """A threshold in bytes; None where it is set to broadcast nothing (0 or below)."""
-    if is_configured_zero(config, key) or config.get(key, "").strip().startswith("-"):
-        return None
-    return configured_number(config, key) or DEFAULT_THRESHOLD_BYTES

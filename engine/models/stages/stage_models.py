@@ -32,7 +32,7 @@ from engine.models.stages.partitioning.inferred_files import (
 )
 from engine.models.stages.partitioning.partitioned_stage import PartitionedStage
 from engine.models.stages.partitioning.partitions import Growth, PartitioningSettings
-from engine.models.stages.partitioning.small_tables import small_tables
+from engine.models.stages.partitioning.small_tables import SMALL_TABLE_POWER, small_tables
 from engine.models.stages.partitioning.stage_growth import (
     growth_of,
     is_aqe_coalesced,
@@ -48,7 +48,9 @@ def stage_models(run: Run, slots: int) -> list[StageModel]:
     """The stages of a run on `slots` task slots, in its order."""
     reading = [stage for stage in run.stages if stage.outside_bytes > 0.0]
     knows_input = bool(reading) and run.workload.input_bytes is not None
-    settings, planned = PartitioningSettings.of(run, slots), planned_files(run)
+    queries = {stage.query_settings: stage for stage in run.stages}
+    settings = {key: PartitioningSettings.of(run, slots, one) for key, one in queries.items()}
+    planned = planned_files(run)
     planning_cores, slots_of = planned_on(run), slots_of_stages(run)
     same_code: dict[Hashable, list[StageModel]] = {}
     python = next((stage.stage_id for stage in run.stages if computes_in_python(stage)), None)
@@ -56,7 +58,8 @@ def stage_models(run: Run, slots: int) -> list[StageModel]:
     models = []
     for stage in run.stages:
         before = same_code.setdefault(code_of(stage), [])
-        planned_for = settings.planned_on(planning_cores.get(stage.stage_id))
+        of_query = settings[stage.query_settings]
+        planned_for = of_query.planned_on(planning_cores.get(stage.stage_id))
         ran_on = slots_of.get(stage.stage_id, slots)
         model = _model(run, stage, planned_for, planned, ran_on=ran_on, knows_input=knows_input)
         starts = stage.stage_id == python
@@ -65,7 +68,8 @@ def stage_models(run: Run, slots: int) -> list[StageModel]:
         model = replace(
             model,
             warm_up=warm_up,
-            small_table=stage.stage_id in small,
+            small_table=stage.stage_id in small.stage_ids,
+            small_inputs=small.inputs(stage) if stage.inputs else frozenset(),
             order_seed=stage.stage_id - first,
         )
         model = _with_inferred_times(model, max(1, ran_on // stage.task_cpus), before)
@@ -127,7 +131,10 @@ def _with_references(run: Run, models: Sequence[StageModel]) -> list[StageModel]
             model = replace(model, input_stages=input_stages)
         if stage.paired:
             before = {stage_id: earlier.stage for stage_id, earlier in by_id.items()}
-            model = replace(model, pairs_power=1.0) if keys_of_same_rows(stage, before) else model
+            if keys_of_same_rows(stage, before):
+                model = replace(model, pairs_power=1.0)
+            elif len(model.small_inputs) == 1 and model.pairs_power > 1.0:
+                model = replace(model, pairs_power=1.0 + SMALL_TABLE_POWER)
         sources = [source for source in (model.follows, *model.input_stages) if source]
         length = max((chain_length.get(source.stage.stage_id, 0) for source in sources), default=0)
         if stage.files_by in by_id and chain_length[stage.files_by] < MOST_WRITERS:
@@ -307,7 +314,7 @@ def _model(
         cold=cold,
         overhead_seconds=(outside or 0.0) + mean * start_share(run, stage),
         ran_on=ran_on,
-        shuffle_partitions=shuffle_partitions_of(run),
+        shuffle_partitions=shuffle_partitions_of(run, stage),
         pairs_share=pairs_share(stage) if stage.paired else 0.0,
         pairs_power=pairs_power(stage),
         partitioning=partitioning,

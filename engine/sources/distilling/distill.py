@@ -364,6 +364,9 @@ class _Context:
             generated=bool(stage.generated),
             row_shares=application.widths.shares(stage_id),
             barrier=stage.barrier,
+            query_settings=self._settings.other_settings(
+                application.jobs_of_stage.get(stage_id, ())
+            ),
             in_part=self._graph.in_part(stage_id),
             stored_by=stored_by if stored_by in run_stages else None,
             running_seconds=self._running.get(stage_id),

@@ -10,10 +10,10 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import msgspec
-from msgspec import Struct, field
+from msgspec import Struct
 
 from engine.notices import Notice
 from engine.sources.logs.kept_settings import is_kept, looks_like_setting
@@ -33,16 +33,35 @@ of the task time had another value."""
 class JobSettings(Struct, frozen=True, gc=False):
     """`SparkListenerJobStart`, properties only."""
 
-    job: int = field(name="Job ID")
-    properties: dict[str, msgspec.Raw] | None = field(default=None, name="Properties")
+    job: int = msgspec.field(name="Job ID")
+    properties: dict[str, msgspec.Raw] | None = msgspec.field(default=None, name="Properties")
 
 
 @dataclass(frozen=True)
 class EffectiveSettings:
-    """The settings assumed for a whole run, and notices about settings that changed in it."""
+    """The settings of most of a run, and notices about settings that changed in it.
+
+    Args:
+        of_job: settings of the sessions of its queries' jobs, by job.
+        keys: settings that any of them lists.
+        began: the application's properties at its start.
+    """
 
     properties: Mapping[str, str]
     notices: tuple[Notice, ...] = ()
+    of_job: Mapping[int, Mapping[str, str]] = field(default_factory=dict)
+    keys: tuple[str, ...] = ()
+    began: Mapping[str, str] = field(default_factory=dict)
+
+    def other_settings(self, jobs: Iterable[int]) -> tuple[tuple[str, str], ...]:
+        """`StageRun.query_settings` of a stage of these jobs."""
+        session = next((self.of_job[job] for job in jobs if job in self.of_job), None)
+        if session is None:
+            return ()
+        values = ((key, session.get(key, self.began.get(key))) for key in self.keys)
+        return tuple(
+            (key, value or "") for key, value in values if value != self.properties.get(key)
+        )
 
 
 class SessionSettings:
@@ -90,7 +109,8 @@ class SessionSettings:
             total = sum(values.values())
             if total - values[chosen] >= NOTICEABLE_SHARE * total > 0.0:
                 changed[key] = 1.0 - values[chosen] / total
-        return EffectiveSettings(effective, (_changed(changed, effective),) if changed else ())
+        notices = (_changed(changed, effective),) if changed else ()
+        return EffectiveSettings(effective, notices, self._of_job, tuple(keys), properties)
 
 
 def _changed(others: Mapping[str, float], settings: Mapping[str, str]) -> Notice:
@@ -104,7 +124,8 @@ def _changed(others: Mapping[str, float], settings: Mapping[str, str]) -> Notice
     more = f" and {len(first) - MOST_NAMED} more" if len(first) > MOST_NAMED else ""
     return Notice(
         "settings-changed",
-        f"the program changed settings while it ran: {', '.join(texts)}{more} is taken for all of "
-        f"it, and queries of {format_share(others[first[0]])} of the task time had other values",
-        "for sharper answers give logs of the queries by themselves",
+        f"the program changed settings while it ran: {', '.join(texts)}{more} in most of it, and "
+        f"queries of {format_share(others[first[0]])} of the task time had other values. Each is "
+        "predicted with its own; exports carry those of most of it",
+        "leave the settings in the program, where they override those of an export",
     )

@@ -9,8 +9,8 @@ from sparkplan_runs import codes, executors, fit
 
 from engine.cluster import Workload
 from engine.models.base import Prediction
+from engine.models.replay.broadcast_thresholds import THRESHOLD
 from engine.models.replay.broadcasts import (
-    THRESHOLD,
     broadcast_notice,
     most_useful_join_slots,
     outgrown,

@@ -18,6 +18,7 @@ from engine.units import MIB
 CORES = np.asarray([2, 4, 8, 16, 24, 32, 40, 50, 64, 80, 100, 128, 160, 200, 250], dtype=float)
 SAMPLES = Path(__file__).parents[3] / "sample_logs"
 SIZES, SHORT = ("small", "large"), 18
+FEATURES, JOINED = ("nightly-features.zstd", "nightly-features-small.zstd"), 5
 OF_200 = [3, 5, 9, 17, 25, 34, 45, 59, 67, 100, 132, 200, 200, 200, 200]
 """Tasks after a shuffle of two million keys in 200 partitions, by `minPartitionNum`, with no least
 size of a partition."""
@@ -87,14 +88,25 @@ def test_one_task_of_a_little_more_than_the_least_size_does_not_say_size_alone()
     assert model.scaled(9.0, None, 16).tasks > 8
 
 
+def test_an_advisory_size_of_the_least_size_leaves_each_partition_the_least_size() -> None:
+    """240 files of 1 MiB to 48: 144 MiB in 200 partitions are 200, and 29 MiB are 100 on two slots,
+    since two are joined until they have 1 MiB. By the advisory size alone they are 144 and 29."""
+    large, small = (read(SAMPLES / name).runs[0] for name in FEATURES)
+    known, seen = (next(s for s in run.stages if s.stage_id == JOINED) for run in (large, small))
+    assert (known.tasks, seen.tasks) == (200, 100)
+    (model,) = [one for one in stage_models(large, 2) if one.stage.stage_id == JOINED]
+    read_share = total_of(seen.shuffle_read_bytes) / total_of(known.shuffle_read_bytes)
+    assert model.scaled(read_share, None).tasks == seen.tasks
+
+
 @pytest.mark.parametrize("seen", [2.0, 3.0, 8.0])
 @pytest.mark.parametrize("partitions", [7.0, 40.0, 200.0])
-@pytest.mark.parametrize("least", [0.0, MIB])
+@pytest.mark.parametrize(("least", "advisory"), [(0.0, 64.0), (MIB, 64.0), (MIB, 1.0)])
 def test_more_input_never_has_fewer_partitions(
-    seen: float, partitions: float, least: float
+    seen: float, partitions: float, least: float, advisory: float
 ) -> None:
     shuffle = CoalescedPartitions(
-        partitions, 300.0 * MIB, least, 64.0 * MIB, 4.0, seen, observed_initial=partitions
+        partitions, 300.0 * MIB, least, advisory * MIB, 4.0, seen, observed_initial=partitions
     )
     ratios = np.geomspace(0.01, 100.0, 300)
     by_cores = np.asarray([shuffle.count(CORES, ratio) for ratio in ratios]).T

@@ -13,9 +13,8 @@ from engine import read
 from engine.cluster import Workload
 from engine.models.base import Prediction
 from engine.models.replay.alternatives import alternatives_of, multiplied_rows_share
+from engine.models.replay.broadcast_thresholds import ADAPTIVE_THRESHOLD, THRESHOLD
 from engine.models.replay.broadcasts import (
-    ADAPTIVE_THRESHOLD,
-    THRESHOLD,
     conversion_notice,
     convertible_joins,
     saved_seconds,

@@ -180,3 +180,30 @@ def test_of_text_a_query_of_as_many_records_tells_how_many_files_there_are() -> 
     assert ours.partition_count(4.0, None).at(8) == theirs.partition_count(4.0, None).at(8)
     fewer = replace(query, input_records=(query.input_records or 0.0) / 2)
     assert stage_models(replace(run, stages=(rdd, fewer)), 2)[0].unplanned is None
+
+
+@pytest.mark.parametrize("name", ["own_settings.zstd", "own_settings_more.zstd"])
+def test_a_schema_is_inferred_from_the_files_of_the_scan_that_reads_as_many_bytes(
+    name: str,
+) -> None:
+    """Four and twelve CSV files on two and on six slots: two splits and six, of which either log
+    predicts the other. By size alone the two stay."""
+    run = read(DATA / name).runs[0]
+    schema, query = (
+        next(
+            one for one in stage_models(run, run.cluster.slots or 0) if one.stage.stage_id == number
+        )
+        for number in (1, 2)
+    )
+    assert schema.unplanned is not None
+    assert schema.unplanned.is_known
+    assert (schema.unplanned.number, schema.unplanned.total_bytes) == (
+        query.stage.files_read,
+        query.stage.files_bytes,
+    )
+    for ratio, slots, tasks in ((3.0, 6, 6), (1 / 3, 2, 2)):
+        if tasks != schema.stage.tasks:
+            assert schema.scaled(ratio, None, slots).tasks == tasks
+    other = replace(query.stage, input_bytes=None)
+    stages = (schema.stage, other)
+    assert stage_models(replace(run, stages=stages), run.cluster.slots or 0)[0].unplanned is None

@@ -29,9 +29,14 @@ FILES, SLOTS, MORE_SLOTS = 9.0, 2, 6
 DIMENSIONS = 4
 
 
+def dimensions(run: Run) -> frozenset[int]:
+    """Ids of the stages that scan one of its dimensions."""
+    return small_tables(run).stage_ids
+
+
 def with_files(run: Run, **changed: object) -> Run:
     """With something else of the files of its dimensions."""
-    small = small_tables(run)
+    small = dimensions(run)
     stages = (replace(s, **changed) if s.stage_id in small else s for s in run.stages)
     return replace(run, stages=tuple(stages))
 
@@ -47,7 +52,7 @@ def larger() -> Run:
 
 @pytest.mark.parametrize("run", [FEW, MORE])
 def test_each_dimension_is_found_and_no_fact(run: Run) -> None:
-    small = small_tables(run)
+    small = dimensions(run)
     assert len(small) == DIMENSIONS
     assert all(s.files_read == 1.0 for s in run.stages if s.stage_id in small)
     assert any((s.files_read or 0.0) > 1.0 for s in run.stages)
@@ -57,16 +62,16 @@ def test_other_scans_are_no_dimensions() -> None:
     """Of several files, of one larger than a file of the largest table or of unknown size (as a
     profile may leave it), of the run's own files, of the first rows alone; nor those of a
     micro-batch, whose input may be one small file."""
-    assert not small_tables(with_files(FEW, files_read=2.0))
-    assert not small_tables(with_files(FEW, files_bytes=64.0 * MIB))
-    assert not small_tables(with_files(FEW, files_bytes=None))
-    assert not small_tables(with_files(FEW, files_by=0))
-    assert not small_tables(with_files(FEW, in_part=True))
-    assert not small_tables(replace(FEW, batch_id=3))
+    assert not dimensions(with_files(FEW, files_read=2.0))
+    assert not dimensions(with_files(FEW, files_bytes=64.0 * MIB))
+    assert not dimensions(with_files(FEW, files_bytes=None))
+    assert not dimensions(with_files(FEW, files_by=0))
+    assert not dimensions(with_files(FEW, in_part=True))
+    assert not dimensions(replace(FEW, batch_id=3))
     alone = tuple(s for s in FEW.stages if s.files_read in (None, 1.0))
-    assert not small_tables(replace(FEW, stages=alone)), "nothing says that anything is larger"
+    assert not dimensions(replace(FEW, stages=alone)), "nothing says that anything is larger"
     made = tuple(replace(s, files_by=0) if s.files_read == 4.0 else s for s in FEW.stages)
-    assert not small_tables(replace(FEW, stages=made)), "the run made the larger ones of the others"
+    assert not dimensions(replace(FEW, stages=made)), "the run made the larger ones of the others"
 
 
 def test_one_log_predicts_the_tasks_of_a_star_with_nine_times_the_facts() -> None:
@@ -85,7 +90,7 @@ def test_a_file_that_gets_larger_is_cut_by_its_size() -> None:
     """4 MiB are 12 times as much at 20,736 times the input: 48 MiB, of which each core has a share,
     of no less than 4 MiB."""
     large = larger()
-    assert len(small_tables(large)) == DIMENSIONS
+    assert len(dimensions(large)) == DIMENSIONS
     models = [model for model in stage_models(large, SLOTS) if model.small_table]
     for model in models:
         count = model.partition_count(12.0**4, None)
@@ -126,7 +131,7 @@ def test_it_is_said_where_much_of_the_time_hangs_on_it() -> None:
 def test_rows_of_small_tables_are_not_said_to_be_groups() -> None:
     """A dimension that is shuffled as the facts are, with groups behind it and without."""
     facts = next(s for s in FEW.stages if s.files_read == 4.0)
-    first = min(small_tables(FEW))
+    first = min(dimensions(FEW))
 
     def said(**changed: object) -> str:
         stages = [replace(s, **changed) for s in FEW.stages]  # type: ignore[arg-type]
@@ -168,3 +173,43 @@ def test_a_log_of_another_input_tells_how_dimensions_grow() -> None:
             assert model.data_growth(FILES) > FILES / 2.0
     assert not outgrown(taught, FILES)
     assert small_tables_notice(taught, FILES) is None
+
+
+PAIRED, PAIRED_MORE = (
+    read(DATA / name).runs[0] for name in ("paired_small.zstd", "paired_small_more.zstd")
+)
+
+
+@pytest.mark.parametrize(("known", "asked"), [(PAIRED, PAIRED_MORE), (PAIRED_MORE, PAIRED)])
+def test_a_small_table_that_is_paired_stays_in_its_splits(known: Run, asked: Run) -> None:
+    """Five and fifteen files on two slots, paired with the rows of one: one log predicts the other,
+    where the small table was taken to have three times the files too, and the pairs nine times the
+    rows."""
+    ratio = 3.0 if asked is PAIRED_MORE else 1.0 / 3.0
+    (model,) = (one for one in stage_models(known, SLOTS) if one.stage.paired)
+    (seen,) = (stage for stage in asked.stages if stage.paired)
+    assert model.small_inputs == {1}
+    assert model.scaled(ratio, None).tasks == seen.tasks
+    assert model.pairs_power == 1.0 + SMALL_TABLE_POWER
+    alone = replace(model, small_inputs=frozenset())
+    assert (alone.scaled(ratio, None).tasks == seen.tasks) == (ratio < 1.0)
+
+
+def test_the_interval_reaches_pairs_whose_both_inputs_grow() -> None:
+    replay = Replay.of(PAIRED)
+    place = next(p for p, model in enumerate(replay.models) if model.stage.paired)
+    powers = {other.models[place].pairs_power for other in alternatives_of(replay)}
+    assert {1.0, 2.0} <= powers
+
+
+def test_other_inputs_of_pairs_are_no_small_tables() -> None:
+    """Of several files, of one that is larger than those of the other input, of unknown size, or of
+    files that the run wrote."""
+    tables = small_tables(PAIRED)
+    (stage,) = (stage for stage in PAIRED.stages if stage.paired)
+    large, small = stage.inputs
+    assert tables.inputs(stage) == {1}
+    assert not tables.inputs(replace(stage, inputs=(large, replace(small, files_read=2.0))))
+    assert not tables.inputs(replace(stage, inputs=(large, replace(small, files_bytes=1e9))))
+    assert not tables.inputs(replace(stage, inputs=(large, replace(small, files_bytes=None))))
+    assert not tables.inputs(replace(stage, files_by=0))

@@ -49,14 +49,31 @@ def test_of_several_values_that_counts_with_which_queries_ran_longest(
     assert run.config[PARTITIONS] == kept
     assert [notice.code for notice in run.notices] == ["settings-changed"] * said
     if said:
-        assert f"while it ran: {PARTITIONS} = {kept} is taken for all of it" in run.notices[0].text
+        assert f"while it ran: {PARTITIONS} = {kept} in most of it" in run.notices[0].text
         assert "queries of 20 % of the task time had other values" in run.notices[0].text
 
 
 def test_the_default_counts_where_most_queries_had_it(tmp_path: Path) -> None:
     run = run_of(tmp_path, events_of((8.0, {}), (2.0, {PARTITIONS: "800"})))
     assert PARTITIONS not in run.config
-    assert f"{PARTITIONS} = default is taken" in run.notices[0].text
+    assert f"{PARTITIONS} = default in most of it" in run.notices[0].text
+
+
+def test_each_stage_keeps_what_its_query_set_otherwise(tmp_path: Path) -> None:
+    """An empty value stands for Spark's default."""
+    queries = ((8.0, {PARTITIONS: "800"}), (2.0, {ADVISORY: "4m"}), (1.0, {PARTITIONS: "800"}))
+    stages = run_of(tmp_path, events_of(*queries)).stages
+    assert [stage.query_settings for stage in stages] == [
+        (),
+        ((ADVISORY, "4m"), (PARTITIONS, "")),
+        (),
+    ]
+
+
+def test_a_query_that_set_nothing_keeps_what_the_application_began_with(tmp_path: Path) -> None:
+    queries = ((1.0, {}), (8.0, {PARTITIONS: "800"}))
+    run = run_of(tmp_path, events_of(*queries, spark_sql_shuffle_partitions="64"))
+    assert [stage.query_settings for stage in run.stages] == [((PARTITIONS, "64"),), ()]
 
 
 def test_jobs_without_a_query_and_values_that_are_none_tell_nothing(tmp_path: Path) -> None:

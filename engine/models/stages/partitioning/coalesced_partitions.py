@@ -135,19 +135,23 @@ class CoalescedPartitions:
 
     def _by_rule(self, cores: FloatArray, ratio: float, initial: float | FloatArray) -> FloatArray:
         """(n,) partitions by the rule alone. Once they are of the advisory size their number grows
-        with the input; until then it stays, so that the time never falls with more input. A last
-        partition below the least size joins the one before it."""
+        with the input, as far as each has the least size; until then it stays, so that the time
+        never falls with more input."""
         total = self.total_bytes * ratio
         reported = np.maximum(REPORTED_SIZE_FACTOR * total, LEAST_BYTES)
-        least = initial * self.smallest_bytes / reported
-        per_partition = np.maximum(
-            coalesced_within(np.asarray(initial / cores)), coalesced_until(np.asarray(least))
-        )
-        by_cores = initial / per_partition
-        whole = np.floor(by_cores)
-        last_is_small = (by_cores - whole) * reported < self.smallest_bytes * by_cores
-        by_cores = np.where(last_is_small, whole, by_cores)
-        return np.asarray(np.maximum(1.0, np.maximum(total / self.advisory_bytes, by_cores)))
+        least = coalesced_until(np.asarray(initial * self.smallest_bytes / reported))
+        for_cores = np.maximum(coalesced_within(np.asarray(initial / cores)), least)
+        by_cores = self._in_groups(initial / for_cores, reported)
+        most = np.where(least > 1.0, self._in_groups(initial / least, reported), np.inf)
+        by_size = np.minimum(total / self.advisory_bytes, most)
+        return np.asarray(np.maximum(1.0, np.maximum(by_size, by_cores)))
+
+    def _in_groups(self, groups: FloatArray, reported: FloatArray) -> FloatArray:
+        """(n,) partitions when (n,) `groups` of them are joined, of (n,) reported bytes in all: a
+        last one below the least size joins the one before it."""
+        whole = np.floor(groups)
+        last_is_small = (groups - whole) * reported < self.smallest_bytes * groups
+        return np.where(last_is_small, whole, groups)
 
 
 LEAST_BYTES = 1e-9

@@ -13,7 +13,7 @@ Explained in docs/models/sparkplan_rules_replay.md#pairs-and-unions-of-inputs.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, replace
 from functools import partial, reduce
 
@@ -57,6 +57,7 @@ def combined_count(
     settings: PartitioningSettings,
     ratio: float,
     known: Sequence[PartitionCount | None],
+    small: Container[int] = (),
 ) -> PartitionCount:
     """Partitions of a union or product.
 
@@ -64,8 +65,12 @@ def combined_count(
         ratio: growth of its inputs, without rows that the program makes.
         known: (k,) partitions of each of k inputs at that ratio, if other stages or a shuffle's
             rule determine them; else None.
+        small: places of inputs that are dimension tables (`small_tables.py`).
     """
-    sides = [one or _input_count(stage, index, settings, ratio) for index, one in enumerate(known)]
+    sides = [
+        one or _input_count(stage, index, settings, ratio, small_table=index in small)
+        for index, one in enumerate(known)
+    ]
     whole = [math.ceil(side.own - WHOLE) for side in sides]
     own = float(math.prod(whole) if stage.paired else sum(whole))
     if not any(side.depends_on_cluster for side in sides):
@@ -83,7 +88,12 @@ def _numbers(stage: StageRun) -> tuple[int, ...]:
 
 
 def _input_count(
-    stage: StageRun, index: int, settings: PartitioningSettings, ratio: float
+    stage: StageRun,
+    index: int,
+    settings: PartitioningSettings,
+    ratio: float,
+    *,
+    small_table: bool,
 ) -> PartitionCount:
     """Partitions of one input of a union or product, as if a stage of its own read it."""
     tasks = _numbers(stage)[index]
@@ -104,7 +114,7 @@ def _input_count(
     splits = InputSplits.of(alone, settings, reads_splits=not made)
     if made:
         return splits.per_core_count() if splits.one_per_core else PartitionCount(float(tasks))
-    return splits.splits_at(ratio)
+    return splits.splits_at(ratio, small_table=small_table)
 
 
 def _read_alone(stage: StageRun, index: int, source: StageInput) -> StageRun:

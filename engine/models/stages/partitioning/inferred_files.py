@@ -5,7 +5,8 @@ Spark splits the files, whatever columns its tasks then read. Of Parquet and ORC
 than the whole files, so the bytes read say little of how a scan is split elsewhere. Another query
 of the run may have scanned the same files, and surely did if it read as many records. Otherwise the
 files are no smaller than what was read, and no larger than what the splits may hold. Of text, CSV
-and JSON all is read: there only the number of files is missing, which such a query tells.
+and JSON all is read: there only the number of files is missing, which such a query tells, also of
+files that Spark reads as text first to infer their schema.
 
 In: a stage, and the scans that plans describe. Out: bounds of the size of its files. Explained in
 docs/models/sparkplan_rules_replay.md#scans-of-files.
@@ -26,7 +27,11 @@ COLUMNAR_SCANS = ("Scan parquet", "Scan orc")
 """Scans of columnar formats, of which only the selected columns are read. The name of a table may
 follow."""
 
-ROW_SCANS = ("Scan csv", "Scan json", "Scan text")
+SCHEMA_SCANS = ("Scan csv", "Scan json")
+"""Scans of formats whose schema Spark infers from the same files, in the same splits, read as text
+(`TextInputCSVDataSource.infer`, `TextInputJsonDataSource.infer`)."""
+
+ROW_SCANS = (*SCHEMA_SCANS, "Scan text")
 """Scans of formats that are read whole."""
 
 
@@ -71,20 +76,31 @@ class ScanFiles(NamedTuple):
     number: float | None
 
 
-PlannedScans = Mapping[tuple[frozenset[str], int], Mapping[ScanFiles, Set[float | None]]]
-"""Scans that plans describe, by format and table and by number of tasks: the files that they scan,
-and the numbers of records that these scans read."""
+class PlannedScans(NamedTuple):
+    """Scans that plans describe.
+
+    Args:
+        by_kind: by format and table and by number of tasks: the files that they scan, and the
+            numbers of records that these scans read.
+        read_whole: of CSV and JSON, by number of tasks and bytes read: the files that they scan.
+    """
+
+    by_kind: Mapping[tuple[frozenset[str], int], Mapping[ScanFiles, Set[float | None]]]
+    read_whole: Mapping[tuple[int, float], Set[ScanFiles]]
 
 
 def planned_files(run: Run) -> PlannedScans:
     """The files of the scans that the run's query plans describe."""
-    scans: dict[tuple[frozenset[str], int], dict[ScanFiles, set[float | None]]] = {}
+    by_kind: dict[tuple[frozenset[str], int], dict[ScanFiles, set[float | None]]] = {}
+    read_whole: dict[tuple[int, float], set[ScanFiles]] = {}
     for stage in run.stages:
         if stage.files_bytes and _scans_one_table(stage):
             files = ScanFiles(stage.files_bytes, stage.files_read)
-            same_kind = scans.setdefault((_scan_operations(stage), stage.tasks), {})
+            same_kind = by_kind.setdefault((_scan_operations(stage), stage.tasks), {})
             same_kind.setdefault(files, set()).add(stage.input_records)
-    return scans
+            if _scans_one_table(stage, SCHEMA_SCANS):
+                read_whole.setdefault((stage.tasks, stage.outside_bytes), set()).add(files)
+    return PlannedScans(by_kind, read_whole)
 
 
 def inferred_files(
@@ -94,7 +110,8 @@ def inferred_files(
     None for other stages.
 
     Other scans of the run (`planned`) of this format, or of this table if it is named, in as many
-    tasks tell the size. If all of those with as many records scan the same files, these are it.
+    tasks tell the size. If all of those with as many records scan the same files, these are it. Of
+    text it is the files of CSV or JSON of which as many bytes are read: Spark infers their schema.
     Else, of columnar formats: if all of those scans read the same files, these are taken; if not,
     the size is log-uniform between its bounds, and their geometric mean is taken.
     """
@@ -109,18 +126,31 @@ def inferred_files(
     most = max(read, stage.tasks * settings.split_bytes)
     possible = {
         files: records
-        for files, records in planned.get((_scan_operations(stage), stage.tasks), {}).items()
+        for files, records in planned.by_kind.get(
+            (_scan_operations(stage), stage.tasks), {}
+        ).items()
         if read <= files.total_bytes <= most
     }
     same = [files for files, records in possible.items() if stage.input_records in records]
     if stage.input_records and len(same) == 1:
         total = same[0].total_bytes
         return InferredFiles(total, total, total, same[0].number)
+    if _scans_one_table(stage, ("Scan text",)):
+        return _files_of_schema(planned.read_whole.get((stage.tasks, read), frozenset()))
     if not _scans_one_table(stage, COLUMNAR_SCANS):
         return None
     only = len(possible) == 1
     total, number = next(iter(possible)) if only else (math.sqrt(read * most), None)
     return InferredFiles(total, read, most, number)
+
+
+def _files_of_schema(found: Set[ScanFiles]) -> InferredFiles | None:
+    """The files of a scan of text from the queries that read as many bytes of CSV or JSON in as
+    many tasks: `found` are their files. None unless these are the same in all of them."""
+    if len(found) != 1:
+        return None
+    (files,) = found
+    return InferredFiles(files.total_bytes, files.total_bytes, files.total_bytes, files.number)
 
 
 def _scans_one_table(

@@ -20,6 +20,7 @@ from engine.models.stages.partitioning.partitions import (
     PartitioningSettings,
     PartitionsPerCore,
 )
+from engine.models.stages.partitioning.small_tables import SmallTableSplits
 from engine.stage_run import StageRun
 from engine.units import MIB
 
@@ -129,14 +130,16 @@ class InputSplits:
         files of a folder in a loop."""
         return self.scans > MAX_UNION_TABLES
 
-    def splits_at(self, ratio: float) -> PartitionCount:
-        """Splits at `ratio` times the input on any number of cores."""
+    def splits_at(self, ratio: float, *, small_table: bool = False) -> PartitionCount:
+        """Splits at `ratio` times the input on any number of cores; of a dimension table those of
+        its one file."""
         if self.packed is None:
             return self.count_by_size(ratio)
-        own = float(self.packed.on_log_cores(ratio))
+        rule = SmallTableSplits(self.packed) if small_table else self.packed
+        own = float(rule.on_log_cores(ratio))
         if not self.depends_on_cluster:
             return PartitionCount(own)
-        return PartitionCount(own, self.settings.log_cores, self.packed, ratio)
+        return PartitionCount(own, self.settings.log_cores, rule, ratio)
 
     def count_by_size(self, ratio: float) -> PartitionCount:
         """As `splits_at`, if it is not known how files were packed."""

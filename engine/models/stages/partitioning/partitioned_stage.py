@@ -59,6 +59,7 @@ class PartitionedStage:
         unplanned: inferred files of its scan, if no query plan describes them.
         written_by: the stage that wrote the files that it scans.
         small_table: whether it scans a small table in one file beside larger ones in several.
+        small_inputs: for a union or product, the places of the inputs that are such a table.
         read_law: growth of what it reads, as a function of the input's growth and of (n,) cores
             (None for the log's); None if in proportion, without grouped rows (`data_flow.py`).
     """
@@ -76,6 +77,7 @@ class PartitionedStage:
     unplanned: InferredFiles | None = None
     written_by: PartitionedStage | None = None
     small_table: bool = False
+    small_inputs: frozenset[int] = frozenset()
     read_law: Callable[[float, FloatArray | None], FloatArray] | None = None
 
     def scaled(
@@ -154,7 +156,7 @@ class PartitionedStage:
             None if one is None else one.partition_count(ratio, shuffle_partitions)
             for one in self.input_stages or none
         ]
-        return combined_count(self.stage, self.partitioning, ratio, known)
+        return combined_count(self.stage, self.partitioning, ratio, known, self.small_inputs)
 
     def data_growth(self, ratio: float) -> float:
         """Growth of the bytes that it reads: as fitted to several logs, else `read_growth`."""

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from engine.cluster import Cluster, cores_held
 from engine.forecast import FloatArray
 from engine.profile import Run
+from engine.stage_run import StageRun
 from engine.units import MIB
 
 SPLIT_BYTES = 128.0 * MIB
@@ -107,9 +108,11 @@ class PartitioningSettings:
     max_scan_partitions: int | None = None
 
     @classmethod
-    def of(cls, run: Run, slots: int) -> PartitioningSettings:
-        """From the configuration of a run on `slots` task slots."""
-        config, cores_per_slot = run.config, _cores_per_slot(run.cluster)
+    def of(cls, run: Run, slots: int, stage: StageRun | None = None) -> PartitioningSettings:
+        """From the configuration of a run on `slots` task slots; for the query of a stage of it, if
+        one is given."""
+        config = run.config if stage is None else query_config(run, stage)
+        cores_per_slot = _cores_per_slot(run.cluster)
         coalescing = "spark.sql.adaptive.coalescePartitions."
         smallest = SMALLEST_COALESCED_BYTES if spark_version(run) >= SMALLEST_SINCE else 0.0
         skew = "spark.sql.adaptive.skewJoin."
@@ -301,6 +304,11 @@ def spark_version(run: Run) -> tuple[int, ...]:
     """Major and minor version; (0,) if the log does not say."""
     parts = (run.spark_version or "").split(".")[:2]
     return tuple(map(int, parts)) if all(map(_VERSION_PART.fullmatch, parts)) else (0,)
+
+
+def query_config(run: Run, stage: StageRun) -> Mapping[str, str]:
+    """The settings of a stage's query: those of its run, but for what the program had changed."""
+    return {**run.config, **dict(stage.query_settings)} if stage.query_settings else run.config
 
 
 def configured_number(config: Mapping[str, str], key: str) -> int | None:

@@ -4,7 +4,8 @@ More input of such a run means more rows of the large tables, in more files. A t
 that is no larger than one of theirs is written as a whole. With more rows its file gets larger, and
 its number of rows grows far slower than the input.
 
-In: a run. Out: the stages that scan dimension tables, and their splits. Explained in
+In: a run. Out: the stages that scan dimension tables, alone or as one of their inputs, and the
+splits of these. Explained in
 docs/models/sparkplan_rules_replay.md#small-tables-beside-large-ones.
 """
 
@@ -17,7 +18,7 @@ import numpy as np
 from engine.forecast import FloatArray
 from engine.models.stages.partitioning.packed_files import PackedFiles
 from engine.profile import Run
-from engine.stage_run import StageRun, total_of
+from engine.stage_run import StageInput, StageRun, total_of
 
 SMALL_TABLE_POWER = 0.25
 """Power of the input with which a dimension table grows. The mean of the 17 dimensions of TPC-DS
@@ -25,25 +26,55 @@ SMALL_TABLE_POWER = 0.25
 (customers); of those that grow at all it is 0.37."""
 
 
-def small_tables(run: Run) -> frozenset[int]:
-    """Ids of the stages that scan a dimension table and nothing else.
+@dataclass(frozen=True)
+class SmallTables:
+    """The dimension tables of a run.
+
+    Args:
+        stage_ids: the stages that scan one and nothing else.
+        most_bytes: size up to which one file is one: that of a file of the largest scan of several
+            files; below 0 if there are none.
+    """
+
+    stage_ids: frozenset[int] = frozenset()
+    most_bytes: float = -1.0
+
+    def inputs(self, stage: StageRun) -> frozenset[int]:
+        """Places of a stage's united or paired inputs that are one."""
+        if stage.files_by is not None:
+            return frozenset()
+        return frozenset(place for place, source in enumerate(stage.inputs) if self._is_one(source))
+
+    def _is_one(self, source: StageInput) -> bool:
+        size = source.files_bytes
+        return source.files_read == 1.0 and size is not None and size <= self.most_bytes
+
+
+def small_tables(run: Run) -> SmallTables:
+    """The dimension tables of a run.
 
     There are none in a micro-batch, whose input may well be one small file beside a table that
     stays. There are also none if the run wrote all tables of several files itself: the one file
     that it made these of is its input.
     """
     if run.batch_id is not None:
-        return frozenset()
+        return SmallTables()
     given = [stage for stage in run.stages if stage.files_by is None]
-    several = [stage for stage in given if (stage.files_read or 0.0) > 1.0]
-    largest = max(several, key=lambda stage: stage.files_bytes or 0.0, default=None)
-    if largest is None:
-        return frozenset()
-    most = (largest.files_bytes or 0.0) / (largest.files_read or 1.0)
-    return frozenset(
-        stage.stage_id
-        for stage in given
-        if _in_one_file(stage) and stage.files_bytes is not None and stage.files_bytes <= most
+    inputs = [source for stage in given for source in stage.inputs]
+    scans = [(one.files_bytes or 0.0, one.files_read or 0.0) for one in given]
+    scans += [(one.files_bytes or 0.0, one.files_read or 0.0) for one in inputs]
+    several = [(size, files) for size, files in scans if files > 1.0]
+    if not several:
+        return SmallTables()
+    largest_bytes, files = max(several)
+    most = largest_bytes / files
+    return SmallTables(
+        frozenset(
+            stage.stage_id
+            for stage in given
+            if _in_one_file(stage) and stage.files_bytes is not None and stage.files_bytes <= most
+        ),
+        most,
     )
 
 

@@ -14,6 +14,7 @@ from engine.models.stages.partitioning.partitions import (
     PartitioningSettings,
     configured_flag,
     configured_number,
+    query_config,
     spark_version,
 )
 from engine.notices import Notice
@@ -118,11 +119,11 @@ def is_aqe_coalesced(run: Run, stage: StageRun, settings: PartitioningSettings) 
     mean partitions fit the target together: coalescing left them as they were, and may join them at
     another input or on another cluster.
     """
-    partitions = shuffle_partitions_of(run)
+    partitions = shuffle_partitions_of(run, stage)
     reads_coalesced = bool(COALESCED_READS.intersection(stage.operations))
     if stage.sql_execution_id is None or stage.shuffle_read_bytes is None:
         return False
-    if not _coalesces(run, reads_coalesced=reads_coalesced):
+    if not _coalesces(run, stage, reads_coalesced=reads_coalesced):
         return False
     if stage.tasks == partitions > 1:
         return 2.0 * settings.coalesced_count(stage.shuffle_read_bytes.total, None) >= partitions
@@ -131,26 +132,28 @@ def is_aqe_coalesced(run: Run, stage: StageRun, settings: PartitioningSettings) 
     return stage.tasks < partitions and (stage.tasks > 1 or bool(stage.operations))
 
 
-def _coalesces(run: Run, *, reads_coalesced: bool = False) -> bool:
-    """Whether adaptive execution coalesces the shuffle partitions of a run's queries.
+def _coalesces(run: Run, stage: StageRun, *, reads_coalesced: bool = False) -> bool:
+    """Whether adaptive execution coalesces the shuffle partitions of a stage's query.
 
     Args:
-        reads_coalesced: whether a plan reads coalesced partitions. It tells that adaptive execution
-            was on where neither the settings nor the version do: services had it on by default
-            before Spark, and some logs name no version of Spark.
+        reads_coalesced: whether its plan reads coalesced partitions. It tells that adaptive
+            execution was on where neither the settings nor the version do: services had it on by
+            default before Spark, and some logs name no version of Spark.
     """
-    setting = configured_flag(run.config, "spark.sql.adaptive.enabled")
+    config = query_config(run, stage)
+    setting = configured_flag(config, "spark.sql.adaptive.enabled")
     by_default = reads_coalesced or spark_version(run) >= ADAPTIVE_SINCE
     adaptive = by_default if setting is None else setting
-    return adaptive and configured_flag(run.config, COALESCING + "enabled") is not False
+    return adaptive and configured_flag(config, COALESCING + "enabled") is not False
 
 
-def shuffle_partitions_of(run: Run) -> int:
-    """Number of partitions of a shuffle of Spark SQL before coalescing, for which Spark has a
+def shuffle_partitions_of(run: Run, stage: StageRun) -> int:
+    """Number of partitions of a shuffle of a stage's query before coalescing, for which Spark has a
     setting of its own (`SQLConf.numShufflePartitions`)."""
-    initial = configured_number(run.config, COALESCING + "initialPartitionNum")
-    configured = configured_number(run.config, "spark.sql.shuffle.partitions")
-    return (initial if _coalesces(run) else None) or configured or SHUFFLE_PARTITIONS
+    config = query_config(run, stage)
+    initial = configured_number(config, COALESCING + "initialPartitionNum")
+    configured = configured_number(config, "spark.sql.shuffle.partitions")
+    return (initial if _coalesces(run, stage) else None) or configured or SHUFFLE_PARTITIONS
 
 
 def follows_configured(stage: StageRun, shuffle_partitions: int) -> bool:
@@ -182,7 +185,7 @@ def partitions_notice(runs: Sequence[Run], wanted: Workload) -> Notice | None:
     """That no stage has another number of tasks with as many shuffle partitions as are asked for: a
     setting of queries, of whose shuffles the logs have none."""
     followed = any(
-        follows_configured(stage, shuffle_partitions_of(run))
+        follows_configured(stage, shuffle_partitions_of(run, stage))
         for run in runs
         for stage in run.stages
     )

@@ -1,0 +1,76 @@
+"""Queries of one run that each set how shuffles, files and joins are divided: on real logs, of four
+files on two slots and of twelve on six, and on made ones."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from made_runs import Stage, observed
+
+from engine import read
+from engine.models.replay.broadcast_thresholds import broadcast_threshold, conversion_threshold
+from engine.models.replay.replayed_run import Replay
+from engine.models.stages.partitioning.partitions import PartitioningSettings, query_config
+from engine.models.stages.partitioning.stage_growth import shuffle_partitions_of
+from engine.profile import Profile, Run
+from engine.sources.formats.profile_file import write_profile
+from engine.units import MIB
+
+DATA = Path(__file__).parents[2] / "data"
+FEW, MORE = (read(DATA / name).runs[0] for name in ("own_settings.zstd", "own_settings_more.zstd"))
+FILES = 3.0
+SMALLEST = "spark.sql.adaptive.coalescePartitions.minPartitionSize"
+THRESHOLD = "spark.sql.autoBroadcastJoinThreshold"
+PARTITIONS = "spark.sql.shuffle.partitions"
+
+
+def tasks(known: Run, asked: Run) -> list[int]:
+    """Tasks of each stage of one run by the log of the other."""
+    assert asked.cluster.slots
+    ratio = FILES if asked is MORE else 1.0 / FILES
+    return list(Replay.of(known).replayed(asked.cluster.slots, ratio=ratio).tasks)
+
+
+@pytest.mark.parametrize(("known", "asked"), [(FEW, MORE), (MORE, FEW)])
+def test_each_query_has_the_partitions_of_its_own_settings(known: Run, asked: Run) -> None:
+    """The first joins its small shuffle to one task, at least 1 MiB; the others have many of 1 KiB,
+    and take longer, so that the run has their settings."""
+    assert known.config[SMALLEST] == "1k"
+    coalesced = [place for place, one in enumerate(asked.stages) if one.shuffle_read_bytes]
+    seen = [asked.stages[place].tasks for place in coalesced]
+    assert seen[0] == 1
+    assert min(seen[1:]) > 10
+    assert [tasks(known, asked)[place] for place in coalesced] == seen
+
+
+def test_without_them_those_of_most_of_the_run_are_wrong_for_the_first() -> None:
+    stages = tuple(replace(stage, query_settings=()) for stage in FEW.stages)
+    first = next(place for place, one in enumerate(MORE.stages) if one.shuffle_read_bytes)
+    assert tasks(replace(FEW, stages=stages), MORE)[first] > 1 == MORE.stages[first].tasks
+
+
+def test_a_profile_keeps_them(tmp_path: Path) -> None:
+    path = tmp_path / "profile.yaml"
+    write_profile(Profile("kept", (FEW,)), path)
+    (kept,) = read(path).runs
+    settings = [stage.query_settings for stage in FEW.stages]
+    assert [stage.query_settings for stage in kept.stages] == settings
+    assert any(settings)
+
+
+def test_settings_of_a_query_come_before_those_of_its_run() -> None:
+    """An empty value is the default, which the run has not."""
+    own = ((PARTITIONS, "8"), (SMALLEST, ""), (THRESHOLD, "-1"))
+    made = [Stage(np.ones(4)), Stage(np.ones(4), more={"query_settings": own})]
+    run = observed(made, slots=4, config={PARTITIONS: "64", SMALLEST: "4m", THRESHOLD: "20m"})
+    run = replace(run, spark_version="3.5.1")
+    usual, other = run.stages
+    assert [shuffle_partitions_of(run, stage) for stage in (usual, other)] == [64, 8]
+    assert query_config(run, usual) is run.config
+    smallest = [PartitioningSettings.of(run, 4, one).smallest_bytes for one in (usual, other)]
+    assert smallest == [4.0 * MIB, MIB]
+    assert broadcast_threshold(run, usual) == (THRESHOLD, 20 * MIB)
+    assert conversion_threshold(run, usual) == 20 * MIB
+    assert broadcast_threshold(run, other).limit_bytes is None
+    assert conversion_threshold(run, other) is None
