@@ -57,6 +57,7 @@ from protocols import (
 from published import HEADER, PUBLISHED, Row, reference
 from tables import print_table
 
+from engine.choosing.likeliest import ALIKE
 from engine.errors import ModelDoesNotFit
 from engine.forecast import FloatArray, Forecast
 from engine.models import MODELS
@@ -211,17 +212,21 @@ def _record(result: Score, protocol: str, answer: Answer, asked: Sequence[Run]) 
 
 def _choice(options: Sequence[Option], deadline: float, *, cautious: bool) -> Option:
     """The cheapest by prediction among those predicted in time. Else the fastest by prediction; of
-    the cautious ones the likeliest to be in time, or, if no chance exceeds one less the confidence,
-    the one of the least bound (`engine.choosing.likeliest`)."""
+    the cautious ones the cheapest of the likeliest to be in time, or, if no chance exceeds one
+    less the confidence, the one of the least bound (`engine.choosing.likeliest`)."""
     times = [option.bound if cautious else option.seconds for option in options]
     fitting = [
         option for option, seconds in zip(options, times, strict=True) if seconds <= deadline
     ]
     if fitting:
         return min(fitting, key=lambda option: option.seconds * rate(option.run))
-    likeliest = max(options, key=lambda option: option.chance(deadline))
-    if cautious and likeliest.chance(deadline) > 1.0 - CONFIDENCE:
-        return likeliest
+    chances = np.asarray([option.chance(deadline) for option in options])
+    if cautious and chances.max() > 1.0 - CONFIDENCE:
+        alike = np.flatnonzero(chances >= chances.max() - ALIKE)
+        return min(
+            (options[place] for place in alike),
+            key=lambda option: option.seconds * rate(option.run),
+        )
     return options[int(np.argmin(times))]
 
 
