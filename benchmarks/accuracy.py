@@ -218,15 +218,13 @@ def _choice(options: Sequence[Option], deadline: float, *, cautious: bool) -> Op
     fitting = [
         option for option, seconds in zip(options, times, strict=True) if seconds <= deadline
     ]
+    if not fitting and cautious:
+        chances = [option.chance(deadline) for option in options]
+        if max(chances) > 1.0 - CONFIDENCE:
+            pairs = zip(options, chances, strict=True)
+            fitting = [option for option, chance in pairs if chance >= max(chances) - ALIKE]
     if fitting:
         return min(fitting, key=lambda option: option.seconds * rate(option.run))
-    chances = np.asarray([option.chance(deadline) for option in options])
-    if cautious and chances.max() > 1.0 - CONFIDENCE:
-        alike = np.flatnonzero(chances >= chances.max() - ALIKE)
-        return min(
-            (options[place] for place in alike),
-            key=lambda option: option.seconds * rate(option.run),
-        )
     return options[int(np.argmin(times))]
 
 
