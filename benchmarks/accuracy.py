@@ -26,7 +26,8 @@ Of a job with all of its types and parameters:
 
 Decisions, as deadline met % / cost relative to the best choice when met, for deadlines 1.1, 1.5, 2,
 3 times the fastest run of a workload; the choice is the cheapest configuration over all types that
-is predicted to keep it, by the point and by the 90 % one-sided bound:
+is predicted to keep it, by the point (else the fastest by prediction) and by the 90 % one-sided
+bound (else as `recommend` says: the likeliest to, or the nearest miss if none has a chance):
 
     left out        every configuration judged by its left-out prediction
     10 runs         10 configurations (6 of 10) spread over types and cores are known, and fitted;
@@ -56,8 +57,9 @@ from protocols import (
 from published import HEADER, PUBLISHED, Row, reference
 from tables import print_table
 
+from engine.choosing.likeliest import ALIKE
 from engine.errors import ModelDoesNotFit
-from engine.forecast import FloatArray
+from engine.forecast import FloatArray, Forecast
 from engine.models import MODELS
 from engine.profile import Profile, Run
 from engine.sources.formats import run_table
@@ -68,6 +70,31 @@ DEADLINE_FACTORS = (1.1, 1.5, 2.0, 3.0)
 DESIGNS = 3
 
 
+@dataclass(frozen=True, eq=False)
+class Option:
+    """A configuration that may be chosen: its run, and the forecast of its time, which is exact
+    where the run is known; baselines give no spread."""
+
+    run: Run
+    forecast: Forecast
+
+    @classmethod
+    def known(cls, run: Run) -> Option:
+        return cls(run, Forecast.of(np.asarray([run.seconds]), 0.0))
+
+    @property
+    def seconds(self) -> float:
+        return float(self.forecast.seconds[0])
+
+    @property
+    def bound(self) -> float:
+        return float(self.forecast.quantile_or_median(CONFIDENCE)[0])
+
+    def chance(self, deadline: float) -> float:
+        """P(T <= deadline); NaN without a spread."""
+        return float(self.forecast.p_within(deadline)[0])
+
+
 @dataclass
 class Score:
     """What one model did: relative errors, whether runs were inside their intervals, left-out
@@ -75,45 +102,38 @@ class Score:
 
     errors: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
     inside: dict[str, list[bool]] = field(default_factory=lambda: defaultdict(list))
-    left_out: dict[object, list[tuple[float, float, Run]]] = field(
-        default_factory=lambda: defaultdict(list)
-    )
+    left_out: dict[object, list[Option]] = field(default_factory=lambda: defaultdict(list))
     choices: dict[str, list[tuple[float, float]]] = field(default_factory=lambda: defaultdict(list))
     refused: int = 0
 
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """Predicted times of asked runs with their central intervals, and the one-sided bound; NaN for
-    baselines, which give none."""
+    """Predicted times of asked runs with their central intervals, which baselines do not give."""
 
-    seconds: FloatArray
+    forecast: Forecast
     low: FloatArray
     high: FloatArray
-    bound: FloatArray
+
+    def option(self, place: int, run: Run) -> Option:
+        return Option(run, self.forecast.take([place]))
 
 
 def predicted(model: str, training: Sequence[Run], asked: Sequence[Run]) -> Answer | None:
     if model in BASELINES:
         unknown = np.full(len(asked), np.nan)
-        return Answer(BASELINES[model](training, asked), unknown, unknown, unknown)
+        return Answer(Forecast.of(BASELINES[model](training, asked)), unknown, unknown)
     by_name = {entry.name: entry for entry in MODELS}
     try:
         fitted = by_name[model].fit(Profile("benchmark", tuple(training)), models=by_name)
-    except ModelDoesNotFit:
-        return None
-    try:
-        central, one_sided = (
-            fitted.predict_many(
-                clusters=[run.cluster for run in asked],
-                workloads=[run.workload for run in asked],
-                confidence=confidence,
-            )
-            for confidence in (CONFIDENCE, 2.0 * CONFIDENCE - 1.0)
+        found = fitted.predict_many(
+            clusters=[run.cluster for run in asked],
+            workloads=[run.workload for run in asked],
+            confidence=CONFIDENCE,
         )
     except ModelDoesNotFit:
         return None
-    return Answer(central.seconds, central.low, central.high, one_sided.high)
+    return Answer(found.forecast, found.low, found.high)
 
 
 def score(model: str, tables: Sequence[Sequence[Run]], *, sizes_apart: bool) -> Score:
@@ -128,7 +148,7 @@ def score(model: str, tables: Sequence[Sequence[Run]], *, sizes_apart: bool) -> 
             if priced(options):
                 _decide(result, model, options)
     for left_out in result.left_out.values():
-        measured = [run for _, _, run in left_out]
+        measured = [option.run for option in left_out]
         if not priced(measured):
             continue
         for cautious in (False, True):
@@ -157,11 +177,8 @@ def _decide(result: Score, model: str, runs: Sequence[Run]) -> None:
         if answer is None:
             result.refused += 1
             continue
-        high = answer.bound
         options = [
-            (run.seconds, run.seconds, run)
-            if place in places
-            else (float(answer.seconds[place]), float(high[place]), run)
+            Option.known(run) if place in places else answer.option(place, run)
             for place, run in enumerate(runs)
         ]
         for cautious in (False, True):
@@ -175,36 +192,40 @@ def _deadlines(runs: Sequence[Run]) -> list[float]:
     return [factor * fastest for factor in DEADLINE_FACTORS]
 
 
-def _outcome(
-    options: Sequence[tuple[float, float, Run]], deadline: float, *, cautious: bool
-) -> tuple[float, float]:
+def _outcome(options: Sequence[Option], deadline: float, *, cautious: bool) -> tuple[float, float]:
     """(1 if the choice kept the deadline else 0, its cost over that of the best choice)."""
-    best = min(cost(run) for _, _, run in options if run.seconds <= deadline)
-    choice = _choice(options, deadline, cautious=cautious)
+    best = min(cost(option.run) for option in options if option.run.seconds <= deadline)
+    choice = _choice(options, deadline, cautious=cautious).run
     return float(choice.seconds <= deadline), cost(choice) / best
 
 
 def _record(result: Score, protocol: str, answer: Answer, asked: Sequence[Run]) -> None:
     for place, run in enumerate(asked):
-        seconds, low, high = answer.seconds[place], answer.low[place], answer.high[place]
+        seconds, low, high = answer.forecast.seconds[place], answer.low[place], answer.high[place]
         result.errors[protocol].append(abs(seconds / run.seconds - 1.0))
         if np.isfinite(low):
             result.inside[protocol].append(bool(low <= run.seconds <= high))
         if protocol == "left out":
             workload = (run.application, run.workload.input_bytes, parameters_of(run))
-            result.left_out[workload].append((float(seconds), float(answer.bound[place]), run))
+            result.left_out[workload].append(answer.option(place, run))
 
 
-def _choice(options: Sequence[tuple[float, float, Run]], deadline: float, *, cautious: bool) -> Run:
-    """The cheapest by prediction among those predicted in time, else the fastest by prediction."""
-    bounds = [
-        (high if cautious and np.isfinite(high) else seconds, seconds, run)
-        for seconds, high, run in options
+def _choice(options: Sequence[Option], deadline: float, *, cautious: bool) -> Option:
+    """The cheapest by prediction among those predicted in time. Else the fastest by prediction; of
+    the cautious ones the cheapest of the likeliest to be in time, or, if no chance exceeds one
+    less the confidence, the one of the least bound (`engine.choosing.likeliest`)."""
+    times = [option.bound if cautious else option.seconds for option in options]
+    fitting = [
+        option for option, seconds in zip(options, times, strict=True) if seconds <= deadline
     ]
-    fitting = [(seconds * rate(run), run) for bound, seconds, run in bounds if bound <= deadline]
+    if not fitting and cautious:
+        chances = [option.chance(deadline) for option in options]
+        if max(chances) > 1.0 - CONFIDENCE:
+            pairs = zip(options, chances, strict=True)
+            fitting = [option for option, chance in pairs if chance >= max(chances) - ALIKE]
     if fitting:
-        return min(fitting, key=lambda pair: pair[0])[1]
-    return min(bounds, key=lambda triple: triple[0])[2]
+        return min(fitting, key=lambda option: option.seconds * rate(option.run))
+    return options[int(np.argmin(times))]
 
 
 def priced(runs: Sequence[Run]) -> bool:

@@ -120,7 +120,7 @@ class GoalView:
         columns = np.empty(len(rows), dtype=np.int64)
         for block in row_blocks(len(rows), self.costs.shape[1]):
             columns[block] = self._columns(rows[block])
-        return self._flat_indices(rows, columns)
+        return self.flat_indices(rows, columns)
 
     def nearly_best(self, most: int) -> list[int]:
         """Up to `most` surface points, one per type and the most promising first, that may be
@@ -145,7 +145,7 @@ class GoalView:
         columns = promising.argmin(axis=1)
         best = promising[np.arange(len(columns)), columns]
         rows = np.argsort(best, kind="stable")[:most]
-        return [int(p) for p in self._flat_indices(rows, columns[rows])[np.isfinite(best[rows])]]
+        return [int(p) for p in self.flat_indices(rows, columns[rows])[np.isfinite(best[rows])]]
 
     def compromises(self) -> list[int]:
         """The surface points of two compromises where a deadline and a budget cannot both be kept:
@@ -170,7 +170,7 @@ class GoalView:
         within = np.where(costs <= most, log_deadlines, np.inf)
         best = np.asarray([in_time.argmin(), within.argmin()], dtype=np.int64)
         rows, columns = np.divmod(best, self.costs.shape[1])
-        return list(dict.fromkeys(int(point) for point in self._flat_indices(rows, columns)))
+        return list(dict.fromkeys(int(point) for point in self.flat_indices(rows, columns)))
 
     def _nearest_misses(self, rows: IntArray) -> IntArray:
         """Surface points of the least violation of each row, least first. The violation is the
@@ -186,7 +186,7 @@ class GoalView:
             equal = (least * (1.0 + TIE) if by_cost else least + TIE)[:, None]
             second = np.minimum(tie_breaker[rows[block]], sys.float_info.max)
             column[block] = np.where(violation <= equal, second, np.inf).argmin(axis=1)
-        flat = self._flat_indices(rows, column)
+        flat = self.flat_indices(rows, column)
         unpriced = ~np.isfinite(self.costs[rows, column])
         keys = significant(lowest) if by_cost else np.round(lowest, 9)
         second = significant(tie_breaker[rows, column])
@@ -211,5 +211,6 @@ class GoalView:
         priced = np.isfinite(costs)
         return np.where(priced | ~priced.any(axis=1, keepdims=True), violation, np.inf)
 
-    def _flat_indices(self, rows: IntArray, columns: IntArray) -> IntArray:
+    def flat_indices(self, rows: IntArray, columns: IntArray) -> IntArray:
+        """(b,) surface points of rows and columns of the view."""
         return np.asarray(self.rows[rows] * self.surface.max_nodes + columns)

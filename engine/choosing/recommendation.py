@@ -286,6 +286,9 @@ class Recommendation:
             method alone finds nothing, its composition in whole nodes, or where it has none the
             best of the exact search: that is the first of `alternatives`, and misses nothing.
         miss_of_nearest: why that does not count, where it is no single type's nearest miss.
+        likeliest: of the compositions of one type within the budget, that of the greatest
+            P(T <= deadline), where nothing keeps the deadline with the confidence; None where no
+            chance exceeds one less the confidence (`likeliest_point`).
         compromises: where a deadline and a budget cannot both be kept, among the compositions
             searched: the least cost within the deadline (where nothing meets it, within the least
             that can be met, rounded by `reachable_seconds`), and the least deadline within the
@@ -315,6 +318,7 @@ class Recommendation:
     dynamic_allocation: tuple[int, int] | None = None
     compromises: tuple[Compromise, ...] = ()
     miss_of_nearest: Rejected | None = None
+    likeliest: Choice | None = None
     method: str = "exact"
 
     @property
@@ -329,6 +333,14 @@ class Recommendation:
         near = list(takewhile(lambda choice: choice.seconds <= latest, self.frontier))
         least = (best.cost_usd or 0.0) * (1.0 - HARDLY_SLOWER)
         return near[-1] if near and (near[-1].cost_usd or 0.0) < least else None
+
+    @property
+    def likelier_than_nearest(self) -> Choice | None:
+        """The likeliest to keep the deadline; None where the nearest is as likely to."""
+        nearest, likeliest = self.nearest, self.likeliest
+        if nearest is None or likeliest is None:
+            return None
+        return likeliest if (likeliest.p_deadline or 0.0) > (nearest.p_deadline or 0.0) else None
 
     @property
     def nearest_miss(self) -> Rejected | None:
@@ -373,6 +385,6 @@ class Recommendation:
         """Plain data for JSON: the object of `recommend --json`."""
         return fields_dict(
             self, "goal", "recommended", "alternatives", "frontier", "rejected", "nearest",
-            "nearest_miss", "compromises", "optimal", "evaluated", "model", "hidden", "warnings",
-            "sensitivity",
+            "nearest_miss", "likeliest", "compromises", "optimal", "evaluated", "model", "hidden",
+            "warnings", "sensitivity",
         )  # fmt: skip

@@ -27,6 +27,7 @@ from engine.choosing.answer_notices import with_interval_notice
 from engine.choosing.candidates import Candidates
 from engine.choosing.choices import SPEED_NOTES, ChoiceBuilder
 from engine.choosing.goal_view import GoalView
+from engine.choosing.likeliest import likeliest_point
 from engine.choosing.outlines import Outline, OutlinedChoices
 from engine.choosing.recommendation import Choice, Goal, Recommendation, Rejected
 from engine.choosing.surface import Surface
@@ -72,7 +73,7 @@ def select(
     frontier = surface.frontier(billing, candidates, goal.max_nodes)
     ranked, nearest_misses = view.ranked_and_nearest_misses()
     best_points = [view.best_of(row) for row in ranked[:2]]
-    recommended = nearest = None
+    recommended = nearest = likeliest = None
     compromise_points: list[int] = []
     if best_points:
         runner_up = best_points[1] if len(best_points) > 1 else None
@@ -80,6 +81,8 @@ def select(
     elif len(nearest_misses) and np.isfinite(surface.costs(billing).ravel()[nearest_misses[0]]):
         nearest = answers.choice(int(nearest_misses[0]))
         compromise_points = view.compromises()
+        if (point := likeliest_point(view)) is not None:
+            likeliest = answers.choice(point)
     return Recommendation(
         goal=goal,
         model=surface.fitted.model,
@@ -92,6 +95,7 @@ def select(
         frontier=OutlinedChoices(frontier, answers.choice, lambda: _outlines(answers, frontier)),
         rejected=_ChainedRejections(Lazy(nearest_misses, answers.rejected), candidates.rejected),
         nearest=nearest,
+        likeliest=likeliest,
         optimal=surface.is_precise,
         evaluated=view.costs.size,
         hidden=candidates.hidden,
@@ -142,6 +146,7 @@ def select_exact(
         optimal=surface.is_precise,
         recommended=answers.with_model_warnings(answer.recommended) if answer.recommended else None,
         nearest=answers.with_model_warnings(answer.nearest) if answer.nearest else None,
+        likeliest=answers.with_model_warnings(answer.likeliest) if answer.likeliest else None,
     )
 
 
@@ -159,8 +164,8 @@ def _compromise_goals(answer: Recommendation) -> list[Goal]:
 
 def _deciding_points(surface: Surface, answer: Recommendation, most: int) -> list[int]:
     """The flat indices that decide an answer: the best of each of up to `most` types, the best of
-    all with one node fewer, and the compromises if nothing satisfies the goal. Where the surface is
-    not precise, each of these types with one node fewer and with one more."""
+    all with one node fewer, and if nothing satisfies the goal the compromises and the likeliest.
+    Where the surface is not precise, each of these types with one node fewer and with one more."""
     best = answer.recommended or answer.nearest
     if best is None:
         return []
@@ -174,11 +179,10 @@ def _deciding_points(surface: Surface, answer: Recommendation, most: int) -> lis
             for step in (-1, 1)
             if 0 <= point % surface.max_nodes + step < answer.goal.max_nodes
         ]
-    compromises = [one.choice for one in answer.compromises]
-    compromise_points = [
-        surface.index(str(choice.instance), choice.nodes or 1) for choice in compromises
-    ]
-    return [*points, *beside, *compromise_points]
+    others = [one.choice for one in answer.compromises]
+    others += [answer.likeliest] if answer.likeliest else []
+    other_points = [surface.index(str(choice.instance), choice.nodes or 1) for choice in others]
+    return [*points, *beside, *other_points]
 
 
 def _outlines(answers: ChoiceBuilder, points: IntArray) -> list[Outline]:

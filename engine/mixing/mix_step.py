@@ -187,6 +187,7 @@ def _with_mix_first(
         recommended=choice,
         alternatives=OutlinedChoices(range(first, len(others)), runner_up, outlined),
         nearest=None,
+        likeliest=None,
         compromises=(),
         optimal=optimal,
         evaluated=evaluated,

@@ -219,9 +219,12 @@ def _with_exact_beside(exact: Recommendation, choice: Choice, told: str) -> Reco
     where that is another."""
     best, answer = exact.recommended, _with_notice(exact, told, choice)
     if best is not None and dict(best.composition) == dict(choice.composition):
-        return replace(answer, recommended=choice, nearest=None)
+        return replace(answer, recommended=choice, nearest=None, likeliest=None)
     others = exact.alternatives if best is None else _behind_exact(best, exact.alternatives)
-    return replace(answer, recommended=choice, alternatives=others, nearest=None, optimal=False)
+    return replace(
+        answer, recommended=choice, alternatives=others, nearest=None, likeliest=None,
+        optimal=False,
+    )  # fmt: skip
 
 
 def _behind_exact(best: Choice, others: Sequence[Choice]) -> OutlinedChoices:

@@ -219,7 +219,8 @@ def unmet_lines(recommendation: engine.Recommendation) -> list[str]:
     found = next(iter(recommendation.alternatives), None)
     if found is None:
         lines = [f"{unmet_goal(goal)}; the nearest miss:", describe(nearest, goal)]
-        return [*lines, *cost_lines(nearest), *filter(None, [sufficient_goal(recommendation)])]
+        others = [sufficient_goal(recommendation), likeliest_line(recommendation)]
+        return [*lines, *cost_lines(nearest), *filter(None, others)]
     unmet, exact = f"OptEx's own method finds {unmet_goal(goal, that='that ')}", "the exact search"
     if recommendation.nearest_miss is None:
         return [f"{unmet}; {exact} finds:", describe(found, goal), *cost_lines(found)]
@@ -230,6 +231,14 @@ def unmet_lines(recommendation: engine.Recommendation) -> list[str]:
         describe(found, goal),
         *cost_lines(found),
     ]
+
+
+def likeliest_line(recommendation: engine.Recommendation) -> str:
+    """The cluster that likeliest keeps the deadline as it is; "" where the nearest miss is."""
+    choice = recommendation.likelier_than_nearest
+    if choice is None:
+        return ""
+    return f"likeliest to keep this deadline: {describe(choice, recommendation.goal)}"
 
 
 def unproven(recommendation: engine.Recommendation) -> str:

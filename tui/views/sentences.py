@@ -99,17 +99,9 @@ def _impossible(recommendation: Recommendation, marks: Marks, batch: str) -> lis
     ]
     nearest = recommendation.nearest
     if nearest is not None:
-        costs = "" if nearest.cost_usd is None else f" for {priced(nearest)}"
-        p = text.in_time(nearest.p_deadline, goal.confidence)
-        odds = "" if nearest.p_deadline is None else f"; in time in {p} of runs"
-        lines.append(
-            [
-                ("Nearest: ", "base"),
-                (composition(nearest), "strong"),
-                (f"{batch and ','}{batch} in {text.seconds(nearest.seconds)}", "base"),
-                (f" ({interval_in_words(nearest, goal.confidence)}){costs}{odds}.", "base"),
-            ]
-        )
+        lines.append(_missing("Nearest: ", nearest, goal, batch))
+        if (likeliest := recommendation.likelier_than_nearest) is not None:
+            lines.append(_missing("Likeliest in time: ", likeliest, goal, batch))
     elif (
         recommendation.rejected
     ):  # no type could be compared with the goal: the goal is not the reason
@@ -118,6 +110,19 @@ def _impossible(recommendation: Recommendation, marks: Marks, batch: str) -> lis
         rest = f"; likewise {text.counted(same_reason, 'other type')}" if same_reason else ""
         lines.append([(f"{first.instance}: {first.reason}{rest}.", "base")])
     return lines
+
+
+def _missing(name: str, choice: Choice, goal: Goal, batch: str) -> Line:
+    """A cluster that misses the goal: its time, cost and chance."""
+    costs = "" if choice.cost_usd is None else f" for {priced(choice)}"
+    p = text.in_time(choice.p_deadline, goal.confidence)
+    odds = "" if choice.p_deadline is None else f"; in time in {p} of runs"
+    return [
+        (name, "base"),
+        (composition(choice), "strong"),
+        (f"{batch and ','}{batch} in {text.seconds(choice.seconds)}", "base"),
+        (f" ({interval_in_words(choice, goal.confidence)}){costs}{odds}.", "base"),
+    ]
 
 
 def cost(choice: Choice) -> Line:

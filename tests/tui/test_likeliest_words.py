@@ -1,0 +1,43 @@
+"""Where nothing keeps a deadline, the cluster that likeliest does is told too."""
+
+from dataclasses import replace
+
+import pytest
+from fakes import answered
+from optimised import TWO
+from synthetic import model
+
+import engine
+from tui.headless import recommend
+from tui.views import sentences
+from tui.views.marks import Marks
+
+
+def found(vague_seconds: float) -> engine.Recommendation:
+    """A sure type that is 2 % late, and a vague one."""
+    fitted = model(
+        lambda name, nodes: {"slow": 51.0, "fast": vague_seconds}[name] / nodes,
+        log_scales={"slow": 0.01, "fast": 0.5},
+    )
+    return engine.recommend(fitted, catalog=TWO, deadline_seconds=50.0, max_nodes=1)
+
+
+@pytest.mark.parametrize("vague_seconds", [45.0, 200.0])
+def test_the_likeliest_is_named_where_it_is_likelier(vague_seconds: float) -> None:
+    """With 200 s the vague one is hardly ever in time, and the nearest stands alone."""
+    answer = found(vague_seconds)
+    printed = recommend.as_text(answer, TWO).splitlines()
+    told = [line for line in printed if line.startswith("likeliest to keep this deadline: ")]
+    _, any_answer = answered()
+    shown = replace(any_answer, report=replace(any_answer.report, recommendation=answer))
+    said = sentences.headline_text(shown, Marks("*", "x", "!"))
+    if vague_seconds == 45.0:
+        assert len(told) == 1
+        assert "1 × fast" in told[0]
+        assert "deadline met in 58 % of runs" in told[0]
+        assert "Likeliest in time: 1 × fast in 45 s" in said
+        assert "in time in 58 % of runs." in said.split("Likeliest in time: ")[1]
+    else:
+        assert told == []
+        assert "Nearest: 1 × slow" in said
+        assert "Likeliest" not in said
