@@ -70,8 +70,8 @@ NOTES = (
 require action."""
 
 
-COVERED_BY = {"unknown-source-type": "no-machine-types"}
-"""Code -> the code of a notice that covers it, with more of the reason and the same remedy."""
+COVERED_BY = {"unknown-source-type": frozenset({"no-machine-types", "nodes-not-told"})}
+"""Code -> the codes of notices that cover it, with more of the reason and what to do."""
 
 
 def in_order(notices: Iterable[Notice | None]) -> tuple[Notice, ...]:
@@ -80,7 +80,7 @@ def in_order(notices: Iterable[Notice | None]) -> tuple[Notice, ...]:
     order. None is dropped, and so is a notice that another one covers (`COVERED_BY`)."""
     distinct = dict.fromkeys(present(notices))
     codes = {notice.code for notice in distinct}
-    kept = (notice for notice in distinct if COVERED_BY.get(notice.code) not in codes)
+    kept = (n for n in distinct if codes.isdisjoint(COVERED_BY.get(n.code, ())))
     return tuple(sorted(kept, key=_rank))
 
 

@@ -16,7 +16,10 @@ SECONDS_PER_HOUR = 3600.0
 
 def format_seconds(seconds: float, *, figures: int = 3) -> str:
     """A duration in words, to `figures` digits below a minute: "850 ms", "2.30 s", "6m 30s",
-    "1h 12m"; whole seconds, as in deadlines, without a point: "30 s"."""
+    "1h 12m"; whole seconds, as in deadlines, without a point: "30 s". Less than `LEAST_SECONDS` is
+    "0 s"."""
+    if 0.0 <= seconds < LEAST_SECONDS:
+        return "0 s"
     if seconds < 59.95 and seconds == round(seconds):
         return f"{seconds:.0f} s"
     if seconds < 0.9995:
@@ -31,6 +34,10 @@ def format_seconds(seconds: float, *, figures: int = 3) -> str:
         return f"{minutes // 60}h {minutes % 60:02d}m"
     hours = round(seconds / 3600.0)
     return f"{hours // 24}d {hours % 24:02d}h"
+
+
+LEAST_SECONDS = 1e-6
+"""Logs count milliseconds: a shorter time is what rounding leaves of a difference."""
 
 
 def _digits(value: float, figures: int) -> str:

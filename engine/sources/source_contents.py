@@ -93,13 +93,26 @@ def _is_compatible(stated: InstanceType | None, ran_on: InstanceType) -> bool:
     )
 
 
+def _nodes_not_told(source: str, ran_on: InstanceType) -> Notice:
+    """The notice that `ran_on` is unused because no run says on how many nodes it ran, as in a
+    profile that was written by hand."""
+    return Notice(
+        "nodes-not-told",
+        f"that it ran on {ran_on.name} is not used: {source} says on how many executors its runs "
+        "ran, and not on how many nodes; their speed is taken to be the catalog's median per vCPU",
+        "add nodes to its runs",
+    )
+
+
 def with_ran_on_notice(
     contents: Sequence[SourceContents], ran_on: InstanceType | None
 ) -> list[SourceContents]:
-    """The contents, with a notice if `ran_on` is unused because all runs name other types, or have
-    another shape."""
+    """The contents, with a notice if `ran_on` is unused because all runs name other types, have
+    another shape, or tell of executors alone."""
     groups = [group for entry in contents for run in entry.runs for group in run.cluster.groups]
     stated = {group.instance.name: group.instance for group in groups if group.instance is not None}
+    if ran_on is not None and not groups and any(entry.runs for entry in contents):
+        return with_notices(contents, [_nodes_not_told(contents[0].source, ran_on)])
     if ran_on is None or not stated or ran_on.name in stated:
         return list(contents)
     text = f"that it ran on {ran_on.name} is not used: {contents[0].source} "

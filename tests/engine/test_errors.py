@@ -94,6 +94,7 @@ def test_what_another_says_with_more_of_the_reason_is_left_out():
     both = ("single-run", "unknown-source-type", "no-machine-types")
     assert codes(*both) == ["no-machine-types", "single-run"]
     assert codes(*both[:2]) == ["unknown-source-type", "single-run"]
+    assert codes(*both[:2], "nodes-not-told") == ["nodes-not-told", "single-run"]
 
 
 def test_every_code_in_the_order_is_one_that_is_said():

@@ -247,6 +247,7 @@ def test_what_is_not_memory_is_refused_in_one_line(text: str) -> None:
 @pytest.mark.parametrize(
     ("seconds", "text"),
     [
+        (1.1e-13, "0 s"),
         (0.85, "850 ms"),
         (0.9994, "999 ms"),
         (0.0, "0 s"),

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from fakes import answered
 
-from tui.views import at_crosshair
+from tui.views import at_crosshair, curves
 from tui.widgets.glyphs import UNICODE
 
 
@@ -22,10 +22,23 @@ def test_the_crosshair_says_why_there_is_no_time(started: bool, says: str) -> No
         curve, seconds=unknown, low=unknown, high=unknown, cost_usd=unknown,
         started=np.full(len(curve.nodes), started),
     )  # fmt: skip
-    for curves in (1, 1 if started else 4):
-        found = at_crosshair.readings([(1, stuck)] * curves, 2, UNICODE)
+    for drawn in (1, 1 if started else 4):
+        found = at_crosshair.readings([(1, stuck)] * drawn, 2, UNICODE)
         rows = at_crosshair.compact_rows(state, found, 78)
         for lines in (at_crosshair.side_lines(state, found), rows):
             text = "".join(part for line in lines for part, _ in line)
-            assert text.count(says) == curves
+            assert text.count(says) == drawn
             assert "no price" not in text
+
+
+@pytest.mark.parametrize(
+    ("fewest", "says"), [(1, ""), (6, ", starts on 6 nodes or more"), (10**6, "")]
+)
+def test_the_title_says_where_a_curve_begins(fewest: int, says: str) -> None:
+    """It began behind the fifth node, and nothing but the crosshair said why."""
+    state, answer = answered()
+    curve = answer.report.curve
+    begun = replace(curve, started=curve.nodes >= fewest)
+    for chart in ("time", "cost"):
+        title = curves.band_title(state, [(1, begun)], chart)
+        assert title == f", dots: 9 in 10 runs{says}"

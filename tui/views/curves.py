@@ -143,7 +143,7 @@ def time_chart(state: PlanState, answer: Answer, curves: DrawnCurves) -> ChartDa
 
 def band_title(state: PlanState, curves: DrawnCurves, chart: str, *, band: str = "dots") -> str:
     """Addition to the title of a chart: what the band around the first curve is, or that there is
-    none; for costs also which types have none, and why.
+    none, and on how many nodes its job starts; for costs also which types have none, and why.
 
     Args:
         band: what the band consists of: "dots", or "shaded" in a picture; "" where it is as thin
@@ -158,8 +158,16 @@ def band_title(state: PlanState, curves: DrawnCurves, chart: str, *, band: str =
         title = f", {band}: {share}" if band else f", {share}: within the line"
     elif _any_known(values):
         title = ", no interval"
+    title += _start_title(curves[0][1])
     is_drawn = chart == "cost" and _is_any_drawn(curves, chart)
     return title + (unpriced_title(curves) if is_drawn else "")
+
+
+def _start_title(curve: Curve) -> str:
+    """Why the first curve begins behind the first node; "" where it does not."""
+    if curve.started.all() or not curve.started.any():
+        return ""
+    return f", starts on {int(curve.nodes[curve.started.argmax()])} nodes or more"
 
 
 def _any_known(values: Iterable[float]) -> bool:

@@ -65,6 +65,33 @@ def test_what_runs_name_themselves_stays_and_is_said(
     assert "origin-already-named" not in [notice.code for notice in beside_a_log.notices]
 
 
+PROFILE = """\
+format: sparkplan-profile/1
+name: by hand
+input_unit: bytes
+runs:
+- seconds: 250
+  executors: 6
+  executor_cores: 4
+  {}input_size: 1000000000
+"""
+
+
+@pytest.mark.parametrize(("nodes", "used"), [("", False), ("nodes: 6\n  ", True)])
+def test_a_profile_without_nodes_says_that_the_type_is_not_used(
+    tmp_path: Path, named: engine.InstanceType, nodes: str, used: bool
+) -> None:
+    """It was told to name the type with the option that had named it."""
+    path = tmp_path / "hand.yaml"
+    path.write_text(PROFILE.format(nodes), encoding="utf-8")
+    profile = engine.read(str(path), ran_on=named)
+    assert (profile.instance_types == ("m5.xlarge",)) is used
+    codes = {notice.code for notice in profile.notices}
+    assert ("nodes-not-told" in codes) is not used
+    unasked = {notice.code for notice in engine.read(str(path)).notices}
+    assert "nodes-not-told" not in unasked
+
+
 def test_a_shape_that_nobody_named_takes_the_name_that_is_said(
     tmp_path: Path, named: engine.InstanceType
 ) -> None:
