@@ -265,6 +265,17 @@ def paired_small(context: SparkContext, folder: Path) -> None:
     pairs.selectExpr("sum(id * o)").collect()
 
 
+def planned_again(context: SparkContext, folder: Path) -> None:
+    """The last rows of a table, and an RDD of the same plan: of as many files as
+    `spark.divided.files` says."""
+    session, table = SparkSession(context), folder / "table"
+    files = int(context.getConf().get("spark.divided.files", "4"))
+    session.range(0, files * 20_000, 1, files).write.parquet(str(table))
+    rows = session.read.parquet(str(table))
+    rows.tail(3)
+    rows.rdd.map(lambda row: (row.id % 7, 1)).reduceByKey(max).count()
+
+
 def _lines_and_table(session: SparkSession, folder: Path) -> tuple[Path, Path]:
     """Texts and a table of as many files as `spark.divided.files` says."""
     lines, table = folder / "lines", folder / "table"
@@ -281,5 +292,6 @@ DIVIDED: dict[str, Callable[[SparkContext, Path], None]] = {
     for job in (
         divided, paired, combined, planned_early, columns, merged, written, grouped,
         kept_groups, ordered, graph, trees, own_settings, paired_small,
+        planned_again,
     )
 }  # fmt: skip

@@ -148,6 +148,8 @@ RECIPES = (
     also("paired_more", "paired", 15),
     Recipe("paired_small", master="local[2]", conf={**ONE_FILE, **CHEAP_FILES}),
     also("paired_small_more", "paired_small", 15, slots=2, **CHEAP_FILES),
+    also("planned_again", "planned_again", 4, slots=2),
+    also("planned_again_more", "planned_again", 12, slots=6),
     Recipe("combined", master="local[2]", conf=ONE_FILE),
     also("combined_more", "combined", 15),
     Recipe(

@@ -69,7 +69,7 @@ def stage_models(run: Run, slots: int) -> list[StageModel]:
             model,
             warm_up=warm_up,
             small_table=stage.stage_id in small.stage_ids,
-            small_inputs=small.inputs(stage) if stage.inputs else frozenset(),
+            small_inputs=small.inputs(stage),
             order_seed=stage.stage_id - first,
         )
         model = _with_inferred_times(model, max(1, ran_on // stage.task_cpus), before)

@@ -7,7 +7,7 @@ is in its call stack; operations are the RDD scopes, which Spark names after the
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
 import msgspec
@@ -45,6 +45,9 @@ _COALESCED = "CoalescedRDD"
 
 _COALESCE, _REPARTITION = "coalesce", "repartition"
 """Operation names without and with a shuffle; PySpark's `repartition` has the scope `coalesce`."""
+
+_SCAN = "Scan "
+"""Beginning of the names of operations that read a source."""
 
 _CONNECT = "Spark Connect - "
 """Start of a Spark Connect stage's name. The request follows: the session's random id and the
@@ -88,6 +91,12 @@ def _operation_of(rdd: RddInfo) -> tuple[str, str] | None:
     scope = _scope_of(rdd.scope) if rdd.scope else _Scope()
     name = without_paths(scope.name).strip()
     return (name, scope.id) if name else None
+
+
+def _goes_on_with(rdd: RddInfo, name: str, by_id: Mapping[int, RddInfo]) -> bool:
+    """Whether an RDD has a parent that an operation of this name created as well."""
+    parents = (_operation_of(by_id[parent]) for parent in rdd.parents if parent in by_id)
+    return any(parent is not None and parent[0] == name for parent in parents)
 
 
 def _repartitions(rdds: Sequence[RddInfo]) -> set[tuple[str, str]]:
@@ -174,15 +183,20 @@ class Lineage:
         """How often a task of the stage runs each of its operations; () for once each.
 
         Counts the RDD scopes of that name from the stage's RDD up to persisted RDDs that are
-        already computed, which are read instead.
+        already computed, which are read instead. A scan that reads another of its name is that one:
+        a plan that is executed again (`df.rdd` after a query of `df`) keeps its RDD of files.
         """
         scopes: dict[str, set[str]] = {name: set() for name in operations}
-        shuffling = _repartitions(rdds)
-        for rdd in self._computed_in(rdds):
+        shuffling, computed = _repartitions(rdds), self._computed_in(rdds)
+        by_id = {rdd.rdd_id: rdd for rdd in computed}
+        for rdd in computed:
             operation = _operation_of(rdd)
             name = _REPARTITION if operation in shuffling else operation and operation[0]
-            if operation is not None and name in scopes:
-                scopes[name].add(operation[1])
+            if operation is None or name not in scopes:
+                continue
+            if name.startswith(_SCAN) and _goes_on_with(rdd, operation[0], by_id):
+                continue
+            scopes[name].add(operation[1])
         counts = tuple(len(ids) for ids in scopes.values())
         return () if all(count == 1 for count in counts) else counts
 

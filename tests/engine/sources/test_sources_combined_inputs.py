@@ -170,3 +170,22 @@ def test_a_coalesce_that_shuffles_is_a_repartition() -> None:
     found = [lineage.operations_of(rdds) for rdds in (writes, reads)]
     assert found == [("repartition", "PythonRDD"), ("coalesce",)]
     assert lineage.operation_counts(writes, found[0]) == ()
+
+
+def test_a_plan_that_is_executed_again_scans_its_files_once() -> None:
+    """Its second execution has an operation of its own over the same RDD of files; two tables that
+    are joined have an RDD each."""
+
+    def scanning(number: int, name: str, scope: int, *parents: int) -> RddInfo:
+        text = f'{{"id": "{scope}", "name": "Scan parquet "}}'
+        return RddInfo(rdd_id=number, name=name, partitions=2, parents=parents, scope=text)
+
+    again = (scanning(5, "MapPartitionsRDD", 41, 2), scanning(2, "FileScanRDD", 40))
+    joined = (
+        RddInfo(rdd_id=9, name="ZippedPartitionsRDD2", partitions=2, parents=(2, 3)),
+        scanning(2, "FileScanRDD", 40),
+        scanning(3, "FileScanRDD", 41),
+    )
+    lineage = Lineage()
+    counts = [lineage.operation_counts(rdds, ("Scan parquet",)) for rdds in (again, joined)]
+    assert counts == [(), (2,)]

@@ -19,6 +19,7 @@ from collections.abc import Mapping, Set
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from engine.models.stages.partitioning.input_splits import OVERREAD_BYTES
 from engine.models.stages.partitioning.partitions import PartitioningSettings
 from engine.profile import Run
 from engine.stage_run import StageRun
@@ -129,7 +130,7 @@ def inferred_files(
         for files, records in planned.by_kind.get(
             (_scan_operations(stage), stage.tasks), {}
         ).items()
-        if read <= files.total_bytes <= most
+        if read <= files.total_bytes + stage.tasks * OVERREAD_BYTES <= most
     }
     same = [files for files, records in possible.items() if stage.input_records in records]
     if stage.input_records and len(same) == 1:

@@ -59,7 +59,7 @@ class PartitionedStage:
         unplanned: inferred files of its scan, if no query plan describes them.
         written_by: the stage that wrote the files that it scans.
         small_table: whether it scans a small table in one file beside larger ones in several.
-        small_inputs: for a union or product, the places of the inputs that are such a table.
+        small_inputs: for a product, the places of the inputs that are such a table.
         read_law: growth of what it reads, as a function of the input's growth and of (n,) cores
             (None for the log's); None if in proportion, without grouped rows (`data_flow.py`).
     """

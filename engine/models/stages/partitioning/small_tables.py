@@ -40,8 +40,9 @@ class SmallTables:
     most_bytes: float = -1.0
 
     def inputs(self, stage: StageRun) -> frozenset[int]:
-        """Places of a stage's united or paired inputs that are one."""
-        if stage.files_by is not None:
+        """Places of a stage's paired inputs that are one. Of a union none is: one small file beside
+        several is more of the same rows."""
+        if stage.files_by is not None or not stage.paired:
             return frozenset()
         return frozenset(place for place, source in enumerate(stage.inputs) if self._is_one(source))
 
