@@ -105,7 +105,7 @@ class FairPools:
             stage = self._launch()
             if stage is not None:
                 return stage
-            if not self.idle and not self.leaving:
+            if not self.leaving:
                 self._hand_on(min(until, to_come[-1]) if to_come else until)
             moment = running[0][0] if running else math.inf
             if to_come and to_come[-1] < moment:
@@ -132,8 +132,9 @@ class FairPools:
         return len(self.to_come)
 
     def _hand_on(self, until: float) -> None:
-        """What `_free` and `_launch` do at most moments, in one step while all slots are busy: that
-        of a task that ends goes to the next one of its pool, if the pool then has the fewest."""
+        """What `_free` and `_launch` do at most moments, in one step while the idle slots, if any,
+        hold no task that waits: those of a task that ends go to the next one of its pool, if the
+        pool then has the fewest."""
         running, turns, counts, waiting = self.running, self.turns, self.tasks_of_pool, self.waiting
         while running and turns:
             now, pool, cores = running[0]
@@ -185,6 +186,9 @@ class FairPools:
                 if stage is None:
                     break
                 tasks, cores = self._claim(stage)
+            elif len(self.waiting) == 1 and tasks == 1:
+                # The only pool's turn again, until the first stage or the slots are used up.
+                tasks = min(self.idle // cores, len(first.seconds) - first.placed)
             assert stage is not None
             self._start(stage, tasks, cores)
             entry = counts[stage.pool], stage.pool
