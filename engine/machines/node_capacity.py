@@ -88,7 +88,7 @@ def disk_notice(
     )
 
 
-CODE = "executors-do-not-fit"
+EXECUTORS_DO_NOT_FIT = "executors-do-not-fit"
 
 _LEAST_STEP_GIB = 1.0 / 1024.0
 """YARN and Databricks count in whole MiB."""
@@ -153,7 +153,7 @@ def memory_overcommit_notice(
     if available_gib < instance.memory_gib:
         offered = f"the {available_gib:.3g} GiB that {service_of(catalog)} leaves to executors"
     return Notice(
-        CODE,
+        EXECUTORS_DO_NOT_FIT,
         f"{executors} that the log had on each {instance.name} take {executors_gib:.3g} GiB, more "
         f"than {offered}: unless something else is set, not all of them start",
         "check the type that --ran-on names and the --platform, or take a type that was not "

@@ -85,7 +85,7 @@ def _notice(text: str, remedy: str) -> Notice:
     return Notice(NOT_STARTED, text, f"{remedy}, or {PLATFORM_REMEDY}", subject=text)
 
 
-CODE = "prices-of-another-service"
+ANOTHER_SERVICE = "prices-of-another-service"
 
 NO_MACHINE_TYPES = "no-machine-types"
 """The code of the notice about a service that names no machines (`sources.distilling.services`)."""
@@ -132,7 +132,7 @@ def another_service_notice(catalog: Catalog, *profiles: Profile) -> Notice | Non
         unpriced = f"no catalog has prices of {ran_on}: compare with what it billed"
         remedy = f"{_PRICED_BY.get(ran_on, unpriced)}; {remedy}"
     return Notice(
-        CODE,
+        ANOTHER_SERVICE,
         f"the runs were on {ran_on}; {prices}",
         remedy,
     )

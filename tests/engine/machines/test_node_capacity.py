@@ -16,7 +16,7 @@ from engine import load_catalog
 from engine.catalog import Catalog, InstanceType, MemoryRule
 from engine.cluster import BesideHeap, Cluster, Layout, Workload
 from engine.machines.node_capacity import (
-    CODE,
+    EXECUTORS_DO_NOT_FIT,
     disk_notice,
     disk_of,
     executors_memory_gib,
@@ -53,7 +53,9 @@ def answered(profile: engine.Profile, platform: str | None) -> tuple[engine.Reco
 
 def said(found: engine.Recommendation) -> list[str]:
     assert found.recommended is not None
-    return [notice.text for notice in found.recommended.warnings if notice.code == CODE]
+    return [
+        notice.text for notice in found.recommended.warnings if notice.code == EXECUTORS_DO_NOT_FIT
+    ]
 
 
 def configured(text: str) -> tuple[dict[str, str], dict[str, str]]:
