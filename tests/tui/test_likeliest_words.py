@@ -4,8 +4,7 @@ from dataclasses import replace
 
 import pytest
 from fakes import answered
-from optimised import TWO
-from synthetic import model
+from synthetic import TWO, model
 
 import engine
 from tui.headless import recommend

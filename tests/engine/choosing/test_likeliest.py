@@ -5,8 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from optimised import SLOW, TWO, two_law
-from synthetic import catalog_of, model, offer
+from synthetic import SLOW, TWO, catalog_of, model, offer, two_law
 
 from engine.choosing.likeliest import ALIKE
 from engine.choosing.recommendation import Recommendation
@@ -41,6 +40,14 @@ def test_where_the_nearest_is_the_likeliest_there_is_no_other_to_name() -> None:
     answer = one_node_each({"slow": 50.2, "fast": 90.0}, deadline_seconds=50.0)
     assert answer.nearest.composition == answer.likeliest.composition == {"slow": 1}
     assert answer.likelier_than_nearest is None
+
+
+@pytest.mark.parametrize(("more", "named"), [(0.04, False), (0.06, True)])
+def test_one_that_is_hardly_likelier_is_not_named(more: float, named: bool) -> None:
+    answer = one_node_each({"slow": 51.0, "fast": 45.0}, deadline_seconds=50.0)
+    chance = answer.likeliest.p_deadline - more
+    near = replace(answer, nearest=replace(answer.nearest, p_deadline=chance))
+    assert near.likelier_than_nearest is (near.likeliest if named else None)
 
 
 @pytest.mark.parametrize(("confidence", "likeliest"), [(0.8, None), (0.95, {"fast": 1})])
