@@ -184,13 +184,28 @@ def test_without_a_solution_the_nearest_miss_stays() -> None:
     assert found.optimal is exact.optimal is True, "that nothing satisfies the goal is proven"
 
 
+def bundled_job() -> engine.FittedModel:
+    return engine.fit(engine.read("nightly-features", ran_on="m5.xlarge"))
+
+
 def one_type(instance: str, deadline: float, budget: float, **options: object) -> Recommendation:
     """Of a bundled job, within limits that hardly leave room."""
-    fit = engine.fit(engine.read("nightly-features", ran_on="m5.xlarge"))
+    fit = bundled_job()
     return engine.recommend(
         fit, catalog=engine.load_catalog("aws"), instances=[instance], deadline_seconds=deadline,
         budget_usd=budget, max_nodes=20, today=TODAY, **options,
     )  # fmt: skip
+
+
+def least_limits(instance: str, nodes: int) -> tuple[float, float]:
+    """The least deadline and budget that so many nodes keep: of nine runs in ten the eight of the
+    central interval and the one below it are in time."""
+    (choice,) = [c for c in one_type(instance, 1e6, 1e6).frontier if c.nodes == nodes]
+    cluster = engine.Cluster.of_nodes(
+        instance_type=instance, nodes=nodes, catalog=engine.load_catalog("aws")
+    )
+    bound = bundled_job().predict(cluster=cluster, confidence=0.8).high
+    return bound * (1.0 + 1e-9), choice.cost_usd * (1.0 + 1e-9)
 
 
 def told_of(found: Recommendation) -> str:
@@ -199,7 +214,7 @@ def told_of(found: Recommendation) -> str:
 
 
 def test_what_the_exact_search_finds_stays_where_rounding_misses_the_goal() -> None:
-    """1.132 nodes are rounded up to two, which are over the budget."""
+    """A little more than one node is rounded up to two, which are over the budget."""
     exact = one_type("c5.large", 237.0, 0.03618)
     found = one_type("c5.large", 237.0, 0.03618, method="interior-point")
     assert exact.recommended.composition == {"c5.large": 1}
@@ -210,14 +225,15 @@ def test_what_the_exact_search_finds_stays_where_rounding_misses_the_goal() -> N
     assert found.nearest_miss.code == "budget"
     assert found.nearest_miss.over_usd == pytest.approx(found.nearest.cost_usd - 0.03618)
     told = told_of(found)
-    assert "misses the goal in whole nodes: over budget by $0.00253 with 2 nodes" in told
+    over = f"over budget by ${found.nearest_miss.over_usd:.3g} with 2 nodes"
+    assert f"misses the goal in whole nodes: {over}" in told
     assert "the exact search finds 1 × c5.large, which satisfies the goal" in told
     assert "beside which" not in told
 
 
 def test_what_the_exact_search_finds_is_the_nearest_without_a_real_point() -> None:
     """Both limits are those of 12 nodes themselves: nothing lies strictly between them."""
-    limits = (58.80315339060907, 0.18445000018445)
+    limits = least_limits("c5.xlarge", 12)
     exact = one_type("c5.xlarge", *limits)
     found = one_type("c5.xlarge", *limits, method="interior-point")
     assert exact.recommended.composition == {"c5.xlarge": 12}
