@@ -5,10 +5,7 @@ from command_line import answer, run
 
 ASKED = "recommend nightly-features --ran-on m5.xlarge --catalog aws --method interior-point"
 OVER_BUDGET = f"{ASKED} --instances c5.large --max-nodes 20 --deadline 237s --budget 0.03618"
-NO_ROOM = (
-    f"{ASKED} --instances c5.xlarge --max-nodes 20 --deadline 58.80315339060907s "
-    "--budget 0.18445000018445"
-)
+TWELVE = "predict nightly-features --ran-on m5.xlarge --catalog aws --instance c5.xlarge --nodes 12"
 
 NOT_COMPARED = ", of which OptEx's own method need not find the best, model"
 
@@ -31,13 +28,18 @@ def test_where_rounding_misses_the_goal_the_exact_answer_is_told_too(
 def test_without_a_real_point_the_exact_answer_is_told(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    out, _ = run(capsys, NO_ROOM, status=1)
+    """Both limits are those of 12 nodes themselves: nothing lies strictly between them."""
+    twelve = answer(capsys, f"{TWELVE} --confidence 0.8")
+    seconds, usd = (twelve[key] * (1.0 + 1e-9) for key in ("high", "cost_usd"))
+    limits = f"--deadline {seconds!r}s --budget {usd!r}"
+    no_room = f"{ASKED} --instances c5.xlarge --max-nodes 20 {limits}"
+    out, _ = run(capsys, no_room, status=1)
     first, second, *_ = out.splitlines()
     assert first.startswith("OptEx's own method finds no composition that satisfies the goal (")
     assert first.endswith("; the exact search finds:")
     assert second.startswith("12 × c5.xlarge  ")
     assert "miss:" not in out
-    found = answer(capsys, NO_ROOM, status=1)
+    found = answer(capsys, no_room, status=1)
     assert found["recommended"] is found["nearest_miss"] is None
     assert found["nearest"]["composition"] == {"c5.xlarge": 12}
     assert found["alternatives"][0] == found["nearest"]

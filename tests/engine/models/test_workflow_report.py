@@ -37,18 +37,18 @@ def course_of(stages: int) -> Course:
 
 def test_stages_that_wait_are_not_touched_at_each_moment(monkeypatch: pytest.MonkeyPatch) -> None:
     touched: Counter[str] = Counter()
-    plain = states._Live.end_tracks
+    plain = states._Live.advance
 
-    def counted(live: states._Live) -> int:
-        touched["tracks"] += 1
-        return plain(live)
+    def counted(live: states._Live, seconds: float) -> int:
+        touched["stages"] += 1
+        return plain(live, seconds)
 
-    monkeypatch.setattr(states._Live, "end_tracks", counted)
+    monkeypatch.setattr(states._Live, "advance", counted)
     for stages in (10, 40):
         touched.clear()
         course = course_of(stages)
         assert course.seconds == pytest.approx(stages * TASKS * 10.0 / SLOTS, rel=0.05)
-        assert touched["tracks"] <= 2 * stages * TASKS, "at most two stages run at any moment"
+        assert touched["stages"] <= 2 * stages * TASKS, "at most two stages run at any moment"
 
 
 def task(cores: float, memory_gib: float) -> Activity:
