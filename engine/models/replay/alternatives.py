@@ -5,10 +5,10 @@ the program requested, and stay, or grow with the number of files; files that ar
 larger instead, and two splits may be two files. Small tables may grow with the input. Of the two
 inputs of a Cartesian product one may stay, where with both growing the pairs grow with the square,
 and the rows of a join may be such pairs; how much time goes to pairs is a guess, as is the share of
-the driver's time that goes to fetched rows. Scans may have been planned before all executors were
-registered, and the size of files that no plan reports may be smaller or larger. The replay assumes
-one hypothesis each, and its interval is widened to reach the times of the others. Further logs
-decide between them.
+the driver's time that goes to fetched rows. More data may have more of the folders that a stage
+opens files in. Scans may have been planned before all executors were registered, and the size of
+files that no plan reports may be smaller or larger. The replay assumes one hypothesis each, and its
+interval is widened to reach the times of the others. Further logs decide between them.
 
 In: the replay of a log. Out: replays with other stage models or driver time, one per hypothesis.
 Explained in docs/models/sparkplan_rules_replay.md#what-one-log-leaves-open.
@@ -50,6 +50,7 @@ def alternatives_of(replay: Replay) -> tuple[Replay, ...]:
         (lambda model: model.pairing_uncertain, partial(replace, pairs_share=1.0, pairs_power=1.0)),
         (lambda model: multiplied_rows_share(replay, model) > 0.0, with_multiplied_rows),
         (group_growth_uncertain, partial(replace, read_law=None, small_table=False)),
+        (lambda model: model.folders_uncertain, partial(replace, files_follow_data=True)),
     )
     others = *_changed(replay, hypotheses), *_other_driver_times(replay)
     return (*others, *alternatives_at_log_input(replay))

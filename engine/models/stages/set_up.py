@@ -75,10 +75,13 @@ def scaled_seconds(
     return np.asarray(fixed + (seconds - fixed) * work)
 
 
-def share_of_data(seconds: float, data_seconds: float) -> float:
+def share_of_data(
+    seconds: float, data_seconds: float, *, typical_seconds: float = TYPICAL_SECONDS
+) -> float:
     """Posterior mean share of `seconds` that went to data, for which the prior median is
-    `data_seconds` seconds."""
-    return float(posterior_of_shares(seconds, data_seconds) @ SHARES)
+    `data_seconds` seconds, and for the rest `typical_seconds`."""
+    shares = posterior_of_shares(seconds, data_seconds, typical_seconds=typical_seconds)
+    return float(shares @ SHARES)
 
 
 def posterior_of_shares(

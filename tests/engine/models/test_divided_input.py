@@ -197,3 +197,16 @@ def test_a_number_that_coalesce_left_as_it_was_is_no_number_of_files() -> None:
     more = {"operations": ("coalesce", "textFile")}
     read = Stage(np.full(16, 1.0), input_bytes=16 * MIB, more=more)
     assert stage_models(observed([read], slots=4), 4)[0].scaled(4.0, None).tasks == 16
+
+
+@pytest.mark.parametrize("tasks", [3, 11])
+def test_rows_are_numbered_by_counting_all_files_but_the_last(tasks: int) -> None:
+    """Of 4 files `zipWithIndex` counted the rows of 3, of 12 those of 11, in Spark 3.5.9."""
+    more = {"operations": ("textFile",), "name": "zipWithIndex at a.scala:1"}
+    read = Stage(np.full(tasks, 1.0), input_bytes=tasks * 0.2 * MIB, more=more)
+    model = stage_models(observed([read], slots=4), 4)[0]
+    files = tasks + 1
+    assert model.partition_count(1.0, None).own == tasks
+    found = [model.scaled(ratio, None).tasks for ratio in (0.5, 1.0, 3.0)]
+    assert found == [files / 2 - 1, tasks, 3 * files - 1]
+    assert model.partition_count(0.5 / files, None).own > 0.0

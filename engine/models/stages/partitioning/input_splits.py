@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from engine.models.stages.partitioning.packed_files import PACKING_TOLERANCE, FileSizes, PackedFiles
 from engine.models.stages.partitioning.partitions import (
     LEAST_CORES,
+    SMALLEST_STAGE,
     PartitionCount,
     PartitioningSettings,
     PartitionsPerCore,
@@ -46,6 +47,7 @@ class InputSplits:
         packed: how its files were packed into splits, if their number is known and explains the
             splits of the log.
         most: the limit of a `coalesce`, if the plan says it, and of the settings; else infinite.
+        left_out: of `tasks`, those that did not run: the last one under `zipWithIndex`.
     """
 
     tasks: int
@@ -60,6 +62,7 @@ class InputSplits:
     settings: PartitioningSettings
     packed: PackedFiles | None
     most: float
+    left_out: int = 0
 
     @classmethod
     def of(
@@ -89,10 +92,11 @@ class InputSplits:
         packed = replace(packed, most=most) if packed is not None else None
         one_per_core = settings.depends_on_cluster and _in_default_partitions(stage, settings)
         scans = max(1, len(stage.united)) if one_per_core else scans
+        left_out = int(hadoop and stage.name.startswith(COUNTS_ALL_BUT_LAST))
         return cls(
-            stage.tasks, total, largest, cut, scan, hadoop, one_per_core, scans,
+            stage.tasks + left_out, total, largest, cut, scan, hadoop, one_per_core, scans,
             reads_splits and coalesced == math.inf and not COALESCES.isdisjoint(stage.operations),
-            settings, packed, most,
+            settings, packed, most, left_out,
         )  # fmt: skip
 
     @property
@@ -143,7 +147,8 @@ class InputSplits:
 
     def count_by_size(self, ratio: float) -> PartitionCount:
         """As `splits_at`, if it is not known how files were packed."""
-        return self.for_slots(self.partitions(ratio), ratio)
+        wanted = self.partitions(ratio)
+        return self.for_slots(max(SMALLEST_STAGE, wanted - self.left_out), ratio)
 
     def partitions(self, ratio: float) -> float:
         """Splits at `ratio` times the input on the log's own cores.
@@ -322,6 +327,10 @@ HADOOP = frozenset(
      "newAPIHadoopRDD")
 )  # fmt: skip
 """RDD operations that read files by Hadoop's input formats."""
+
+COUNTS_ALL_BUT_LAST = "zipWithIndex"
+"""Name of the stage that counts the rows of all partitions but the last, for the first number of
+each (`ZippedWithIndexRDD`)."""
 
 ALWAYS_SPLIT = frozenset(("parquet", "orc", "avro"))
 NEVER_SPLIT = frozenset(("binaryFile", "image"))

@@ -14,6 +14,7 @@ from functools import cached_property, partial
 import numpy as np
 
 from engine.forecast import FloatArray
+from engine.models.stages.opened_files import OpenedFiles, opened_files
 from engine.models.stages.paired_inputs import product_work_growth
 from engine.models.stages.partitioning.coalesced_stage import CoalescedStage
 from engine.models.stages.partitioning.combined_inputs import combined_count
@@ -62,6 +63,8 @@ class PartitionedStage:
         small_inputs: for a product, the places of the inputs that are such a table.
         read_law: growth of what it reads, as a function of the input's growth and of (n,) cores
             (None for the log's); None if in proportion, without grouped rows (`data_flow.py`).
+        files_follow_data: whether the files that it opens are taken to become as many more as its
+            data, whatever the log shows.
     """
 
     stage: StageRun
@@ -79,6 +82,7 @@ class PartitionedStage:
     small_table: bool = False
     small_inputs: frozenset[int] = frozenset()
     read_law: Callable[[float, FloatArray | None], FloatArray] | None = None
+    files_follow_data: bool = False
 
     def scaled(
         self, ratio: float, shuffle_partitions: int | None, slots: int | None = None
@@ -111,9 +115,34 @@ class PartitionedStage:
         """
         if self.growth is Growth.NONE or not self.pairs:
             in_log, here = self.read_growth(ratio), self.read_growth(ratio, cores)
-            return in_log + (here - in_log) * self._reading_share
+            data = in_log + (here - in_log) * self._reading_share
+            return self._with_opened_files(data, ratio, cores)
         share, power = self.pairs_share, self.pairs_power
         return float(product_work_growth(ratio, tasks, share=share, power=power))
+
+    def _with_opened_files(self, data: float, ratio: float, cores: float | None) -> float:
+        """Growth of its work if that on data grows by `data`, and the rest is opening files."""
+        opened, writer = self.opened_files, self.written_by or self
+        if opened is None:
+            return data
+        in_log, here = writer.partition_count(1.0, None).own, writer.partition_count(ratio, None)
+        tasks, before = (max(1, math.ceil(n - WHOLE)) for n in (here.at(cores), in_log))
+        files = opened.growth(ratio, tasks / before)
+        return opened.share * files + (1.0 - opened.share) * data
+
+    @cached_property
+    def opened_files(self) -> OpenedFiles | None:
+        """The files of folders that it opens: those that it reads, else those that it writes; None
+        if their number follows its data."""
+        writer = self.written_by or self
+        keeps = self.growth is not Growth.NONE and not self.files_follow_data
+        return opened_files(self.stage, writer.stage) if keeps else None
+
+    @property
+    def folders_uncertain(self) -> bool:
+        """Whether more data may have more of the folders whose files it opens, as far as the logs
+        show."""
+        return self.opened_files is not None and self.law.task_power is None
 
     @cached_property
     def _reading_share(self) -> float:
@@ -137,7 +166,7 @@ class PartitionedStage:
     @property
     def in_proportion(self) -> bool:
         """Whether what it reads grows in proportion to the input."""
-        return self.read_law is None and self.part_of is None
+        return self.read_law is None and self.part_of is None and self.opened_files is None
 
     @property
     def pairs(self) -> bool:
