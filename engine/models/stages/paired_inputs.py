@@ -8,6 +8,7 @@ docs/models/sparkplan_rules_replay.md#pairs-and-unions-of-inputs.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 
 import numpy as np
 
@@ -42,10 +43,17 @@ def pairs_share(stage: StageRun) -> float:
     return max(0.0, 1.0 - reading / seconds) if seconds > 0.0 else 1.0
 
 
-def pairs_power(stage: StageRun) -> float:
-    """Power of the input with which the number of pairs grows: 1 if the program makes the rows of
-    one input, which stay as many; else 2."""
-    return 1.0 if any(one.origin == "made" for one in stage.inputs) else 2.0
+def pairs_power(stage: StageRun, slower: Mapping[int, float] = MappingProxyType({})) -> float:
+    """Power of the input with which the number of pairs grows: the sum over both inputs. Rows that
+    the program makes stay as many.
+
+    Args:
+        slower: powers of inputs that do not grow in proportion, as dimension tables, by place.
+    """
+    if not stage.inputs:
+        return 2.0
+    growing = [place for place, one in enumerate(stage.inputs) if one.origin != "made"]
+    return sum(slower.get(place, 1.0) for place in growing)
 
 
 def keys_of_same_rows(stage: StageRun, before: Mapping[int, StageRun]) -> bool:

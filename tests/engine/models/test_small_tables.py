@@ -4,11 +4,14 @@ The logs are of Spark 3.5.9: events in 4 files on two slots and in 36 on six, jo
 tables of one file each, the same in both.
 """
 
+import math
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from made_runs import Stage, observed
+from sparkplan_runs import executors, fit
 
 from engine import read
 from engine.models.replay.alternatives import alternatives_of
@@ -21,6 +24,7 @@ from engine.models.stages.partitioning.small_tables import SMALL_TABLE_POWER, sm
 from engine.models.stages.stage_matching import stage_counterparts
 from engine.models.stages.stage_models import stage_models
 from engine.profile import Run
+from engine.stage_run import Measure, StageInput
 from engine.units import MIB
 
 DATA = Path(__file__).parents[2] / "data"
@@ -182,9 +186,9 @@ PAIRED, PAIRED_MORE = (
 
 @pytest.mark.parametrize(("known", "asked"), [(PAIRED, PAIRED_MORE), (PAIRED_MORE, PAIRED)])
 def test_a_small_table_that_is_paired_stays_in_its_splits(known: Run, asked: Run) -> None:
-    """Five and fifteen files on two slots, paired with the rows of one: one log predicts the other,
-    where the small table was taken to have three times the files too, and the pairs nine times the
-    rows."""
+    """Five and fifteen files on two slots, paired with the rows of one: one log predicts the tasks
+    of the other, where with three times the files of both there were more. They say nothing of
+    time: files of kilobytes are fixed costs, 1.02 s of CPU time for five and 0.83 for fifteen."""
     ratio = 3.0 if asked is PAIRED_MORE else 1.0 / 3.0
     (model,) = (one for one in stage_models(known, SLOTS) if one.stage.paired)
     (seen,) = (stage for stage in asked.stages if stage.paired)
@@ -196,10 +200,48 @@ def test_a_small_table_that_is_paired_stays_in_its_splits(known: Run, asked: Run
 
 
 def test_the_interval_reaches_pairs_whose_both_inputs_grow() -> None:
+    """Tasks of four seconds that repeat: nothing else makes the interval as wide."""
+    run = paired_files((400.0, 40.0, 10), (2.0, 1.0, 1))
+    replay = Replay.of(run)
+    powers = {other.models[0].pairs_power for other in alternatives_of(replay)}
+    assert (replay.models[0].pairs_power, powers) == (1.0 + SMALL_TABLE_POWER, {1.0, 2.0})
+    workload = replace(run.workload, input_bytes=FILES * (run.workload.input_bytes or 0.0))
+    found = fit(run).predict(cluster=executors(4), workload=workload, confidence=0.9)
+    assert found.low is not None
+    assert found.high is not None
+    held, *others = (
+        one.replayed(4, ratio=FILES).seconds for one in (replay, *alternatives_of(replay))
+    )
+    assert max(others) > 5.0 * held
+    for other in others:
+        assert found.low <= found.seconds * other / held <= found.high
+
+
+def test_it_is_said_of_pairs_too() -> None:
+    """Of the task time at nine times the input a tenth hangs on how the small table grows: with it
+    in proportion the pairs are 81 times as many, and 15.6 times as it is taken to."""
     replay = Replay.of(PAIRED)
-    place = next(p for p, model in enumerate(replay.models) if model.stage.paired)
-    powers = {other.models[place].pairs_power for other in alternatives_of(replay)}
-    assert {1.0, 2.0} <= powers
+    said = small_tables_notice(replay, FILES)
+    assert said is not None
+    assert said.subject in said.text
+    assert (
+        "pairs rows with a table in one file (1.28 kB) beside larger ones in several" in said.text
+    )
+    assert "at 9 times the input it is taken to have 1.7 times as much" in said.text
+    assert small_tables_notice(replay, 1.05) is None
+    grown = [replace(one, small_inputs=frozenset()) for one in replay.models]
+    assert small_tables_notice(replace(replay, models=tuple(grown)), FILES) is None
+    warnings = (
+        fit(PAIRED)
+        .predict(
+            cluster=executors(4),
+            workload=replace(
+                PAIRED.workload, input_bytes=FILES * (PAIRED.workload.input_bytes or 0.0)
+            ),
+        )
+        .warnings
+    )
+    assert "small-tables" in [notice.code for notice in warnings]
 
 
 def test_other_inputs_of_pairs_are_no_small_tables() -> None:
@@ -213,3 +255,95 @@ def test_other_inputs_of_pairs_are_no_small_tables() -> None:
     assert not tables.inputs(replace(stage, inputs=(large, replace(small, files_bytes=1e9))))
     assert not tables.inputs(replace(stage, inputs=(large, replace(small, files_bytes=None))))
     assert not tables.inputs(replace(stage, files_by=0))
+
+
+def paired_files(
+    *sizes: tuple[float, float, int], beside: tuple[float, float] | None = None
+) -> Run:
+    """A stage that pairs two inputs of so many MiB, files and splits on four slots, `beside` a scan
+    of so many MiB and files."""
+    splits = tuple(split for _, _, split in sizes)
+    names = ("CartesianProduct", "Scan parquet")
+    more = {
+        "paired": splits, "operations": names, "operation_counts": (1, 2),
+        "files_bytes": sum(mib for mib, _, _ in sizes) * MIB,
+        "files_read": sum(files for _, files, _ in sizes),
+    }  # fmt: skip
+    tasks = splits[0] * splits[1]
+    stages = [Stage(np.full(tasks, 4.0), input_bytes=0.01 * tasks * MIB, more=more)]
+    if beside is not None:
+        scan = {"operations": names[1:], "files_bytes": beside[0] * MIB, "files_read": beside[1]}
+        stages.append(Stage(np.full(4, 1.0), input_bytes=beside[0] * MIB, more=scan))
+    run = observed(stages, slots=4)
+    inputs = tuple(
+        StageInput("files", files_bytes=mib * MIB, files_read=files) for mib, files, _ in sizes
+    )
+    return replace(run, stages=(replace(run.stages[0], inputs=inputs), *run.stages[1:]))
+
+
+@pytest.mark.parametrize("sizes", [(300.0, 200.0), (3.0, 1.0), (2.0, 2.0)])
+def test_two_single_files_that_are_paired_are_no_table_beside_a_larger_one(
+    sizes: tuple[float, float],
+) -> None:
+    """Together they are two files, but no scan has several. The last is a table with itself."""
+    splits = [math.ceil(size / max(4.0, size / 4.0)) for size in sizes]
+    first, second = ((size, 1.0, split) for size, split in zip(sizes, splits, strict=True))
+    (model,) = stage_models(paired_files(first, second), 4)
+    assert not model.small_inputs
+    assert model.prior_work_growth(9.0, 1.0) == pytest.approx(81.0, rel=0.1)
+    beside_several = paired_files((sizes[0], 2.0, splits[0]), (sizes[0] / 4.0, 1.0, splits[1]))
+    assert stage_models(beside_several, 4)[0].small_inputs == {1}
+
+
+@pytest.mark.parametrize(
+    ("sizes", "other", "power"),
+    [
+        ((2.0, 2.0), None, 0.5),
+        ((2.0, 400.0), None, 1.25),
+        ((300.0, 400.0), None, 2.0),
+        ((2.0, 400.0), StageInput("made"), 0.25),
+        ((300.0, 400.0), StageInput("made"), 1.0),
+    ],
+)
+def test_pairs_grow_by_the_powers_of_both_inputs(
+    sizes: tuple[float, float], other: StageInput | None, power: float
+) -> None:
+    """Beside a scan of 40 files of 16 MiB, of which two small tables stay in their splits: their
+    pairs grow no faster than they do. Rows that the program makes stay as many."""
+    run = paired_files(*((size, 1.0, 1) for size in sizes), beside=(640.0, 40.0))
+    stage = replace(run.stages[0], input_bytes=Measure(1, 1e3, (1e3,)))
+    if other is not None:
+        stage = replace(stage, inputs=(stage.inputs[0], other))
+    model = stage_models(replace(run, stages=(stage, *run.stages[1:])), 4)[0]
+    assert model.pairs_share == pytest.approx(1.0, abs=1e-3)
+    assert model.prior_work_growth(9.0, 1.0) == pytest.approx(9.0**power, rel=0.01)
+    if power < 1.0:
+        assert model.scaled(9.0, None).tasks == 1
+
+
+def test_of_a_union_one_file_beside_several_is_more_of_the_same_rows() -> None:
+    """Eight times four files of 2 MiB and one of 1 MiB: four splits of either on four cores, and
+    one for each file on 200. In a pair the single file stays one."""
+    pair = paired_files((8.0, 4.0, 4), (1.0, 1.0, 1))
+    stage = pair.stages[0]
+    read_bytes = Measure(5, 5.0 * MIB, (MIB,))
+    names = {"operations": ("Union", "Scan parquet"), "input_bytes": read_bytes}
+    united = replace(stage, tasks=5, paired=(), united=stage.paired, **names)  # type: ignore[arg-type]
+    union = replace(pair, stages=(united,))
+    assert small_tables(pair).inputs(stage) == {1}
+    assert not small_tables(union).inputs(united)
+    ((of_pair,), (of_union,)) = (stage_models(run, 4) for run in (pair, union))
+    found = [of_union.partition_count(8.0, None).at(cores) for cores in (4, 200)]
+    in_pair = [of_pair.partition_count(8.0, None).at(cores) for cores in (4, 200)]
+    assert found == [4 + 4, 32 + 8]
+    assert in_pair == [4, 32]
+
+
+def test_inputs_that_do_not_tell_their_files_are_several_if_there_are_more_than_inputs() -> None:
+    """A scan of one file beside them is a small table then."""
+    for files, small in ((2.0, False), (3.0, True)):
+        run = paired_files((8.0, 1.0, 2), (4.0, files - 1.0, 2), beside=(1.0, 1.0))
+        untold = tuple(replace(one, files_read=None) for one in run.stages[0].inputs)
+        stages = (replace(run.stages[0], inputs=untold), *run.stages[1:])
+        found = small_tables(replace(run, stages=stages)).stage_ids
+        assert found == ({run.stages[1].stage_id} if small else set())
