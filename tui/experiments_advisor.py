@@ -12,7 +12,7 @@ import engine
 from tui.behaviours.settling import MAX_REST_SECONDS
 from tui.messages import ExperimentsReady, error_text
 from tui.state import PlanState
-from tui.views.sentences import in_planner
+from tui.views.planner_words import in_planner
 from tui.workers import LatestJobWorker
 
 if TYPE_CHECKING:

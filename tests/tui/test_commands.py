@@ -34,7 +34,7 @@ from tui.state import Terms
 from tui.typed_commands import TYPED_COMMANDS, CommandContext
 from tui.views import sentences
 from tui.views.goal import Ranges
-from tui.views.sentences import in_planner
+from tui.views.planner_words import in_planner
 from tui.widgets.table import Table
 
 NAMES = CommandContext(

@@ -162,15 +162,21 @@ def test_where_a_job_does_not_end_no_time_and_no_cost_are_given(
     ]
 
 
-def test_a_workflow_that_does_not_end_has_no_course(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    evidence, file = profile(runs=1), tmp_path / "training.yaml"
+def written_barrier(folder: Path) -> Path:
+    """A profile whose second stage is a barrier of 30 tasks, as a file."""
+    evidence, file = profile(runs=1), folder / "training.yaml"
     read, fit = evidence.runs[0].stages
     training = replace(fit, tasks=30, task_seconds=engine.Measure(30, 3e5, (9e3, 1e4, 1e4)))
     stages = (read, replace(training, barrier=True))
     runs = (replace(evidence.runs[0], stages=stages),)
     engine.write_profile(replace(evidence, runs=runs), str(file))
+    return file
+
+
+def test_a_workflow_that_does_not_end_has_no_course(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    file = written_barrier(tmp_path)
     line = f"workflow {file} --instance m5.2xlarge --catalog aws --nodes"
     few, enough = answer(capsys, f"{line} 3"), answer(capsys, f"{line} 4")
     assert (few["seconds"], few["cost_usd"], few["states"], few["jobs"]) == (None, None, [], [])
@@ -187,6 +193,25 @@ def test_a_curve_has_no_time_where_a_job_does_not_end(
     keys = ("seconds", "low", "high", "cost_usd", "cost_low_usd", "cost_high_usd")
     assert [[point[key] for key in keys] for point in found["points"]] == [[None] * 6] * 3
     assert "stage-needs-cores" in {warning["code"] for warning in found["warnings"]}
+    line = f"curve {STUCK} --over nodes --nodes 1:3 --instance m7g.medium --catalog aws"
+    out, _ = run(capsys, line)
+    *_, said = out.splitlines()
+    assert said == "no time and no cost: the job ends in no row; model sparkplan"
     picture = tmp_path / "curve.svg"
-    run(capsys, f"curve {STUCK} --over nodes --nodes 1:3 --instance m7g.medium -o {picture}")
+    run(capsys, f"{line} -o {picture}")
     assert picture.read_text(encoding="utf-8").startswith("<svg")
+
+
+def test_a_curve_is_priced_where_some_node_counts_start_its_job(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """Nothing was said of the job where none does: the price of its type was called unknown."""
+    file = written_barrier(tmp_path)
+    line = f"curve {file} --over nodes --instance m5.2xlarge --catalog aws --nodes"
+    few, _ = run(capsys, f"{line} 1:3")
+    enough, _ = run(capsys, f"{line} 1:4")
+    assert "no time and no cost: the job ends in no row; model" in few
+    assert "assumed" not in few
+    assert "no price" not in few
+    assert "cost is that of the time" in enough
+    assert len(enough.splitlines()) > len(few.splitlines()) + 1

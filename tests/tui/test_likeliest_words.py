@@ -10,6 +10,7 @@ import engine
 from tui.headless import recommend
 from tui.views import sentences
 from tui.views.marks import Marks
+from tui.views.prose import wrap
 
 
 def found(vague_seconds: float) -> engine.Recommendation:
@@ -40,3 +41,18 @@ def test_the_likeliest_is_named_where_it_is_likelier(vague_seconds: float) -> No
         assert told == []
         assert "Nearest: 1 × slow" in said
         assert "Likeliest" not in said
+
+
+def test_in_the_rows_of_a_small_terminal_the_likeliest_is_seen_with_its_chance() -> None:
+    """It was told below the three rows, or cut before its chance."""
+    state, any_answer = answered()
+    report = replace(any_answer.report, recommendation=found(45.0))
+    shown, marks = replace(any_answer, report=report), Marks("*", "x", "!")
+    for lines in (
+        sentences.brief(state, shown, marks),
+        sentences.headline_and_reasons(state, shown, marks),
+    ):
+        rows = [row for line in lines for row in wrap(line, 76)][:3]
+        seen = " ".join("".join(part for part, _ in row).strip() for row in rows)
+        assert "Nearest (" in seen
+        assert "likeliest (58 % in time): 1 × fast in 45 s for $" in seen

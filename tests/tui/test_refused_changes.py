@@ -128,6 +128,33 @@ async def test_a_scenario_that_is_refused_is_refused_as_a_whole(planner):
         assert app.state == asked
 
 
+async def test_a_scenario_is_refused_as_a_whole_behind_a_return_to_the_plan(planner):
+    """Its deadline stayed: nothing had been asked for before it that was not planned."""
+    async with held(planner, "optex") as (app, pilot):
+        good = app.state
+        asks(app, SetScale(2.0), SetScale(1.0))
+        app.adopt(replace(good, model="optex", deadline_seconds=77.0))
+        await goes_on(app, pilot)
+        assert await shows(pilot, "optex needs more")
+        assert app.state == good
+
+
+async def test_a_goal_stays_that_was_set_after_a_scenario_was_undone(planner):
+    """It was lost with the change behind it, as if that were the scenario."""
+    async with held(planner, "optex") as (app, pilot):
+        good = app.state
+        app.adopt(replace(good, scale=3.0))
+        await pilot.press("u")
+        asks(app, SetDeadline(1800.0), SetModel("optex"))
+        await goes_on(app, pilot)
+        assert await shows(pilot, "optex needs more")
+        assert (app.state.scale, app.state.model) == (1.0, "sparkplan")
+        assert app.answer.report.goal.deadline_seconds == 1800.0
+        await pilot.press("u")
+        await settled(pilot)
+        assert app.state.deadline_seconds == good.deadline_seconds
+
+
 async def test_before_the_first_plan_too(planner):
     """The sources were left unread, with the model that had been refused."""
     session = Refusing("optex")

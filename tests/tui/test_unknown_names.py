@@ -18,7 +18,7 @@ from tui.cli import main
 from tui.command_parser import outcome_of
 from tui.state import NO_LIMITS
 from tui.typed_commands import EXAMPLES, TYPED_COMMANDS, Command, CommandContext
-from tui.views.sentences import in_planner
+from tui.views.planner_words import in_planner
 
 KNOWN = CommandContext(parameters=("k",), instances=("c5.2xlarge",))
 OWNING = NO_LIMITS._replace(owned=(("c5.2xlarge", 2),))

@@ -78,11 +78,17 @@ class PlanUpdates(PlannerMixin):
         if app.history.past is history.past:
             return
         key = plan_key(before)
-        if not app.busy or (app._last_good is not None and key == plan_key(app._last_good)):
-            self._unbuilt = ()
+        if not app.busy or self.is_last_good(before):
+            self._unbuilt, self.replaced_inputs = (), None
             return
         earlier = takewhile(lambda each: plan_key(each.state) != key, self._unbuilt)
         self._unbuilt = (*earlier, Unbuilt(before, history, whole))
+
+    def is_last_good(self, state: PlanState) -> bool:
+        """Whether the plan that a state asks for is the last good one; False where there is
+        none."""
+        good = self.planner._last_good
+        return good is not None and plan_key(state) == plan_key(good)
 
     def _return_to_unbuilt(self) -> bool:
         """Ask for the plan before the refused change again, which was never built. False where that
@@ -156,7 +162,7 @@ class PlanUpdates(PlannerMixin):
                 app._settle()  # for the answer that stays, whose search may have been delayed
             return False
         app._answered_state = app.state
-        if app._last_good is not None and plan_key(app.state) == plan_key(app._last_good):
+        if self.is_last_good(app.state):
             app._last_good = app.state  # with the goal chosen since
         app._settle()
         return True

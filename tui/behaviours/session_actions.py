@@ -133,7 +133,8 @@ class SessionActions(PlannerMixin):
         """Load every input and the view of another state, as one step that can be undone and is
         refused as a whole. With `read` its evidence is read anew."""
         app = self.planner
-        before = app.replaced_inputs if app.busy else app.state
+        planned = not app.busy or app.is_last_good(app.state)  # or asked for again
+        before = app.state if planned else app.replaced_inputs
         app.dispatch(LoadInputs(target, read))
         app.replaced_inputs = before if app.busy else None
         app.action_view(target.view)

@@ -107,7 +107,8 @@ def run(args: argparse.Namespace) -> int:
         batch = "; of one micro-batch" if engine.of_one_batch(warnings) else ""
         legend_text = curve_table.legend(rows, args.confidence, paid)
         output.print_text(f"\n{text.escaped(legend_text)}{batch}; model {fitted.model}")
-        output.print_assumptions(engine.cost_assumptions(paid, spot=spot))
+        if curve_table.any_ends(rows):
+            output.print_assumptions(engine.cost_assumptions(paid, spot=spot))
     if args.output is not None:
         write(args, profile, points, rows)
     if not args.json:

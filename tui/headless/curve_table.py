@@ -85,8 +85,15 @@ def size_of(point: Point, unit: str) -> str:
     return engine.format_bytes(point.at) if unit == "bytes" else f"{point.at:.5g}"
 
 
+def any_ends(rows: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether the job ends, and so takes a time, in any row."""
+    return any(math.isfinite(row["seconds"]) for row in rows)
+
+
 def legend(rows: Sequence[Mapping[str, Any]], confidence: float, paid: engine.Cluster) -> str:
-    """The meaning of the columns of interval and cost, or why there is no cost."""
+    """The meaning of the columns of interval and cost, or why there is no cost, or no time."""
+    if not any_ends(rows):
+        return "no time and no cost: the job ends in no row"
     known = any(math.isfinite(row["low"]) for row in rows)
     intervals = f"{text.odds(confidence)} runs take from low to high" if known else "no interval"
     if any(row["cost_usd"] is not None for row in rows):

@@ -234,7 +234,8 @@ def unmet_lines(recommendation: engine.Recommendation) -> list[str]:
 
 
 def likeliest_line(recommendation: engine.Recommendation) -> str:
-    """The cluster that likeliest keeps the deadline as it is; "" where the nearest miss is."""
+    """The cluster that likeliest keeps the deadline as it is; "" where none is clearly likelier to
+    than the nearest miss."""
     choice = recommendation.likelier_than_nearest
     if choice is None:
         return ""

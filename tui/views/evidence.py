@@ -13,6 +13,7 @@ from tui.input_text import job_text
 from tui.state import PlanState
 from tui.views import sentences
 from tui.views.marks import Marks
+from tui.views.planner_words import in_planner
 from tui.views.prose import Line, Prose, Tone
 from tui.widgets.numbers import time_text
 from tui.widgets.table import Cell, CellStyle, Column, Row, Table, text_of
@@ -171,7 +172,7 @@ def _model_row(
             (marks.missed, "muted"),
             head[1],
             *unknown,
-            (sentences.in_planner(answer.why_not), "muted"),
+            (in_planner(answer.why_not), "muted"),
         ]
     error, left_out = answer.outcome.mean_relative_error, len(answer.outcome.left_out)
     return [
@@ -291,7 +292,7 @@ def about(
 
 def _why_silent(names: Sequence[str], why: str, marks: Marks) -> Line:
     """Why models have no answer; those of one reason have one line."""
-    reason = f": {sentences.sentence(sentences.in_planner(why))}"
+    reason = f": {sentences.sentence(in_planner(why))}"
     return [(f"{marks.missed} ", "muted"), (", ".join(names), "strong"), (reason, "base")]
 
 

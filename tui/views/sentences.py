@@ -1,11 +1,7 @@
-"""The answer in sentences: what to rent, how long it takes, with which interval, and why.
-
-Also the texts of the engine with typed commands in place of command-line options (`in_planner`).
-"""
+"""The answer in sentences: what to rent, how long it takes, with which interval, and why."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -15,6 +11,7 @@ from tui.joint_notices import joint_groups, joint_remedy, joint_text
 from tui.state import PlanState
 from tui.views.marks import Marks
 from tui.views.pages import key_of
+from tui.views.planner_words import in_planner
 from tui.views.prose import Line, Span
 from tui.widgets.numbers import money_text, time_text
 
@@ -28,14 +25,19 @@ WAITING: tuple[Line, ...] = ([("Reading the evidence and the prices ...", "muted
 BLANK: Line = (("", "base"),)
 
 
-def headline(answer: Answer, marks: Marks) -> list[Line]:
+def headline(answer: Answer, marks: Marks, *, few_rows: bool = False) -> list[Line]:
     """The recommendation in one sentence, or that the goal is impossible and the nearest miss. It
-    follows the goal that was answered, which the sliders may have left already."""
+    follows the goal that was answered, which the sliders may have left already.
+
+    Args:
+        few_rows: whether there is room for some three rows: nearest and likeliest then share one
+            line.
+    """
     recommendation = answer.report.recommendation
     unit = " a micro-batch" if engine.of_one_batch(notices(answer)) else ""
     if recommendation.recommended is not None:
         return [_recommended(recommendation.goal, recommendation.recommended, marks, unit)]
-    return _impossible(recommendation, marks, unit)
+    return _impossible(recommendation, marks, unit, few_rows=few_rows)
 
 
 def headline_text(answer: Answer, marks: Marks) -> str:
@@ -87,7 +89,9 @@ def _compromises(recommendation: Recommendation) -> str:
     return f"; {', '.join(parts)}"
 
 
-def _impossible(recommendation: Recommendation, marks: Marks, batch: str) -> list[Line]:
+def _impossible(
+    recommendation: Recommendation, marks: Marks, batch: str, *, few_rows: bool
+) -> list[Line]:
     goal = recommendation.goal
     up_to = text.counted(goal.max_nodes, "node")
     lines: list[Line] = [
@@ -97,10 +101,14 @@ def _impossible(recommendation: Recommendation, marks: Marks, batch: str) -> lis
             (f"{sufficient_goal(recommendation)}.", "base"),
         ]
     ]
-    nearest = recommendation.nearest
-    if nearest is not None:
+    nearest, likeliest = recommendation.nearest, recommendation.likelier_than_nearest
+    if nearest is not None and likeliest is not None and few_rows:
+        first = _in_short("Nearest", nearest, goal, batch)
+        last = _in_short("likeliest", likeliest, goal, batch)
+        lines.append([*first, ("; ", "base"), *last, (".", "base")])
+    elif nearest is not None:
         lines.append(_missing("Nearest: ", nearest, goal, batch))
-        if (likeliest := recommendation.likelier_than_nearest) is not None:
+        if likeliest is not None:
             lines.append(_missing("Likeliest in time: ", likeliest, goal, batch))
     elif (
         recommendation.rejected
@@ -122,6 +130,17 @@ def _missing(name: str, choice: Choice, goal: Goal, batch: str) -> Line:
         (composition(choice), "strong"),
         (f"{batch and ','}{batch} in {text.seconds(choice.seconds)}", "base"),
         (f" ({interval_in_words(choice, goal.confidence)}){costs}{odds}.", "base"),
+    ]
+
+
+def _in_short(name: str, choice: Choice, goal: Goal, batch: str) -> Line:
+    """A cluster that misses the deadline, without intervals; its chance is first, as the end may
+    be cut."""
+    costs = "" if choice.cost_usd is None else f" for {text.usd(choice.cost_usd)}{at_spot(choice)}"
+    return [
+        (f"{name} ({text.in_time(choice.p_deadline, goal.confidence)} in time): ", "base"),
+        (composition(choice), "strong"),
+        (f"{batch and ','}{batch} in {text.seconds(choice.seconds)}{costs}", "base"),
     ]
 
 
@@ -263,11 +282,12 @@ def hardly_slower_line(recommendation: Recommendation) -> list[Line]:
 
 
 def headline_and_reasons(state: PlanState, answer: Answer, marks: Marks) -> list[Line]:
-    """The headline and the reasons as one paragraph each."""
+    """The headline and the reasons as one paragraph each, for a few rows."""
+    lines = headline(answer, marks, few_rows=True)
     reasons_line: list[Span] = []
     for line in reasons(state, answer):
         reasons_line += [*line, (" ", "base")]
-    return [*headline(answer, marks), reasons_line] if reasons_line else headline(answer, marks)
+    return [*lines, reasons_line] if reasons_line else lines
 
 
 def notices(answer: Answer) -> list[Notice]:
@@ -296,40 +316,6 @@ REMEDIES = {
     "single-run": "add a log of a run with other cores or input (o, then ctrl+a)",
 }
 """Remedies for the planner, where the engine's remedy names an option of the command."""
-
-
-def in_planner(message: str) -> str:
-    """A text of the engine with typed commands in place of command-line options: `--model boe`
-    becomes `:model boe`. Options without a typed command stay. Commands that list something become
-    the keys that do."""
-    for pattern, key in _LISTING_COMMANDS:
-        message = re.sub(pattern, key, message)
-    if "--" not in message:
-        return message
-    from tui.typed_commands import TYPED_COMMANDS
-
-    known = {verb.name: verb.name for verb in TYPED_COMMANDS} | _COMMAND_NAMES
-    return re.sub(
-        rf"{_OTHER_COMMAND}|(?<![\w-])--([a-z][a-z-]*)",
-        lambda match: f":{known[match[1]]}" if match[1] in known else match[0],
-        message,
-    )
-
-
-_OTHER_COMMAND = r"sparkplan [a-z-]+(?: (?:[a-z]+(?= --)|[A-Z]+|--[a-z-]+))*"
-"""A shell command, whose options are not typed in the planner."""
-
-
-_LISTING_COMMANDS = (
-    (r"`sparkplan samples` lists samples", "o lists the samples"),
-    (r"`sparkplan catalog show NAME` lists the types of a catalog", "w lists the types"),
-    (r"`sparkplan catalog show \S+` lists its types", "/ lists its types"),
-    (r"name one with --region", "type one behind its name"),
-)
-"""Regular expressions of commands that list names -> what to press or type instead."""
-
-_COMMAND_NAMES = {"max-nodes": "nodes", "input-size": "size", "fractions": "samples"}
-"""Options whose typed command has another name."""
 
 
 def warnings(notices_given: Iterable[Notice], marks: Marks) -> list[Line]:
@@ -377,7 +363,7 @@ def owned_lines(state: PlanState, best: Choice | None) -> list[str]:
 
 def brief(state: PlanState, answer: Answer, marks: Marks) -> list[Line]:
     """Three rows for a small terminal: the headline, then the first warning in short."""
-    lines = headline(answer, marks)
+    lines = headline(answer, marks, few_rows=True)
     warnings_shown = joint_groups(first_of_each(notices(answer)))
     if warnings_shown:
         # First: the end of a long sentence is cut.

@@ -1,4 +1,5 @@
-"""Evidence: which runs are replayed, runs without stages, what a workload leaves open."""
+"""Which runs are replayed: whole ones before broken ones, micro-batches by a few; and when runs
+without stages answer in place of a log."""
 
 from dataclasses import replace
 
@@ -6,10 +7,8 @@ import numpy as np
 import pytest
 from made_runs import BLOCK, Job, Stage, observed
 from sparkplan_runs import BY_NAME, codes, executors, fit, run_of
-from synthetic import profile_on
 
 from engine.cluster import Workload
-from engine.errors import BadInput, UnknownName
 from engine.models.base import FittedModel
 from engine.models.boe.model import MOST_LOGS
 from engine.models.laws.model import TableModel
@@ -20,7 +19,6 @@ from engine.models.replay.run_selection import (
     representative_runs,
     spread_runs,
 )
-from engine.models.workloads import with_defaults
 from engine.notices import Notice
 from engine.profile import Profile, Run
 
@@ -163,23 +161,3 @@ def test_a_single_time_beside_a_log_is_not_passed_over_in_silence() -> None:
     model = fit(log, Run(3.0 * log.seconds, executors(8), log.workload))
     found = model.predict(cluster=executors(8))
     assert "runs-not-used" in {notice.code for notice in found.warnings}
-
-
-def test_a_multiple_of_the_largest_run_becomes_a_size() -> None:
-    profile = profile_on()
-    assert with_defaults(Workload(), profile).input_bytes == 1e9
-    assert with_defaults(Workload(scale=3.0), profile) == Workload(3e9)
-    assert with_defaults(Workload(5e8), profile).input_bytes == 5e8
-
-
-def test_a_multiple_stays_one_where_no_run_says_its_size() -> None:
-    assert with_defaults(Workload(scale=3.0), Profile("job")) == Workload(scale=3.0)
-    with pytest.raises(BadInput, match="no run says its input size"):
-        with_defaults(Workload(5e8), Profile("job"))
-
-
-def test_what_no_run_says_cannot_be_asked_for() -> None:
-    with pytest.raises(BadInput, match="no run says its iterations"):
-        with_defaults(Workload(iterations=5.0), profile_on())
-    with pytest.raises(UnknownName, match="parameter"):
-        with_defaults(Workload(parameters={"k": 2.0}), profile_on())

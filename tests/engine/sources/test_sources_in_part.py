@@ -1,0 +1,49 @@
+"""Stages of which an action ran some partitions alone."""
+
+from pathlib import Path
+
+import pytest
+import sparklog as log
+from distilled import run_of, stage_of
+
+
+@pytest.mark.parametrize(
+    ("tasks", "told"),
+    [
+        ((1,), True),  # first()
+        ((1, 4), True),  # take(20) that did not find them in the first partition
+        ((7,), False),  # zipWithIndex counts all before the last
+        ((1, 7), False),  # one after the other to the end
+        ((8,), False),
+    ],
+)
+def test_stages_of_some_partitions_alone_are_told(
+    tmp_path: Path, tasks: tuple[int, ...], told: bool
+) -> None:
+    events = log.header()
+    for number, count in enumerate(tasks):
+        stage, at = log.info(number, count, rdds=[log.rdd(3, partitions=8)]), 2.0 + number
+        events += [log.job(number, [stage], at), log.submitted(stage, at)]
+        events += [log.task(number, 10 * number + n, at, at + 1.0, index=n) for n in range(count)]
+        events += [log.completed(stage, at, at + 1.0), log.job_end(number, at + 1.0)]
+    run = run_of(tmp_path, [*events, log.end(9.0)])
+    assert [stage.in_part for stage in run.stages] == [told] * len(tasks)
+
+
+@pytest.mark.parametrize(
+    ("name", "query", "told"),
+    [
+        ("take at a.py:3", False, True),
+        ("showString at <unknown>:0", False, True),
+        ("fit at a.py:9", False, False),
+        ("collect at a.py:5", True, True),  # limit(100).collect()
+    ],
+)
+def test_one_of_two_partitions_is_what_an_action_took_where_its_name_or_a_query_says_so(
+    tmp_path: Path, name: str, query: bool, told: bool
+) -> None:
+    stage = log.info(0, 1, rdds=[log.rdd(3, partitions=2)]) | {"Stage Name": name}
+    job = log.job(0, [stage], 2.0, **({"spark.sql.execution.id": "0"} if query else {}))
+    events = [*log.header(), job, log.submitted(stage, 2.0), log.task(0, 0, 2.0, 3.0)]
+    run = run_of(tmp_path, [*events, log.completed(stage, 2.0, 3.0), log.end(9.0)])
+    assert stage_of(run, 0).in_part is told

@@ -1,0 +1,78 @@
+"""Warnings stand in one order: what makes the answer wrong, what makes it doubtful, notes."""
+
+import re
+from pathlib import Path
+
+import engine
+from engine.notices import NOTES, USUAL, WRONG
+
+ROOT = Path(engine.__file__).parents[1]
+
+
+def notice(code: str, text: str = "said") -> engine.Notice:
+    return engine.Notice(code, text, "do something")
+
+
+def codes(*given: str) -> list[str]:
+    return [one.code for one in engine.in_order(map(notice, given))]
+
+
+def test_what_makes_the_answer_wrong_comes_first_and_notes_last():
+    """`predict` said `single-run` before `long-pauses`, as the engine came to them."""
+    given = ("several-parameters", "single-run", "long-pauses", "cache-does-not-fit")
+    assert codes(*given) == [
+        "cache-does-not-fit",
+        "long-pauses",
+        "single-run",
+        "several-parameters",
+    ]
+
+
+def test_what_is_said_of_most_answers_does_not_hide_what_is_said_of_this_one():
+    """`single-run` stood first, and cores that never have a task below the fold."""
+    assert codes("single-run", "idle-cores", "duplicate-runs") == [
+        "idle-cores",
+        "single-run",
+        "duplicate-runs",
+    ]
+
+
+def test_among_equals_the_order_stays_and_nothing_is_said_twice():
+    found = [notice("skewed-stage", name) for name in ("b", "a", "b")]
+    assert [one.text for one in engine.in_order(found)] == ["b", "a"]
+    assert codes("unheard-of", "single-run") == ["unheard-of", "single-run"]
+
+
+def test_what_another_says_with_more_of_the_reason_is_left_out():
+    both = ("single-run", "unknown-source-type", "no-machine-types")
+    assert codes(*both) == ["no-machine-types", "single-run"]
+    assert codes(*both[:2]) == ["unknown-source-type", "single-run"]
+    assert codes(*both[:2], "nodes-not-told") == ["nodes-not-told", "single-run"]
+
+
+def test_every_code_in_the_order_is_one_that_is_said():
+    here = ROOT / "engine" / "notices.py"
+    paths = [path for path in ROOT.glob("engine/**/*.py") if path != here]
+    said = "".join(path.read_text() for path in paths)
+    assert len({*WRONG, *USUAL, *NOTES}) == len(WRONG) + len(USUAL) + len(NOTES)
+    assert [code for code in (*WRONG, *USUAL, *NOTES) if f'"{code}"' not in said] == []
+
+
+def test_the_docs_tell_the_order():
+    text = (ROOT / "docs" / "models" / "sparkplan.md").read_text()
+    told = re.findall(r"`([a-z-]+)`", text.partition("stand in one order")[2])
+    assert tuple(told) == (*WRONG, *USUAL, *NOTES)
+
+
+def test_a_prediction_warns_in_order():
+    fitted = engine.fit(engine.read("nightly-features"))
+    cluster = engine.Cluster.of_executors(executors=40, executor_cores=4, executor_memory_gib=1.0)
+    found = fitted.predict(cluster=cluster).warnings
+    assert len(found) > 1
+    assert found == engine.in_order(found)
+
+
+def test_a_job_that_spark_ends_or_never_starts_is_told_from_one_that_is_doubtful():
+    assert engine.never_ends([notice("single-run"), notice("barrier-needs-slots")])
+    assert engine.never_ends([notice("stage-needs-cores")])
+    assert not engine.never_ends(map(notice, ("cache-does-not-fit", "fewer-task-cpus")))
