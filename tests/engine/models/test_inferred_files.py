@@ -14,6 +14,7 @@ from engine.models.stages.durations.task_times import StageModel
 from engine.models.stages.partitioning.inferred_files import InferredFiles
 from engine.models.stages.stage_models import stage_models
 from engine.profile import Run
+from engine.stage_run import Measure
 from engine.units import MIB
 
 DATA = Path(__file__).parents[2] / "data"
@@ -96,6 +97,43 @@ def test_of_several_files_those_of_as_many_records_are_the_same() -> None:
     assert found == scans(FEW)[0].unplanned
     assert found is not None
     assert found.is_known
+
+
+@pytest.mark.parametrize(
+    ("largest", "total_mib"), [("128m", 256.0), ("128m", 255.8), ("1m", 1.6), ("1m", 2.0)]
+)
+def test_a_query_whose_splits_are_full_tells_their_size(largest: str, total_mib: float) -> None:
+    """What tasks may read beyond their splits is no part of what the splits hold."""
+    rdd, query = (model.stage for model in scans(FEW))
+    full = replace(query, files_bytes=total_mib * MIB)
+    config = {**FEW.config, "spark.sql.files.maxPartitionBytes": largest}
+    run = replace(FEW, stages=(rdd, full), config=config)
+    (found, same) = stage_models(run, 2)
+    assert found.unplanned is not None
+    assert found.unplanned.is_known
+    assert (found.unplanned.total_bytes, found.unplanned.number) == (total_mib * MIB, 4.0)
+    tasks = [one.scaled(10.0, None, 8).tasks for one in (found, same)]
+    assert tasks[0] == tasks[1] >= 20
+    larger = replace(query, files_bytes=2.01 * (128.0 if largest == "128m" else 1.0) * MIB)
+    beyond = stage_models(replace(run, stages=(rdd, larger)), 2)[0].unplanned
+    assert beyond is not None
+    assert not beyond.is_known
+
+
+def test_files_that_are_not_cut_are_told_by_the_query_that_reads_as_much() -> None:
+    """Two of 500 MiB in two tasks: more than splits hold, and all of it was read."""
+    rdd, query = (
+        replace(
+            model.stage,
+            operations=("Scan csv",),
+            input_bytes=Measure(2, 1000.0 * MIB, (500.0 * MIB,)),
+            cached_input_bytes=None,
+        )
+        for model in scans(FEW)
+    )
+    whole = replace(query, files_bytes=1000.0 * MIB, files_read=2.0)
+    found = stage_models(replace(FEW, stages=(rdd, whole)), 2)[0].unplanned
+    assert found == InferredFiles(1000.0 * MIB, 1000.0 * MIB, 1000.0 * MIB, 2.0)
 
 
 @pytest.mark.parametrize("format_name", ["parquet", "orc"])

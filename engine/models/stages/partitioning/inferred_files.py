@@ -130,7 +130,7 @@ def inferred_files(
         for files, records in planned.by_kind.get(
             (_scan_operations(stage), stage.tasks), {}
         ).items()
-        if read <= files.total_bytes + stage.tasks * OVERREAD_BYTES <= most
+        if read <= files.total_bytes + stage.tasks * OVERREAD_BYTES and files.total_bytes <= most
     }
     same = [files for files, records in possible.items() if stage.input_records in records]
     if stage.input_records and len(same) == 1:
