@@ -4,11 +4,13 @@ The logs are of Spark 3.5.9: events in 4 files on two slots and in 36 on six, jo
 tables of one file each, the same in both.
 """
 
+import math
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from made_runs import Stage, observed
 
 from engine import read
 from engine.models.replay.alternatives import alternatives_of
@@ -21,6 +23,7 @@ from engine.models.stages.partitioning.small_tables import SMALL_TABLE_POWER, sm
 from engine.models.stages.stage_matching import stage_counterparts
 from engine.models.stages.stage_models import stage_models
 from engine.profile import Run
+from engine.stage_run import StageInput
 from engine.units import MIB
 
 DATA = Path(__file__).parents[2] / "data"
@@ -213,3 +216,51 @@ def test_other_inputs_of_pairs_are_no_small_tables() -> None:
     assert not tables.inputs(replace(stage, inputs=(large, replace(small, files_bytes=1e9))))
     assert not tables.inputs(replace(stage, inputs=(large, replace(small, files_bytes=None))))
     assert not tables.inputs(replace(stage, files_by=0))
+
+
+def paired_files(
+    *sizes: tuple[float, float, int], beside: tuple[float, float] | None = None
+) -> Run:
+    """A stage that pairs two inputs of so many MiB, files and splits on four slots, `beside` a scan
+    of so many MiB and files."""
+    splits = tuple(split for _, _, split in sizes)
+    names = ("CartesianProduct", "Scan parquet")
+    more = {
+        "paired": splits, "operations": names, "operation_counts": (1, 2),
+        "files_bytes": sum(mib for mib, _, _ in sizes) * MIB,
+        "files_read": sum(files for _, files, _ in sizes),
+    }  # fmt: skip
+    tasks = splits[0] * splits[1]
+    stages = [Stage(np.full(tasks, 4.0), input_bytes=0.01 * tasks * MIB, more=more)]
+    if beside is not None:
+        scan = {"operations": names[1:], "files_bytes": beside[0] * MIB, "files_read": beside[1]}
+        stages.append(Stage(np.full(4, 1.0), input_bytes=beside[0] * MIB, more=scan))
+    run = observed(stages, slots=4)
+    inputs = tuple(
+        StageInput("files", files_bytes=mib * MIB, files_read=files) for mib, files, _ in sizes
+    )
+    return replace(run, stages=(replace(run.stages[0], inputs=inputs), *run.stages[1:]))
+
+
+@pytest.mark.parametrize("sizes", [(300.0, 200.0), (3.0, 1.0), (2.0, 2.0)])
+def test_two_single_files_that_are_paired_are_no_table_beside_a_larger_one(
+    sizes: tuple[float, float],
+) -> None:
+    """Together they are two files, but no scan has several. The last is a table with itself."""
+    splits = [math.ceil(size / max(4.0, size / 4.0)) for size in sizes]
+    first, second = ((size, 1.0, split) for size, split in zip(sizes, splits, strict=True))
+    (model,) = stage_models(paired_files(first, second), 4)
+    assert not model.small_inputs
+    assert model.prior_work_growth(9.0, 1.0) == pytest.approx(81.0, rel=0.1)
+    beside_several = paired_files((sizes[0], 2.0, splits[0]), (sizes[0] / 4.0, 1.0, splits[1]))
+    assert stage_models(beside_several, 4)[0].small_inputs == {1}
+
+
+def test_inputs_that_do_not_tell_their_files_are_several_if_there_are_more_than_inputs() -> None:
+    """A scan of one file beside them is a small table then."""
+    for files, small in ((2.0, False), (3.0, True)):
+        run = paired_files((8.0, 1.0, 2), (4.0, files - 1.0, 2), beside=(1.0, 1.0))
+        untold = tuple(replace(one, files_read=None) for one in run.stages[0].inputs)
+        stages = (replace(run.stages[0], inputs=untold), *run.stages[1:])
+        found = small_tables(replace(run, stages=stages)).stage_ids
+        assert found == ({run.stages[1].stage_id} if small else set())

@@ -11,6 +11,7 @@ docs/models/sparkplan_rules_replay.md#small-tables-beside-large-ones.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -61,10 +62,7 @@ def small_tables(run: Run) -> SmallTables:
     if run.batch_id is not None:
         return SmallTables()
     given = [stage for stage in run.stages if stage.files_by is None]
-    inputs = [source for stage in given for source in stage.inputs]
-    scans = [(one.files_bytes or 0.0, one.files_read or 0.0) for one in given]
-    scans += [(one.files_bytes or 0.0, one.files_read or 0.0) for one in inputs]
-    several = [(size, files) for size, files in scans if files > 1.0]
+    several = [scan for stage in given for scan in _scans_of_several_files(stage)]
     if not several:
         return SmallTables()
     largest_bytes, files = max(several)
@@ -77,6 +75,20 @@ def small_tables(run: Run) -> SmallTables:
         ),
         most,
     )
+
+
+def _scans_of_several_files(stage: StageRun) -> list[tuple[float, float]]:
+    """Bytes and numbers of the files of each scan of a stage that has several.
+
+    Of a union or product these are the scans of its inputs, whose sum would be several files of
+    single ones as well. If no input tells how many it has, they are taken as one scan if there are
+    more files than inputs.
+    """
+    told = [one for one in stage.inputs if one.files_read is not None]
+    scans: Sequence[StageInput | StageRun] = told or (stage,)
+    most_single = 1 if told else max(1, len(stage.paired or stage.united))
+    read = ((one.files_bytes or 0.0, one.files_read or 0.0) for one in scans)
+    return [(size, files) for size, files in read if files > most_single]
 
 
 def _in_one_file(stage: StageRun) -> bool:
