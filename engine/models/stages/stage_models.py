@@ -32,7 +32,7 @@ from engine.models.stages.partitioning.inferred_files import (
 )
 from engine.models.stages.partitioning.partitioned_stage import PartitionedStage
 from engine.models.stages.partitioning.partitions import Growth, PartitioningSettings
-from engine.models.stages.partitioning.small_tables import SMALL_TABLE_POWER, small_tables
+from engine.models.stages.partitioning.small_tables import small_tables
 from engine.models.stages.partitioning.stage_growth import (
     growth_of,
     is_aqe_coalesced,
@@ -63,13 +63,15 @@ def stage_models(run: Run, slots: int) -> list[StageModel]:
         ran_on = slots_of.get(stage.stage_id, slots)
         model = _model(run, stage, planned_for, planned, ran_on=ran_on, knows_input=knows_input)
         starts = stage.stage_id == python
+        small_inputs = small.inputs(stage)
         started = without_start(stage) if start_share(run, stage) else stage
         warm_up = warm_up_of(started, ran_on, before=len(before), starts_python=starts)
         model = replace(
             model,
             warm_up=warm_up,
             small_table=stage.stage_id in small.stage_ids,
-            small_inputs=small.inputs(stage),
+            small_inputs=small_inputs,
+            pairs_power=pairs_power(stage, small_inputs),
             order_seed=stage.stage_id - first,
         )
         model = _with_inferred_times(model, max(1, ran_on // stage.task_cpus), before)
@@ -133,8 +135,6 @@ def _with_references(run: Run, models: Sequence[StageModel]) -> list[StageModel]
             before = {stage_id: earlier.stage for stage_id, earlier in by_id.items()}
             if keys_of_same_rows(stage, before):
                 model = replace(model, pairs_power=1.0)
-            elif len(model.small_inputs) == 1 and model.pairs_power > 1.0:
-                model = replace(model, pairs_power=1.0 + SMALL_TABLE_POWER)
         sources = [source for source in (model.follows, *model.input_stages) if source]
         length = max((chain_length.get(source.stage.stage_id, 0) for source in sources), default=0)
         if stage.files_by in by_id and chain_length[stage.files_by] < MOST_WRITERS:
@@ -316,7 +316,6 @@ def _model(
         ran_on=ran_on,
         shuffle_partitions=shuffle_partitions_of(run, stage),
         pairs_share=pairs_share(stage) if stage.paired else 0.0,
-        pairs_power=pairs_power(stage),
         partitioning=partitioning,
         unplanned=inferred_files(stage, partitioning, planned),
     )

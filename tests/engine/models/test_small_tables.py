@@ -23,7 +23,7 @@ from engine.models.stages.partitioning.small_tables import SMALL_TABLE_POWER, sm
 from engine.models.stages.stage_matching import stage_counterparts
 from engine.models.stages.stage_models import stage_models
 from engine.profile import Run
-from engine.stage_run import StageInput
+from engine.stage_run import Measure, StageInput
 from engine.units import MIB
 
 DATA = Path(__file__).parents[2] / "data"
@@ -254,6 +254,32 @@ def test_two_single_files_that_are_paired_are_no_table_beside_a_larger_one(
     assert model.prior_work_growth(9.0, 1.0) == pytest.approx(81.0, rel=0.1)
     beside_several = paired_files((sizes[0], 2.0, splits[0]), (sizes[0] / 4.0, 1.0, splits[1]))
     assert stage_models(beside_several, 4)[0].small_inputs == {1}
+
+
+@pytest.mark.parametrize(
+    ("sizes", "other", "power"),
+    [
+        ((2.0, 2.0), None, 0.5),
+        ((2.0, 400.0), None, 1.25),
+        ((300.0, 400.0), None, 2.0),
+        ((2.0, 400.0), StageInput("made"), 0.25),
+        ((300.0, 400.0), StageInput("made"), 1.0),
+    ],
+)
+def test_pairs_grow_by_the_powers_of_both_inputs(
+    sizes: tuple[float, float], other: StageInput | None, power: float
+) -> None:
+    """Beside a scan of 40 files of 16 MiB, of which two small tables stay in their splits: their
+    pairs grow no faster than they do. Rows that the program makes stay as many."""
+    run = paired_files(*((size, 1.0, 1) for size in sizes), beside=(640.0, 40.0))
+    stage = replace(run.stages[0], input_bytes=Measure(1, 1e3, (1e3,)))
+    if other is not None:
+        stage = replace(stage, inputs=(stage.inputs[0], other))
+    model = stage_models(replace(run, stages=(stage, *run.stages[1:])), 4)[0]
+    assert model.pairs_share == pytest.approx(1.0, abs=1e-3)
+    assert model.prior_work_growth(9.0, 1.0) == pytest.approx(9.0**power, rel=0.01)
+    if power < 1.0:
+        assert model.scaled(9.0, None).tasks == 1
 
 
 def test_inputs_that_do_not_tell_their_files_are_several_if_there_are_more_than_inputs() -> None:
