@@ -7,13 +7,13 @@ docs/models/sparkplan_rules_replay.md#pairs-and-unions-of-inputs.
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Mapping
+from types import MappingProxyType
 
 import numpy as np
 
 from engine.forecast import FloatArray
 from engine.models.stages.disturbance import computes_in_python
-from engine.models.stages.partitioning.small_tables import SMALL_TABLE_POWER
 from engine.models.stages.set_up import BYTES_PER_SECOND, RECORDS_PER_SECOND
 from engine.stage_run import StageRun, total_of
 
@@ -43,17 +43,17 @@ def pairs_share(stage: StageRun) -> float:
     return max(0.0, 1.0 - reading / seconds) if seconds > 0.0 else 1.0
 
 
-def pairs_power(stage: StageRun, small: Container[int] = ()) -> float:
+def pairs_power(stage: StageRun, slower: Mapping[int, float] = MappingProxyType({})) -> float:
     """Power of the input with which the number of pairs grows: the sum over both inputs. Rows that
-    the program makes stay as many, and a dimension table grows by a power of its own.
+    the program makes stay as many.
 
     Args:
-        small: places of inputs that are dimension tables (`small_tables.py`).
+        slower: powers of inputs that do not grow in proportion, as dimension tables, by place.
     """
     if not stage.inputs:
         return 2.0
     growing = [place for place, one in enumerate(stage.inputs) if one.origin != "made"]
-    return sum(SMALL_TABLE_POWER if place in small else 1.0 for place in growing)
+    return sum(slower.get(place, 1.0) for place in growing)
 
 
 def keys_of_same_rows(stage: StageRun, before: Mapping[int, StageRun]) -> bool:

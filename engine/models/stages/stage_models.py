@@ -32,7 +32,7 @@ from engine.models.stages.partitioning.inferred_files import (
 )
 from engine.models.stages.partitioning.partitioned_stage import PartitionedStage
 from engine.models.stages.partitioning.partitions import Growth, PartitioningSettings
-from engine.models.stages.partitioning.small_tables import small_tables
+from engine.models.stages.partitioning.small_tables import SMALL_TABLE_POWER, small_tables
 from engine.models.stages.partitioning.stage_growth import (
     growth_of,
     is_aqe_coalesced,
@@ -71,7 +71,7 @@ def stage_models(run: Run, slots: int) -> list[StageModel]:
             warm_up=warm_up,
             small_table=stage.stage_id in small.stage_ids,
             small_inputs=small_inputs,
-            pairs_power=pairs_power(stage, small_inputs),
+            pairs_power=pairs_power(stage, dict.fromkeys(small_inputs, SMALL_TABLE_POWER)),
             order_seed=stage.stage_id - first,
         )
         model = _with_inferred_times(model, max(1, ran_on // stage.task_cpus), before)
