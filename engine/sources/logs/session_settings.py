@@ -1,7 +1,7 @@
 """Settings changed at run time: `spark.conf.set(...)`, SQL `SET`.
 
 The environment event has the settings at the application's start. Jobs of SQL queries list all
-settings of their session at submission.
+settings of their session at submission, as do those that infer a schema, outside of any query.
 """
 
 from __future__ import annotations
@@ -16,12 +16,15 @@ import msgspec
 from msgspec import Struct
 
 from engine.notices import Notice
-from engine.sources.logs.kept_settings import is_kept, looks_like_setting
+from engine.sources.logs.kept_settings import is_kept, kept_config, looks_like_setting
 from engine.units import format_share
 
-SESSION = b'"spark.sql.execution.id":"'
-"""In the properties of a job: it belongs to a SQL query, and lists its session's settings."""
+SESSION = b'"spark.sql.'
+"""In the properties of a job: it belongs to a SQL query, or infers a schema for one
+(`SQLExecution.withSQLConfPropagated`), and lists its session's settings."""
 
+_QUERY = "spark.sql.execution.id"
+_SESSION_KEY = re.compile(r"spark\.sql\.(?!execution\.)", re.ASCII)
 _KEY = re.compile(r"spark\.sql\.[\w.-]{1,96}\Z", re.ASCII)
 
 MOST_NAMED = 3
@@ -42,39 +45,34 @@ class EffectiveSettings:
     """The settings of most of a run, and notices about settings that changed in it.
 
     Args:
-        of_job: settings of the sessions of its queries' jobs, by job.
-        keys: settings that any of them lists.
-        began: the application's properties at its start.
+        other_of_job: of each job whose session's settings are known those that differ, by name; an
+            empty value stands for Spark's default.
     """
 
     properties: Mapping[str, str]
     notices: tuple[Notice, ...] = ()
-    of_job: Mapping[int, Mapping[str, str]] = field(default_factory=dict)
-    keys: tuple[str, ...] = ()
-    began: Mapping[str, str] = field(default_factory=dict)
+    other_of_job: Mapping[int, tuple[tuple[str, str], ...]] = field(default_factory=dict)
 
     def other_settings(self, jobs: Iterable[int]) -> tuple[tuple[str, str], ...]:
         """`StageRun.query_settings` of a stage of these jobs."""
-        session = next((self.of_job[job] for job in jobs if job in self.of_job), None)
-        if session is None:
-            return ()
-        values = ((key, session.get(key, self.began.get(key))) for key in self.keys)
-        return tuple(
-            (key, value or "") for key, value in values if value != self.properties.get(key)
-        )
+        return next((self.other_of_job[job] for job in jobs if job in self.other_of_job), ())
 
 
 class SessionSettings:
-    """Collects the session settings of the jobs of SQL queries."""
+    """Collects the session settings of the jobs that list them."""
 
     def __init__(self) -> None:
         self._of_job: dict[int, dict[str, str]] = {}
         self._distinct: dict[tuple[tuple[str, str], ...], dict[str, str]] = {}
 
     def job_started(self, event: JobSettings) -> None:
-        """Records the settings of a query's job; equal ones are stored once."""
+        """Records the settings of a job of SQL; equal ones are stored once. Jobs of RDDs list
+        none."""
+        properties = event.properties or {}
+        if _QUERY not in properties and not any(map(_SESSION_KEY.match, properties)):
+            return
         settings: dict[str, str] = {}
-        for key, raw in (event.properties or {}).items():
+        for key, raw in properties.items():
             if _KEY.match(key) and is_kept(key):
                 with suppress(msgspec.MsgspecError, UnicodeDecodeError):
                     value = msgspec.json.decode(raw, type=str)
@@ -89,16 +87,18 @@ class SessionSettings:
         setting the one with the most task time wins.
 
         Args:
-            properties: those at the application's start.
+            properties: those at the application's start. What a session does not list is as there,
+                if it is a setting that is kept.
             task_seconds: per stage, its job ids and its task time.
         """
+        began = kept_config(properties)
         keys = sorted({key for settings in self._distinct.values() for key in settings})
         spent: dict[str, defaultdict[str | None, float]] = {k: defaultdict(float) for k in keys}
         for jobs, seconds in task_seconds if keys else ():
             settings = next((self._of_job[job] for job in jobs if job in self._of_job), None)
             if settings is not None:
                 for key in keys:
-                    spent[key][settings.get(key, properties.get(key))] += seconds
+                    spent[key][settings.get(key, began.get(key))] += seconds
         effective, changed = dict(properties), dict[str, float]()
         for key, values in spent.items():
             if not values:
@@ -110,7 +110,29 @@ class SessionSettings:
             if total - values[chosen] >= NOTICEABLE_SHARE * total > 0.0:
                 changed[key] = 1.0 - values[chosen] / total
         notices = (_changed(changed, effective),) if changed else ()
-        return EffectiveSettings(effective, notices, self._of_job, tuple(keys), properties)
+        usual = kept_config(effective)
+        others = {
+            id(settings): _others(settings, began, usual, keys)
+            for settings in self._distinct.values()
+        }
+        of_job = {job: others[id(settings)] for job, settings in self._of_job.items()}
+        return EffectiveSettings(effective, notices, of_job)
+
+
+def _others(
+    session: Mapping[str, str],
+    began: Mapping[str, str],
+    usual: Mapping[str, str],
+    keys: Iterable[str],
+) -> tuple[tuple[str, str], ...]:
+    """The settings of a session that differ from the usual ones.
+
+    Args:
+        began: what it has where it lists nothing.
+        keys: the settings that any session lists.
+    """
+    values = ((key, session.get(key, began.get(key))) for key in keys)
+    return tuple((key, value or "") for key, value in values if value != usual.get(key))
 
 
 def _changed(others: Mapping[str, float], settings: Mapping[str, str]) -> Notice:

@@ -6,6 +6,9 @@ import pytest
 import sparklog as log
 from distilled import run_of
 
+from engine.profile import Profile
+from engine.sources.formats.profile_file import write_profile
+
 PARTITIONS = "spark.sql.shuffle.partitions"
 ADVISORY = "spark.sql.adaptive.advisoryPartitionSizeInBytes"
 
@@ -76,10 +79,51 @@ def test_a_query_that_set_nothing_keeps_what_the_application_began_with(tmp_path
     assert [stage.query_settings for stage in run.stages] == [((PARTITIONS, "64"),), ()]
 
 
-def test_jobs_without_a_query_and_values_that_are_none_tell_nothing(tmp_path: Path) -> None:
-    """Jobs of RDDs have no session; a value may be any text."""
-    events = events_of((4.0, {PARTITIONS: "8 /home/someone/x"}), (4.0, {PARTITIONS: "800"}))
+def without_query(events: list[log.Event], job: int) -> list[log.Event]:
+    """The events as if a job belonged to no query."""
     for event in events:
-        if event["Event"] == "SparkListenerJobStart" and event["Job ID"] == 1:
+        if event["Event"] == "SparkListenerJobStart" and event["Job ID"] == job:
             del event["Properties"]["spark.sql.execution.id"]
-    assert run_of(tmp_path, events).config == {"spark.master": "yarn"}
+    return events
+
+
+def test_jobs_of_rdds_and_values_that_are_none_tell_nothing(tmp_path: Path) -> None:
+    """Jobs of RDDs have no session, whatever the queries beside them set; a value may be any
+    text."""
+    queries = ((4.0, {PARTITIONS: "8 /home/someone/x"}), (4.0, {}), (1.0, {PARTITIONS: "800"}))
+    run = run_of(tmp_path, without_query(events_of(*queries), 1))
+    assert run.config == {"spark.master": "yarn"}
+    assert [stage.query_settings for stage in run.stages] == [(), (), ((PARTITIONS, "800"),)]
+    rdds = without_query(events_of((4.0, {}), (1.0, {PARTITIONS: "800"})), 0)
+    assert run_of(tmp_path, rdds).config[PARTITIONS] == "800", "the query's time alone counts"
+
+
+def test_a_job_that_infers_a_schema_lists_the_settings_of_its_session(tmp_path: Path) -> None:
+    """Spark hands these on (`SQLExecution.withSQLConfPropagated`), though it is of no query."""
+    queries = ((1.0, {PARTITIONS: "800"}), (8.0, {ADVISORY: "4m"}))
+    run = run_of(tmp_path, without_query(events_of(*queries), 0))
+    settings = [stage.query_settings for stage in run.stages]
+    assert settings == [((ADVISORY, ""), (PARTITIONS, "800")), ()]
+    one = without_query(events_of((1.0, {PARTITIONS: "800"})), 0)
+    assert run_of(tmp_path, one).config[PARTITIONS] == "800"
+
+
+@pytest.mark.parametrize("longer", [0, 1])
+def test_what_is_no_plain_setting_at_the_start_is_kept_nowhere(tmp_path: Path, longer: int) -> None:
+    """Neither where other queries had another value, nor where most of the run had that one."""
+    secret = "hdfs://user:secret@host/\x1b[2J\n" + "x" * 300
+    key = "spark.sql.adaptive.customCostEvaluatorClass"
+    seconds = [1.0, 2.0]
+    queries = ((seconds[longer], {}), (seconds[1 - longer], {key: "own.Evaluator"}))
+    events = events_of(*queries, spark_sql_adaptive_customCostEvaluatorClass=secret)
+    assert secret in events[1]["Spark Properties"].values()
+    run = run_of(tmp_path, events)
+    path = tmp_path / "profile.yaml"
+    write_profile(Profile("kept", (run,)), path)
+    texts = [path.read_text(), str(run)]
+    assert not any("secret" in text or "xxx" in text for text in texts)
+    assert [notice.code for notice in run.notices] == ["settings-changed"]
+    own, other = run.stages
+    assert (own.query_settings, other.query_settings) == (
+        ((), ((key, "own.Evaluator"),)) if longer else (((key, ""),), ())
+    )
