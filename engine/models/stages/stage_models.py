@@ -58,7 +58,7 @@ def stage_models(run: Run, slots: int) -> list[StageModel]:
     models = []
     for stage in run.stages:
         before = same_code.setdefault(code_of(stage), [])
-        of_query = settings[stage.query_settings]
+        of_query = settings[planned.settings_of(stage)]
         planned_for = of_query.planned_on(planning_cores.get(stage.stage_id))
         ran_on = slots_of.get(stage.stage_id, slots)
         model = _model(run, stage, planned_for, planned, ran_on=ran_on, knows_input=knows_input)

@@ -13,6 +13,7 @@ from engine.models.replay.broadcast_thresholds import broadcast_threshold, conve
 from engine.models.replay.replayed_run import Replay
 from engine.models.stages.partitioning.partitions import PartitioningSettings, query_config
 from engine.models.stages.partitioning.stage_growth import shuffle_partitions_of
+from engine.models.stages.stage_models import stage_models
 from engine.profile import Profile, Run
 from engine.sources.formats.profile_file import write_profile
 from engine.units import MIB
@@ -22,6 +23,7 @@ FEW, MORE = (read(DATA / name).runs[0] for name in ("own_settings.zstd", "own_se
 FILES = 3.0
 SMALLEST = "spark.sql.adaptive.coalescePartitions.minPartitionSize"
 THRESHOLD = "spark.sql.autoBroadcastJoinThreshold"
+MAX_SPLIT, OPEN_COST = "spark.sql.files.maxPartitionBytes", "spark.sql.files.openCostInBytes"
 PARTITIONS = "spark.sql.shuffle.partitions"
 
 
@@ -48,6 +50,30 @@ def test_without_them_those_of_most_of_the_run_are_wrong_for_the_first() -> None
     stages = tuple(replace(stage, query_settings=()) for stage in FEW.stages)
     first = next(place for place, one in enumerate(MORE.stages) if one.shuffle_read_bytes)
     assert tasks(replace(FEW, stages=stages), MORE)[first] > 1 == MORE.stages[first].tasks
+
+
+def test_a_schema_is_inferred_with_the_settings_of_the_scan_that_follows() -> None:
+    """The run has those of its last query, which cuts files into splits of 24 KiB. The job that
+    infers the schema of the first is of no query and lists none."""
+    last = dict(FEW.stages[-1].query_settings)
+    assert last == {MAX_SPLIT: "24k", OPEN_COST: "1k"}
+    others = tuple((key, "") for key in last)
+    stages = tuple(
+        stage if stage.sql_execution_id is None
+        else replace(stage, query_settings=() if stage.sql_execution_id == 3
+                     else (*stage.query_settings, *others))
+        for stage in FEW.stages
+    )  # fmt: skip
+    run = replace(FEW, stages=stages, config={**FEW.config, **last})
+    schema, scan = stage_models(run, 2)[1:3]
+    assert (schema.stage.query_settings, schema.stage.operations[-1]) == ((), "Scan text")
+    assert schema.partitioning == scan.partitioning
+    for ratio, slots in ((1.0, 6), (3.0, 6), (9.0, 12)):
+        tasks = [one.scaled(ratio, None, slots).tasks for one in (schema, scan)]
+        assert tasks[0] == tasks[1]
+    own = replace(schema.stage, query_settings=((MAX_SPLIT, "1m"),))
+    told = replace(run, stages=(stages[0], own, *stages[2:]))
+    assert stage_models(told, 2)[1].partitioning.split_bytes == MIB, "what its job lists counts"
 
 
 def test_a_profile_keeps_them(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ docs/models/sparkplan_rules_replay.md#scans-of-files.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -83,24 +83,35 @@ class PlannedScans(NamedTuple):
     Args:
         by_kind: by format and table and by number of tasks: the files that they scan, and the
             numbers of records that these scans read.
-        read_whole: of CSV and JSON, by number of tasks and bytes read: the files that they scan.
+        read_whole: of CSV and JSON, by number of tasks and bytes read: their stages.
     """
 
     by_kind: Mapping[tuple[frozenset[str], int], Mapping[ScanFiles, Set[float | None]]]
-    read_whole: Mapping[tuple[int, float], Set[ScanFiles]]
+    read_whole: Mapping[tuple[int, float], Sequence[StageRun]]
+
+    def settings_of(self, stage: StageRun) -> tuple[tuple[str, str], ...]:
+        """The `query_settings` under which the scan of a stage was split. Of one that infers a
+        schema, which is of no query and may list none, they are those of the scan of the same files
+        that follows."""
+        told = stage.query_settings or stage.sql_execution_id is not None
+        if told or not _scans_one_table(stage, ("Scan text",)):
+            return stage.query_settings
+        same = self.read_whole.get((stage.tasks, stage.outside_bytes), ())
+        following = (one.query_settings for one in same if one.stage_id > stage.stage_id)
+        return next(following, ())
 
 
 def planned_files(run: Run) -> PlannedScans:
     """The files of the scans that the run's query plans describe."""
     by_kind: dict[tuple[frozenset[str], int], dict[ScanFiles, set[float | None]]] = {}
-    read_whole: dict[tuple[int, float], set[ScanFiles]] = {}
+    read_whole: dict[tuple[int, float], list[StageRun]] = {}
     for stage in run.stages:
         if stage.files_bytes and _scans_one_table(stage):
             files = ScanFiles(stage.files_bytes, stage.files_read)
             same_kind = by_kind.setdefault((_scan_operations(stage), stage.tasks), {})
             same_kind.setdefault(files, set()).add(stage.input_records)
             if _scans_one_table(stage, SCHEMA_SCANS):
-                read_whole.setdefault((stage.tasks, stage.outside_bytes), set()).add(files)
+                read_whole.setdefault((stage.tasks, stage.outside_bytes), []).append(stage)
     return PlannedScans(by_kind, read_whole)
 
 
@@ -137,7 +148,7 @@ def inferred_files(
         total = same[0].total_bytes
         return InferredFiles(total, total, total, same[0].number)
     if _scans_one_table(stage, ("Scan text",)):
-        return _files_of_schema(planned.read_whole.get((stage.tasks, read), frozenset()))
+        return _files_of_schema(planned.read_whole.get((stage.tasks, read), ()))
     if not _scans_one_table(stage, COLUMNAR_SCANS):
         return None
     only = len(possible) == 1
@@ -145,9 +156,10 @@ def inferred_files(
     return InferredFiles(total, read, most, number)
 
 
-def _files_of_schema(found: Set[ScanFiles]) -> InferredFiles | None:
+def _files_of_schema(scans: Sequence[StageRun]) -> InferredFiles | None:
     """The files of a scan of text from the queries that read as many bytes of CSV or JSON in as
-    many tasks: `found` are their files. None unless these are the same in all of them."""
+    many tasks. None unless these scan the same files."""
+    found = {ScanFiles(one.files_bytes, one.files_read) for one in scans if one.files_bytes}
     if len(found) != 1:
         return None
     (files,) = found
