@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,11 +21,14 @@ from engine.models.replay.memory.memory_report import unstored_notice
 from engine.models.replay.replayed_run import Replay
 from engine.models.stages.disturbance import disturbance_notices
 from engine.models.stages.durations.task_times import StageModel
+from engine.models.stages.paired_inputs import pairs_power
+from engine.models.stages.partitioning.small_tables import SMALL_TABLE_POWER
 from engine.models.stages.pauses import pause_notice
 from engine.models.stages.slots_over_time import missing_seconds
 from engine.notices import Notice, in_order
 from engine.profile import Run
 from engine.runs.stage_labels import numbered_label
+from engine.stage_run import StageRun
 from engine.units import format_bytes, format_count, format_number, format_seconds, format_share
 
 NOTICE_WASTE_SHARE = 0.02
@@ -213,25 +217,58 @@ def small_tables_notice(replay: Replay, ratio: float) -> Notice | None:
     """The warning that small tables are taken to grow slower than the input, for the largest of
     them, where a notable part of the time at `ratio` times the input depends on it."""
     grown_seconds = ratio * sum(model.stage.task_seconds.total for model in replay.models)
-    small = [model for model in replay.models if model.small_table and model.law.task_power is None]
-    uncertain_seconds = sum(
-        abs(ratio - model.read_growth(ratio)) * model.stage.task_seconds.total for model in small
-    )
+    small = _small_tables(replay, ratio)
+    uncertain_seconds = sum(one.uncertain_seconds for one in small)
     if not grown_seconds or uncertain_seconds < NOTICE_GROUPS_SHARE * grown_seconds:
         return None
-    largest = max(small, key=lambda model: model.stage.files_bytes or 0.0)
+    largest = max(small, key=lambda one: one.file_bytes)
     label, others = numbered_label(largest.stage), _others(len(small) - 1)
     return Notice(
         "small-tables",
-        f"{label}{others} scans a table in one file "
-        f"({format_bytes(largest.stage.files_bytes or 0.0)}) beside larger ones in several: at "
+        f"{label}{others} {largest.read_as} a table in one file "
+        f"({format_bytes(largest.file_bytes)}) beside larger ones in several: at "
         f"{format_number(ratio)} times the input it is taken to have "
-        f"{_growth_text(largest, ratio)} times as much, in one file still; the interval allows for "
-        "growth in proportion to the input",
+        f"{format_number(largest.growth, figures=2)} times as much, in one file still; the "
+        "interval allows for growth in proportion to the input",
         "add a log of a run with another input to measure it",
         subject=label,
-        severity=abs(ratio - largest.read_growth(ratio)),
+        severity=abs(ratio - largest.growth),
     )
+
+
+class _SmallTable(NamedTuple):
+    """A stage that reads a small table, and how it does so in words.
+
+    Args:
+        growth: of the table.
+        uncertain_seconds: the task time by which growth in proportion to the input differs.
+    """
+
+    stage: StageRun
+    read_as: str
+    file_bytes: float
+    growth: float
+    uncertain_seconds: float
+
+
+def _small_tables(replay: Replay, ratio: float) -> list[_SmallTable]:
+    """The stages that scan or pair a small table of which no other log shows the growth."""
+    found = []
+    for model in replay.models:
+        stage, seconds = model.stage, model.stage.task_seconds.total
+        if model.law.task_power is not None:
+            continue
+        if model.small_table:
+            growth = model.read_growth(ratio)
+            uncertain = abs(ratio - growth) * seconds
+            found.append(_SmallTable(stage, "scans", stage.files_bytes or 0.0, growth, uncertain))
+        elif model.pairs and model.small_inputs:
+            size = max(stage.inputs[place].files_bytes or 0.0 for place in model.small_inputs)
+            in_proportion = math.pow(ratio, pairs_power(stage))
+            uncertain = abs(in_proportion - math.pow(ratio, model.pairs_power)) * seconds
+            growth, share = math.pow(ratio, SMALL_TABLE_POWER), model.pairs_share
+            found.append(_SmallTable(stage, "pairs rows with", size, growth, share * uncertain))
+    return found
 
 
 def _others(count: int) -> str:

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from made_runs import Stage, observed
+from sparkplan_runs import executors, fit
 
 from engine import read
 from engine.models.replay.alternatives import alternatives_of
@@ -203,6 +204,33 @@ def test_the_interval_reaches_pairs_whose_both_inputs_grow() -> None:
     place = next(p for p, model in enumerate(replay.models) if model.stage.paired)
     powers = {other.models[place].pairs_power for other in alternatives_of(replay)}
     assert {1.0, 2.0} <= powers
+
+
+def test_it_is_said_of_pairs_too() -> None:
+    """Of the task time at nine times the input a tenth hangs on how the small table grows: with it
+    in proportion the pairs are 81 times as many, and 15.6 times as it is taken to."""
+    replay = Replay.of(PAIRED)
+    said = small_tables_notice(replay, FILES)
+    assert said is not None
+    assert said.subject in said.text
+    assert (
+        "pairs rows with a table in one file (1.28 kB) beside larger ones in several" in said.text
+    )
+    assert "at 9 times the input it is taken to have 1.7 times as much" in said.text
+    assert small_tables_notice(replay, 1.05) is None
+    grown = [replace(one, small_inputs=frozenset()) for one in replay.models]
+    assert small_tables_notice(replace(replay, models=tuple(grown)), FILES) is None
+    warnings = (
+        fit(PAIRED)
+        .predict(
+            cluster=executors(4),
+            workload=replace(
+                PAIRED.workload, input_bytes=FILES * (PAIRED.workload.input_bytes or 0.0)
+            ),
+        )
+        .warnings
+    )
+    assert "small-tables" in [notice.code for notice in warnings]
 
 
 def test_other_inputs_of_pairs_are_no_small_tables() -> None:
