@@ -89,8 +89,8 @@ def test_one_task_of_a_little_more_than_the_least_size_does_not_say_size_alone()
 
 
 def test_an_advisory_size_of_the_least_size_leaves_each_partition_the_least_size() -> None:
-    """240 files of 1 MiB to 48: 144 MiB in 200 partitions are 200, and 29 MiB are 100 on two slots,
-    since two are joined until they have 1 MiB. By the advisory size alone they are 144 and 29."""
+    """785 MiB in 200 partitions stay 200, and 131 MiB are 100, since two of them are joined until
+    they have 1 MiB. By the advisory size alone the latter are 131."""
     large, small = (read(SAMPLES / name).runs[0] for name in FEATURES)
     known, seen = (next(s for s in run.stages if s.stage_id == JOINED) for run in (large, small))
     assert (known.tasks, seen.tasks) == (200, 100)

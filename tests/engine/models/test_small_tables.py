@@ -186,9 +186,9 @@ PAIRED, PAIRED_MORE = (
 
 @pytest.mark.parametrize(("known", "asked"), [(PAIRED, PAIRED_MORE), (PAIRED_MORE, PAIRED)])
 def test_a_small_table_that_is_paired_stays_in_its_splits(known: Run, asked: Run) -> None:
-    """Five and fifteen files on two slots, paired with the rows of one: one log predicts the other,
-    where the small table was taken to have three times the files too, and the pairs nine times the
-    rows."""
+    """Five and fifteen files on two slots, paired with the rows of one: one log predicts the tasks
+    of the other, where with three times the files of both there were more. They say nothing of
+    time: files of kilobytes are fixed costs, 1.02 s of CPU time for five and 0.83 for fifteen."""
     ratio = 3.0 if asked is PAIRED_MORE else 1.0 / 3.0
     (model,) = (one for one in stage_models(known, SLOTS) if one.stage.paired)
     (seen,) = (stage for stage in asked.stages if stage.paired)
@@ -200,10 +200,21 @@ def test_a_small_table_that_is_paired_stays_in_its_splits(known: Run, asked: Run
 
 
 def test_the_interval_reaches_pairs_whose_both_inputs_grow() -> None:
-    replay = Replay.of(PAIRED)
-    place = next(p for p, model in enumerate(replay.models) if model.stage.paired)
-    powers = {other.models[place].pairs_power for other in alternatives_of(replay)}
-    assert {1.0, 2.0} <= powers
+    """Tasks of four seconds that repeat: nothing else makes the interval as wide."""
+    run = paired_files((400.0, 40.0, 10), (2.0, 1.0, 1))
+    replay = Replay.of(run)
+    powers = {other.models[0].pairs_power for other in alternatives_of(replay)}
+    assert (replay.models[0].pairs_power, powers) == (1.0 + SMALL_TABLE_POWER, {1.0, 2.0})
+    workload = replace(run.workload, input_bytes=FILES * (run.workload.input_bytes or 0.0))
+    found = fit(run).predict(cluster=executors(4), workload=workload, confidence=0.9)
+    assert found.low is not None
+    assert found.high is not None
+    held, *others = (
+        one.replayed(4, ratio=FILES).seconds for one in (replay, *alternatives_of(replay))
+    )
+    assert max(others) > 5.0 * held
+    for other in others:
+        assert found.low <= found.seconds * other / held <= found.high
 
 
 def test_it_is_said_of_pairs_too() -> None:
@@ -308,6 +319,24 @@ def test_pairs_grow_by_the_powers_of_both_inputs(
     assert model.prior_work_growth(9.0, 1.0) == pytest.approx(9.0**power, rel=0.01)
     if power < 1.0:
         assert model.scaled(9.0, None).tasks == 1
+
+
+def test_of_a_union_one_file_beside_several_is_more_of_the_same_rows() -> None:
+    """Eight times four files of 2 MiB and one of 1 MiB: four splits of either on four cores, and
+    one for each file on 200. In a pair the single file stays one."""
+    pair = paired_files((8.0, 4.0, 4), (1.0, 1.0, 1))
+    stage = pair.stages[0]
+    read_bytes = Measure(5, 5.0 * MIB, (MIB,))
+    names = {"operations": ("Union", "Scan parquet"), "input_bytes": read_bytes}
+    united = replace(stage, tasks=5, paired=(), united=stage.paired, **names)  # type: ignore[arg-type]
+    union = replace(pair, stages=(united,))
+    assert small_tables(pair).inputs(stage) == {1}
+    assert not small_tables(union).inputs(united)
+    ((of_pair,), (of_union,)) = (stage_models(run, 4) for run in (pair, union))
+    found = [of_union.partition_count(8.0, None).at(cores) for cores in (4, 200)]
+    in_pair = [of_pair.partition_count(8.0, None).at(cores) for cores in (4, 200)]
+    assert found == [4 + 4, 32 + 8]
+    assert in_pair == [4, 32]
 
 
 def test_inputs_that_do_not_tell_their_files_are_several_if_there_are_more_than_inputs() -> None:
