@@ -120,6 +120,27 @@ def test_a_query_whose_splits_are_full_tells_their_size(largest: str, total_mib:
     assert not beyond.is_known
 
 
+@pytest.mark.parametrize(
+    ("read_kib", "total_kib", "same"),
+    [(600.0, 590.0, True), (600.0, 310.0, True), (600.0, 290.0, False), (1e4, 9400.0, False)],
+)
+def test_a_table_far_smaller_than_what_was_read_is_another(
+    read_kib: float, total_kib: float, same: bool
+) -> None:
+    """Beyond their splits two tasks read up to 256 KiB each, and no more than half of all."""
+    rdd, query = (model.stage for model in scans(FEW))
+    half = read_kib * 512.0
+    rdd = replace(rdd, input_bytes=Measure(2, 2.0 * half, (half,)), cached_input_bytes=None)
+    for records in (query.input_records, 1.0):
+        other = replace(query, files_bytes=total_kib * 1024.0, input_records=records)
+        found = stage_models(replace(FEW, stages=(rdd, other)), 2)[0].unplanned
+        assert found is not None
+        assert (found.total_bytes == total_kib * 1024.0) == same
+        assert found.is_known == (same and records != 1.0)
+        assert found.least_bytes == min(2.0 * half, found.total_bytes)
+        assert found.least_bytes <= found.total_bytes <= found.most_bytes
+
+
 def test_files_that_are_not_cut_are_told_by_the_query_that_reads_as_much() -> None:
     """Two of 500 MiB in two tasks: more than splits hold, and all of it was read."""
     rdd, query = (

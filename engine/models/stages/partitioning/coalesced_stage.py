@@ -18,7 +18,7 @@ class CoalescedStage:
 
     Args:
         shuffle_partitions: configured number, before any are coalesced.
-        partitioning: settings of its run that decide how many partitions there are.
+        partitioning: settings of its query that decide how many partitions there are.
     """
 
     stage: StageRun

@@ -46,7 +46,7 @@ class PartitionedStage:
     Args:
         growth: what of it grows with the input: the number of partitions or their size.
         shuffle_partitions: configured number of shuffle partitions.
-        partitioning: settings of its run that decide how many partitions there are.
+        partitioning: settings of its query that decide how many partitions there are.
         law: its growth as fitted to several logs.
         follows: the stage whose number of partitions this one takes over: that of a shuffled input,
             or of the cache or checkpoint that it reads.
