@@ -94,7 +94,8 @@ def test_jobs_of_rdds_and_values_that_are_none_tell_nothing(tmp_path: Path) -> N
     run = run_of(tmp_path, without_query(events_of(*queries), 1))
     assert run.config == {"spark.master": "yarn"}
     assert [stage.query_settings for stage in run.stages] == [(), (), ((PARTITIONS, "800"),)]
-    rdds = without_query(events_of((4.0, {}), (1.0, {PARTITIONS: "800"})), 0)
+    left = {"spark.sql.execution.root.id": "0"}
+    rdds = without_query(events_of((4.0, left), (1.0, {PARTITIONS: "800"})), 0)
     assert run_of(tmp_path, rdds).config[PARTITIONS] == "800", "the query's time alone counts"
 
 

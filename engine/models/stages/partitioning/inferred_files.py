@@ -15,8 +15,10 @@ docs/models/sparkplan_rules_replay.md#scans-of-files.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence, Set
+from bisect import bisect_right
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import NamedTuple
 
 from engine.models.stages.partitioning.input_splits import OVERREAD_BYTES
@@ -34,7 +36,6 @@ SCHEMA_SCANS = ("Scan csv", "Scan json")
 
 ROW_SCANS = (*SCHEMA_SCANS, "Scan text")
 """Scans of formats that are read whole."""
-
 
 MOST_OVERREAD_SHARE = 0.5
 """Largest share of what was read that tasks may have read beyond their splits. Of the scans of the
@@ -82,17 +83,29 @@ class ScanFiles(NamedTuple):
     number: float | None
 
 
+class ScansReadWhole(NamedTuple):
+    """Scans of CSV or JSON that read as many bytes in as many tasks.
+
+    Args:
+        files: the files that they scan.
+        stages: their stages, by id.
+    """
+
+    files: set[ScanFiles]
+    stages: list[StageRun]
+
+
 class PlannedScans(NamedTuple):
     """Scans that plans describe.
 
     Args:
         by_kind: by format and table and by number of tasks: the files that they scan, and the
             numbers of records that these scans read.
-        read_whole: of CSV and JSON, by number of tasks and bytes read: their stages.
+        read_whole: of CSV and JSON, by number of tasks and bytes read.
     """
 
     by_kind: Mapping[tuple[frozenset[str], int], Mapping[ScanFiles, Set[float | None]]]
-    read_whole: Mapping[tuple[int, float], Sequence[StageRun]]
+    read_whole: Mapping[tuple[int, float], ScansReadWhole]
 
     def settings_of(self, stage: StageRun) -> tuple[tuple[str, str], ...]:
         """The `query_settings` under which the scan of a stage was split. Of one that infers a
@@ -101,22 +114,26 @@ class PlannedScans(NamedTuple):
         told = stage.query_settings or stage.sql_execution_id is not None
         if told or not _scans_one_table(stage, ("Scan text",)):
             return stage.query_settings
-        same = self.read_whole.get((stage.tasks, stage.outside_bytes), ())
-        following = (one.query_settings for one in same if one.stage_id > stage.stage_id)
-        return next(following, ())
+        same = self.read_whole.get((stage.tasks, stage.outside_bytes))
+        stages = same.stages if same else []
+        place = bisect_right(stages, stage.stage_id, key=attrgetter("stage_id"))
+        return stages[place].query_settings if place < len(stages) else ()
 
 
 def planned_files(run: Run) -> PlannedScans:
     """The files of the scans that the run's query plans describe."""
     by_kind: dict[tuple[frozenset[str], int], dict[ScanFiles, set[float | None]]] = {}
-    read_whole: dict[tuple[int, float], list[StageRun]] = {}
-    for stage in run.stages:
+    read_whole: dict[tuple[int, float], ScansReadWhole] = {}
+    for stage in sorted(run.stages, key=attrgetter("stage_id")):
         if stage.files_bytes and _scans_one_table(stage):
             files = ScanFiles(stage.files_bytes, stage.files_read)
             same_kind = by_kind.setdefault((_scan_operations(stage), stage.tasks), {})
             same_kind.setdefault(files, set()).add(stage.input_records)
             if _scans_one_table(stage, SCHEMA_SCANS):
-                read_whole.setdefault((stage.tasks, stage.outside_bytes), []).append(stage)
+                key = stage.tasks, stage.outside_bytes
+                same = read_whole.setdefault(key, ScansReadWhole(set(), []))
+                same.files.add(files)
+                same.stages.append(stage)
     return PlannedScans(by_kind, read_whole)
 
 
@@ -154,7 +171,7 @@ def inferred_files(
         total = same[0].total_bytes
         return InferredFiles(total, total, total, same[0].number)
     if _scans_one_table(stage, ("Scan text",)):
-        return _files_of_schema(planned.read_whole.get((stage.tasks, read), ()))
+        return _files_of_schema(planned.read_whole.get((stage.tasks, read)))
     if not _scans_one_table(stage, COLUMNAR_SCANS):
         return None
     only = len(possible) == 1
@@ -162,13 +179,12 @@ def inferred_files(
     return InferredFiles(total, min(read, total), most, number)
 
 
-def _files_of_schema(scans: Sequence[StageRun]) -> InferredFiles | None:
+def _files_of_schema(scans: ScansReadWhole | None) -> InferredFiles | None:
     """The files of a scan of text from the queries that read as many bytes of CSV or JSON in as
     many tasks. None unless these scan the same files."""
-    found = {ScanFiles(one.files_bytes, one.files_read) for one in scans if one.files_bytes}
-    if len(found) != 1:
+    if scans is None or len(scans.files) != 1:
         return None
-    (files,) = found
+    (files,) = scans.files
     return InferredFiles(files.total_bytes, files.total_bytes, files.total_bytes, files.number)
 
 
