@@ -126,3 +126,27 @@ async def test_what_has_no_room_at_all_leaves_a_mark(planned):
 async def test_where_there_is_room_for_one_part_it_is_what_is_planned(planned):
     assert shown(planned, 50)[1] == ""
     assert "nightly-als" in text_of(planned).splitlines()[0]
+
+
+BY_HAND = """\
+format: sparkplan-profile/1
+name: by hand
+input_unit: bytes
+runs:
+- {seconds: 250, executors: 6, executor_cores: 4, input_size: 1000000000}
+- {seconds: 150, executors: 12, executor_cores: 4, input_size: 1000000000}
+"""
+
+
+async def test_a_type_that_is_not_used_is_not_where_it_ran(planner, tmp_path):
+    """It stood beside the warning that it is not used."""
+    path = tmp_path / "hand.yaml"
+    path.write_text(BY_HAND, encoding="utf-8")
+    app = planner(EngineSession(), sources=(str(path),), ran_on="m5.xlarge")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(pilot)
+        left, _ = shown(app, 200)
+        assert "by hand" in left
+        assert "ran on" not in left
+        assert "not used: m5.xlarge" in text_of(app)
+        assert "Where did it run?" not in text_of(app)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from fakes import answered
 
-from tui.views import at_crosshair, curves
+from tui.views import at_crosshair, curves, workflow
 from tui.widgets.glyphs import UNICODE
 
 
@@ -42,3 +42,22 @@ def test_the_title_says_where_a_curve_begins(fewest: int, says: str) -> None:
     for chart in ("time", "cost"):
         title = curves.band_title(state, [(1, begun)], chart)
         assert title == f", dots: 9 in 10 runs{says}"
+
+
+def test_with_several_types_the_title_names_the_one_that_begins_there() -> None:
+    """It read as if it were of all of them."""
+    state, answer = answered()
+    curve = answer.report.curve
+    begun = replace(curve, started=curve.nodes >= 3)
+    title = curves.band_title(state, [(1, begun), (2, curve)], "time")
+    assert title.endswith(f", {curve.instance} starts on 3 nodes or more")
+
+
+def test_a_job_with_stages_that_no_cluster_starts_is_not_said_to_have_none() -> None:
+    """The Workflow view asked for a log, and one was open."""
+    _, answer = answered()
+    nothing = replace(answer.report.recommendation, recommended=None, nearest=None)
+    stuck = replace(answer, report=replace(answer.report, recommendation=nothing))
+    assert "has no stages" not in workflow.why_missing(stuck)
+    assert "no cluster" in workflow.why_missing(stuck)
+    assert "has no stages" in workflow.why_missing(answer)

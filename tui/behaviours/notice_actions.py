@@ -10,8 +10,8 @@ from rich.cells import cell_len
 from tui.behaviours.planner_mixin import PlannerMixin
 from tui.changes import FilterList
 from tui.state import evidence_key
-from tui.views.prose import Line, Tone
 from tui.views.planner_words import in_planner
+from tui.views.prose import Line, Tone
 from tui.widgets.table import Table
 from tui.widgets.text import plain
 

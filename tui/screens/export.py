@@ -21,8 +21,8 @@ from tui.screens.picker import LEAVE
 from tui.storage.read_files import require_none_of
 from tui.storage.user_folders import current_folder, expand_home, path_exists
 from tui.views.bars import Bar, keys
-from tui.views.prose import Line, Prose, Verbatim
 from tui.views.planner_words import in_planner
+from tui.views.prose import Line, Prose, Verbatim
 from tui.widgets.glyphs import Glyphs
 from tui.widgets.table import Column, Row, Table
 from tui.widgets.text import fit, plain

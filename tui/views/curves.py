@@ -158,16 +158,19 @@ def band_title(state: PlanState, curves: DrawnCurves, chart: str, *, band: str =
         title = f", {band}: {share}" if band else f", {share}: within the line"
     elif _any_known(values):
         title = ", no interval"
-    title += _start_title(curves[0][1])
+    title += _start_title(curves)
     is_drawn = chart == "cost" and _is_any_drawn(curves, chart)
     return title + (unpriced_title(curves) if is_drawn else "")
 
 
-def _start_title(curve: Curve) -> str:
-    """Why the first curve begins behind the first node; "" where it does not."""
+def _start_title(curves: DrawnCurves) -> str:
+    """Why the first curve begins behind the first node, with its type where there are others; ""
+    where it does not."""
+    curve = curves[0][1]
     if curve.started.all() or not curve.started.any():
         return ""
-    return f", starts on {int(curve.nodes[curve.started.argmax()])} nodes or more"
+    named = f"{curve.instance} " if len(curves) > 1 else ""
+    return f", {named}starts on {int(curve.nodes[curve.started.argmax()])} nodes or more"
 
 
 def _any_known(values: Iterable[float]) -> bool:

@@ -124,16 +124,24 @@ def category(state: PlanState, profile: Profile | None) -> str:
 
 
 def ran_on(state: PlanState, profile: Profile | None) -> str | None:
-    """The instance types that were measured; None where they are not known."""
+    """The instance types that were measured; None where they are not known, or not used."""
     if state.ran_on is not None:
-        return state.ran_on
+        return None if _is_unused(state, profile) else state.ran_on
     names = profile.instance_types if profile else ()
     return ", ".join(names) or None
 
 
 def ran_on_unknown(state: PlanState, profile: Profile | None) -> bool:
     """Whether the evidence does not say where it ran, so that its speed is only assumed."""
-    return profile is not None and bool(profile.runs) and ran_on(state, profile) is None
+    if profile is None or not profile.runs or _is_unused(state, profile):
+        return False
+    return ran_on(state, profile) is None
+
+
+def _is_unused(state: PlanState, profile: Profile | None) -> bool:
+    """Whether a type was named and is not used: nothing says on how many nodes the runs ran."""
+    notices = profile.notices if profile and state.ran_on is not None else ()
+    return any(notice.code == "nodes-not-told" for notice in notices)
 
 
 def questions(state: PlanState, built: BuiltPlan) -> str:
@@ -154,6 +162,8 @@ def questions(state: PlanState, built: BuiltPlan) -> str:
 def _ran_on_cell(state: PlanState, profile: Profile | None, marks: Marks) -> Cell:
     if ran_on_unknown(state, profile):
         return f"{NOT_IN_LOG} {marks.warning}", "warn"
+    if _is_unused(state, profile):
+        return f"not used: {state.ran_on}", "warn"
     return ran_on(state, profile) or (text.UNKNOWN if profile is None else "not known")
 
 

@@ -103,9 +103,9 @@ def _impossible(
     ]
     nearest, likeliest = recommendation.nearest, recommendation.likelier_than_nearest
     if nearest is not None and likeliest is not None and few_rows:
-        first = _in_short("Nearest", nearest, goal, batch)
-        last = _in_short("likeliest", likeliest, goal, batch)
-        lines.append([*first, ("; ", "base"), *last, (".", "base")])
+        near = _in_short("Nearest", nearest, goal, batch)
+        likely = _in_short("likeliest", likeliest, goal, batch)
+        lines.append([*near, ("; ", "base"), *likely, (".", "base")])
     elif nearest is not None:
         lines.append(_missing("Nearest: ", nearest, goal, batch))
         if likeliest is not None:

@@ -39,7 +39,8 @@ LEGEND = (
     ("-", 4, "none"),
     ("", 4, "capital: full, number: tasks at once"),
 )
-NOTHING = "needs a workflow or an event log: a run table has no stages"
+NO_STAGES = "needs a workflow or an event log: a run table has no stages"
+NO_CLUSTER = "no cluster to show it on: none that can be planned runs the job"
 MERGED_CHANGE = 0.25
 """Relative change of a job's parallelism up to which consecutive states share one span."""
 
@@ -65,7 +66,7 @@ def show(panels: Panels, answer: Answer) -> None:
     """The states of the best composition."""
     report = panels.app.workflow_report(answer)
     panels.prose("workflow-about").show(about(answer, report))
-    data = gantt(report)
+    data = gantt(report, missing=why_missing(answer))
     cast("Gantt", panels.widget("gantt")).show(data)
     most = panels.height // 2 - (2 if panels.is_short else 0)
     rows = max(2, len(data.rows)) + AXIS_ROWS + panels.frame_rows
@@ -114,11 +115,17 @@ def about(answer: Answer, report: WorkflowReport | None) -> list[Line]:
     ]
 
 
-def gantt(report: WorkflowReport | None) -> GanttData:
+def why_missing(answer: Answer) -> str:
+    """Why there are no states of an answer, where there are none."""
+    return NO_CLUSTER if answer.best is None else NO_STAGES
+
+
+def gantt(report: WorkflowReport | None, *, missing: str) -> GanttData:
     """One row per job with a span for each state in which it runs; colour and letter are the
-    bottleneck of the stage with the most parallel tasks."""
+    bottleneck of the stage with the most parallel tasks. Without a report `missing` says why there
+    is none."""
     if report is None:
-        return GanttData(message=NOTHING)
+        return GanttData(message=missing)
     spans: dict[str, list[Span]] = {job.name: [] for job in report.jobs}
     for state in report.states:
         by_job: dict[str, list[StageInState]] = {}

@@ -32,6 +32,20 @@ FORMS: Mapping[str, str] = {
     "‘": "'",
     "’": "'",
     "␡": "^?",
+    # Letters that Unicode does not decompose.
+    "ß": "ss",
+    "ẞ": "SS",
+    "ø": "o",
+    "Ø": "O",
+    "ł": "l",
+    "Ł": "L",
+    "ı": "i",
+    "đ": "d",
+    "Đ": "D",
+    "æ": "ae",
+    "Æ": "AE",
+    "œ": "oe",
+    "Œ": "OE",
 }
 
 
@@ -39,7 +53,8 @@ def in_ascii(character: str) -> str:
     r"""The ASCII replacement of a character: for a letter the one without its accent, for what has
     none its code (`\u540d`), as names of such characters must stay apart from each other.
 
-    An accent by itself, behind its letter, is left out. A lone surrogate, which stands for a byte
+    An accent by itself, behind its letter, is left out, and so is a variation selector, which only
+    says how the sign before it is drawn. A lone surrogate, which stands for a byte
     that is not UTF-8, is its code as well.
     """
     if character in FORMS:
@@ -50,5 +65,7 @@ def in_ascii(character: str) -> str:
     letters = unicodedata.normalize("NFKD", character).encode("ascii", "ignore").decode()
     if letters and letters.isprintable():
         return letters
-    is_accent = unicodedata.name(character, "").startswith("COMBINING ")
-    return "" if is_accent else character.encode("ascii", "backslashreplace").decode()
+    belongs_to_last = unicodedata.name(character, "").startswith(
+        ("COMBINING ", "VARIATION SELECTOR")
+    )
+    return "" if belongs_to_last else character.encode("ascii", "backslashreplace").decode()

@@ -21,6 +21,8 @@ from tui.widgets.text import cells, cut_alike, fit, fit_ends, plain
         ("\ud800", "\\ud800", "\\ud800"),
         ("名前", "名前", "\\u540d\\u524d"),
         ("cafe\u0301", "cafe\u0301", "cafe"),
+        ("Straße Øre Łódź ılık", "Straße Øre Łódź ılık", "Strasse Ore Lodz ilik"),
+        ("⚠\ufe0f plan", "⚠\ufe0f plan", "! plan"),
         ("📊 plan", "📊 plan", "\\U0001f4ca plan"),
     ],
 )
