@@ -262,6 +262,10 @@ class FittedModel(ABC):
         """The most clusters that `forecast` answers one by one; it may interpolate over more."""
         return EXACT_AT_ONCE
 
+    def most_to_prove(self, workload: Workload) -> int:
+        """The most clusters of a coarse grid that are evaluated one by one to prove an answer."""
+        return self.exact_at_once(workload)
+
     @property
     def is_precise_on_grids(self) -> bool:
         """Whether its times over a grid of clusters are off by `SURFACE_TOLERANCE` at most."""
