@@ -103,6 +103,8 @@ class Prediction:
     """The predicted time of one run.
 
     `low` and `high` are the central interval at `confidence`; None if the model gives none.
+    `seconds` is a time also where Spark never starts some stage (`engine.never_ends` of the
+    warnings): as if it did. Commands and curves then give none.
     """
 
     model: str

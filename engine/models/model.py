@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
 
 class Model(ABC):
-    """A way to predict: its name, and how it is fitted."""
+    """A way to predict: its name, and how it is fitted. A summary have the entries of
+    `engine.MODELS` alone (`ListedModel`)."""
 
     name: str
 
