@@ -42,7 +42,7 @@ def likeliest_point(view: GoalView) -> int | None:
     if deadline is None:
         return None
     distances, farthest = np.empty(view.costs.shape), np.empty(len(view.rows))
-    for block in row_blocks(*distances.shape):
+    for block in row_blocks(*view.costs.shape):
         _fill_distances(view, block, deadline, distances[block])
         farthest[block] = distances[block].max(axis=1)
     bound = stdtr(view.surface.cached(_extreme_dof), farthest.max(initial=-np.inf)).max()

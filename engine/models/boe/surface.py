@@ -39,9 +39,9 @@ TRACK_SECONDS = 15e-6
 JOBS_BESIDE = 4.0
 """More clusters are estimated one by one as far as all take about `ALONE_SECONDS` of processor time
 together, since the planner waits for a surface at each step of the data size; so that one answer is
-proven, as far as all take `PROOF_SECONDS`. A cluster takes `TRACK_SECONDS` for each task, and so much again for every `JOBS_BESIDE`
-jobs: 1 to 20 us were measured on workflows of 3 to 20 jobs. Counted, not timed, so that an answer
-is the same on any machine."""
+proven, as far as all take `PROOF_SECONDS`. A cluster takes `TRACK_SECONDS` for each task, and so
+much again for every `JOBS_BESIDE` jobs: 1 to 20 us were measured on workflows of 3 to 20 jobs.
+Counted, not timed, so that an answer is the same on any machine."""
 
 LARGE = 5000
 """More clusters than this are not looked through for equal ones."""
