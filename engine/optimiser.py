@@ -12,7 +12,7 @@ from engine.choosing.better_on_demand import with_better_on_demand
 from engine.choosing.candidate_selection import select_candidates
 from engine.choosing.limits import NO_LIMITS, Limits
 from engine.choosing.recommendation import Goal, Recommendation, Sensitivity
-from engine.choosing.selection import select_exact
+from engine.choosing.selection import select_exact, with_all_exact
 from engine.choosing.surface import Surface
 from engine.cluster import Workload, require_workload
 from engine.errors import BadInput, UnknownName, require_kind
@@ -119,15 +119,17 @@ def _recent_surface(
     max_nodes: int,
     limits: Limits,
 ) -> Surface:
-    """`surface_of`, cached for calls that differ only in goal and billing. Catalogs are compared by
+    """`surface_of`, with all points exact where they are few (`with_all_exact`), cached for calls
+    that differ only in goal and billing. Catalogs are compared by
     identity, everything else by content. Mutable arguments, such as a list in the limits, cannot be
     hashed; then nothing is cached."""
 
     def make() -> Surface:
-        return surface_of(
+        surface = surface_of(
             fitted, catalog, workload=workload, instances=instances, max_nodes=max_nodes,
             limits=limits,
         )  # fmt: skip
+        return with_all_exact(surface)
 
     named = instances is None or isinstance(instances, (list, tuple))
     if not named or not all(isinstance(name, str) for name in instances or ()):

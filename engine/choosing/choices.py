@@ -20,7 +20,7 @@ from engine.cost import Cost, itemised, master_offer, price_of, total_cost, usd_
 from engine.forecast import IntArray, none_if_nan
 from engine.machines.platforms import NOT_SUPPORTED, support_notice
 from engine.machines.services import least_workers, on_demand_line, service_of, service_refusals
-from engine.notices import Notice, in_order
+from engine.notices import Notice, in_order, never_ends
 from engine.runs.barrier_stages import not_started
 from engine.units import format_count, format_seconds, format_usd
 
@@ -136,8 +136,9 @@ class ChoiceBuilder:
         flat = self.surface.index(str(choice.instance), choice.nodes or 1)
         row, column = divmod(flat, self.surface.max_nodes)
         price_warnings = self._paid_notices(row, column + 1)
-        cluster_warnings = [*self.refusals(choice), *self.interruptions(choice)]
-        notices = [*self.surface.notices(flat), *price_warnings, *cluster_warnings]
+        notices = [*self.surface.notices(flat), *price_warnings, *self.refusals(choice)]
+        if not never_ends(notices):  # else there is no time that interruptions would add to
+            notices += self.interruptions(choice)
         return replace(choice, warnings=in_order(notices))
 
     def refusals(self, choice: Choice) -> Iterator[Notice]:

@@ -291,8 +291,9 @@ class Recommendation:
             best of the exact search: that is the first of `alternatives`, and misses nothing.
         miss_of_nearest: why that does not count, where it is no single type's nearest miss.
         likeliest: of the compositions of one type within the budget, that of the greatest
-            P(T <= deadline), where nothing keeps the deadline with the confidence; None where no
-            chance exceeds one less the confidence (`likeliest_point`).
+            P(T <= deadline), where nothing satisfies the goal; under a greatest share of spot
+            nodes all of its nodes are on demand. None where no chance exceeds one less the
+            confidence (`likeliest_point`), and of executors on an owned cluster.
         compromises: where a deadline and a budget cannot both be kept, among the compositions
             searched: the least cost within the deadline (where nothing meets it, within the least
             that can be met, rounded by `reachable_seconds`), and the least deadline within the

@@ -150,6 +150,15 @@ def select_exact(
     )
 
 
+def with_all_exact(surface: Surface) -> Surface:
+    """The surface with every point evaluated exactly, so that answers are proven: where it is not
+    precise, and the model evaluates so many (`most_to_prove`)."""
+    points = np.flatnonzero(np.isfinite(surface.seconds))
+    if surface.is_precise or len(points) > surface.fitted.most_to_prove(surface.workload):
+        return surface
+    return surface.refined(points.tolist())
+
+
 def _compromise_goals(answer: Recommendation) -> list[Goal]:
     """The single-limit goals for which the compromises of an answer are the best choices."""
     if not answer.compromises:

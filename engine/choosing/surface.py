@@ -84,7 +84,7 @@ class Surface:
         require_workload(workload)
         forecast = fitted.forecast(candidates.grid(range(1, max_nodes + 1)), workload)
         surface = cls(fitted, workload, candidates, max_nodes, forecast, limits=limits)
-        _ = surface._frontier_candidates, surface._student_quantiles  # so that no slider waits
+        _ = surface._frontier_candidates, surface.student_quantiles  # so that no slider waits
         return surface
 
     @property
@@ -222,7 +222,7 @@ class Surface:
 
     def _log_least_deadlines(self, confidence: float) -> FloatArray:
         scale = self.interrupted_forecast.scale_at(confidence).reshape(self.shape)
-        student, log_deadlines = self._student_quantiles.quantile(confidence), np.empty(self.shape)
+        student, log_deadlines = self.student_quantiles.quantile(confidence), np.empty(self.shape)
         for rows in row_blocks(*self.shape):
             np.multiply(scale[rows], student(rows), out=log_deadlines[rows])
             log_deadlines[rows] += self.log_seconds[rows]
@@ -231,7 +231,8 @@ class Surface:
         return np.where(self.has_interval, log_deadlines, np.nextafter(self.log_seconds, np.inf))
 
     @cached_property
-    def _student_quantiles(self) -> StudentGrid:
+    def student_quantiles(self) -> StudentGrid:
+        """Student quantiles at (k, m) degrees of freedom, tabulated."""
         return StudentGrid.of(self.forecast.dof.reshape(self.shape))
 
     @cached_property

@@ -151,15 +151,15 @@ class StudentGrid:
         cell = ((inverse - low) * (_QUANTILE_CELLS / (high - low))).astype(np.int64)
         return cls(inverse, np.minimum(cell, _QUANTILE_CELLS - 1), grid)
 
-    def quantile(self, p: float) -> Callable[[slice], FloatArray | float]:
-        """A function from a slice of rows to their quantiles at `p`."""
+    def quantile(self, p: float) -> Callable[[slice | IntArray], FloatArray | float]:
+        """A function from some rows to their quantiles at `p`."""
         exact = np.asarray(stdtrit(1.0 / self.grid, p))
         if len(self.grid) == 1:
             return lambda rows: float(exact[0])
         slope = np.diff(exact) / np.diff(self.grid)
         start = exact[:-1] - slope * self.grid[:-1]
 
-        def of_rows(rows: slice) -> FloatArray:
+        def of_rows(rows: slice | IntArray) -> FloatArray:
             quantiles = np.take(slope, self.cell[rows], mode="clip")
             quantiles *= self.inverse[rows]
             quantiles += np.take(start, self.cell[rows], mode="clip")

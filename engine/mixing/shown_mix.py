@@ -139,17 +139,12 @@ class Mix:
         rows = np.asarray(self.result.rows)
         names = [self.surface.candidates.names[row] for row in self.options.base[rows].tolist()]
         shares = law.shares(rows, np.asarray(self.result.counts)).tolist()
+        refusals = answers.refusals(choice)
+        notices = in_order([*refusals, *of_mixing, stuck, *of_members, *of_prices])
+        if never_ends(notices):  # there is no time that interruptions would add to
+            return notices
         of_interruptions = answers.interruptions(choice, dict(zip(names, shares, strict=True)))
-        return in_order(
-            [
-                *answers.refusals(choice),
-                *of_mixing,
-                stuck,
-                *of_members,
-                *of_prices,
-                *of_interruptions,
-            ]
-        )
+        return in_order([*notices, *of_interruptions])
 
 
 def common_shape(layouts: Sequence[Layout]) -> Layout:

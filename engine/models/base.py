@@ -103,6 +103,8 @@ class Prediction:
     """The predicted time of one run.
 
     `low` and `high` are the central interval at `confidence`; None if the model gives none.
+    `seconds` is a time also where Spark never starts some stage (`engine.never_ends` of the
+    warnings): as if it did. Commands and curves then give none.
     """
 
     model: str
@@ -261,6 +263,10 @@ class FittedModel(ABC):
     def exact_at_once(self, workload: Workload) -> int:
         """The most clusters that `forecast` answers one by one; it may interpolate over more."""
         return EXACT_AT_ONCE
+
+    def most_to_prove(self, workload: Workload) -> int:
+        """The most clusters of a coarse grid that are evaluated one by one to prove an answer."""
+        return self.exact_at_once(workload)
 
     @property
     def is_precise_on_grids(self) -> bool:

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
 
 class Model(ABC):
-    """A way to predict: its name, and how it is fitted."""
+    """A way to predict: its name, and how it is fitted. Only the entries of
+    `engine.MODELS` have a summary too (`ListedModel`)."""
 
     name: str
 

@@ -151,6 +151,15 @@ def test_where_a_job_does_not_end_no_time_and_no_cost_are_given(
     out, _ = run(capsys, f"predict {line}")
     assert out.startswith("no time and no cost: the job does not end on 4 × m7g.medium")
     assert "$" not in out
+    mixed = f"{STUCK} --composition m7g.medium=2,m6g.medium=1"
+    for stuck in (line, mixed):
+        on_spot = answer(capsys, f"predict {stuck} --spot")
+        codes = {warning["code"] for warning in on_spot["warnings"]}
+        assert on_spot["seconds"] is None
+        assert "spot-interruptions" not in codes, "there is no time that they add to"
+    larger = line.replace("m7g.medium", "m7g.large")
+    ends = answer(capsys, f"predict {larger} --spot")
+    assert "spot-interruptions" in {warning["code"] for warning in ends["warnings"]}
     compared = answer(capsys, f"predict {line} --all-models")["models"]
     said = [model for model in compared if model["warnings"]]
     assert said

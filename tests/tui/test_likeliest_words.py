@@ -23,6 +23,20 @@ def found(vague_seconds: float) -> engine.Recommendation:
 
 
 @pytest.mark.parametrize("vague_seconds", [45.0, 200.0])
+def test_what_is_wrong_with_the_likeliest_is_told_where_it_is_named(vague_seconds: float) -> None:
+    answer = found(vague_seconds)
+    old = [engine.Notice("old-price", f"the price of {name} is old", "") for name in TWO.offers]
+    far = [engine.Notice("extrapolating-nodes", f"asked for {n}", "") for n in (1, 2)]
+    guessed = engine.Notice("estimated-price", "an estimate", "")
+    likeliest = answer.likeliest and replace(answer.likeliest, warnings=(old[1], far[1], guessed))
+    nearest = replace(answer.nearest, warnings=(old[0], far[0]))
+    warned = recommend.notices(replace(answer, nearest=nearest, likeliest=likeliest))
+    own = [old[1], guessed] if vague_seconds == 45.0 else []
+    of_model = list(answer.warnings)
+    assert warned == [*of_model, old[0], far[0], *own], "of the sizes, the nearest's is told"
+
+
+@pytest.mark.parametrize("vague_seconds", [45.0, 200.0])
 def test_the_likeliest_is_named_where_it_is_likelier(vague_seconds: float) -> None:
     """With 200 s the vague one is hardly ever in time, and the nearest stands alone."""
     answer = found(vague_seconds)

@@ -105,9 +105,16 @@ def as_dict(
 
 
 def notices(recommendation: engine.Recommendation) -> list[engine.Notice]:
-    """Warnings about the answer as a whole, and about the cluster that it names."""
+    """Warnings about the answer as a whole and about the cluster that it names; of the likeliest to
+    keep the deadline, where that is named too, those that nothing else has, and those that say its
+    type."""
     chosen = recommendation.recommended or recommendation.nearest
-    return [*recommendation.warnings, *(chosen.warnings if chosen else ())]
+    found = [*recommendation.warnings, *(chosen.warnings if chosen else ())]
+    likeliest = recommendation.likelier_than_nearest
+    if likeliest is not None:
+        codes, name = {notice.code for notice in found}, str(likeliest.instance)
+        found += [own for own in likeliest.warnings if own.code not in codes or name in own.text]
+    return found
 
 
 def read_question(args: argparse.Namespace) -> Question:

@@ -22,7 +22,7 @@ from engine.machines.transfer import Speed
 from engine.models.base import Explanation, FittedModel, Prediction
 from engine.models.boe.notices import far_notices, rate_notices, speed_notices
 from engine.models.boe.plan import ScaledPlan, Target, WorkflowPlan, one_node, own_target
-from engine.models.boe.surface import most_alone, seconds_on
+from engine.models.boe.surface import PROOF_SECONDS, most_alone, seconds_on
 from engine.models.boe.workflow import OwnNodes, Workflow
 from engine.models.boe.workflow_course import Course, Machines
 from engine.models.boe.workflow_report import WorkflowReport, explanation, report_of
@@ -99,11 +99,20 @@ class FittedStates(FittedModel):
         return self._answering[key]
 
     def exact_at_once(self, workload: Workload) -> int:
+        return (
+            super().exact_at_once(workload) if self.is_job else most_alone(self._scaled(workload))
+        )
+
+    def most_to_prove(self, workload: Workload) -> int:
         if self.is_job:
-            return super().exact_at_once(workload)
+            return super().most_to_prove(workload)
+        return most_alone(self._scaled(workload), limit_seconds=PROOF_SECONDS)
+
+    def _scaled(self, workload: Workload) -> ScaledPlan:
+        """The plan of a workflow for a workload."""
         wanted = self._wanted(workload)
         (plan,) = self.plans
-        return most_alone(ScaledPlan(plan, self._scale(plan, wanted), wanted.shuffle_partitions))
+        return ScaledPlan(plan, self._scale(plan, wanted), wanted.shuffle_partitions)
 
     @property
     def is_precise_on_grids(self) -> bool:

@@ -34,13 +34,14 @@ ALONE = 66
 WORKFLOWS_ALONE = 12
 """The same for workflows of several jobs, however long each takes."""
 
-ALONE_SECONDS = 2.5
+ALONE_SECONDS, PROOF_SECONDS = 0.4, 2.5
 TRACK_SECONDS = 15e-6
 JOBS_BESIDE = 4.0
 """More clusters are estimated one by one as far as all take about `ALONE_SECONDS` of processor time
-together. A cluster takes `TRACK_SECONDS` for each task, and so much again for every `JOBS_BESIDE`
-jobs: 1 to 20 us were measured on workflows of 3 to 20 jobs. Counted, not timed, so that an answer
-is the same on any machine."""
+together, since the planner waits for a surface at each step of the data size; so that one answer is
+proven, as far as all take `PROOF_SECONDS`. A cluster takes `TRACK_SECONDS` for each task, and so
+much again for every `JOBS_BESIDE` jobs: 1 to 20 us were measured on workflows of 3 to 20 jobs.
+Counted, not timed, so that an answer is the same on any machine."""
 
 LARGE = 5000
 """More clusters than this are not looked through for equal ones."""
@@ -94,14 +95,16 @@ def seconds_on(
     return _timed(np.asarray(seconds)[inverse])
 
 
-def most_alone(scaled: ScaledPlan) -> int:
-    """Up to how many distinct clusters the plan is estimated one by one."""
+def most_alone(scaled: ScaledPlan, *, limit_seconds: float | None = None) -> int:
+    """Up to how many distinct clusters the plan is estimated one by one, in about `limit_seconds`;
+    None for `ALONE_SECONDS`."""
+    limit_seconds = ALONE_SECONDS if limit_seconds is None else limit_seconds
     jobs = len(scaled.plan.parts)
     if jobs == 1:
         return ALONE
     tasks = sum(entry.tasks for entry in scaled.activities)
     each = TRACK_SECONDS * max(1, tasks) * (1.0 + jobs / JOBS_BESIDE)
-    return min(LARGE, max(WORKFLOWS_ALONE, int(ALONE_SECONDS / each)))
+    return min(LARGE, max(WORKFLOWS_ALONE, int(limit_seconds / each)))
 
 
 def fits(target: Target, activities: Sequence[Activity]) -> bool:

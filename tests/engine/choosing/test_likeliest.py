@@ -8,7 +8,9 @@ import pytest
 from synthetic import SLOW, TWO, catalog_of, model, offer, two_law
 
 from engine.choosing.likeliest import ALIKE
-from engine.choosing.recommendation import Recommendation
+from engine.choosing.recommendation import Goal, Recommendation
+from engine.choosing.selection import select
+from engine.choosing.surface import Surface
 from engine.forecast import Forecast
 from engine.optimiser import recommend, surface_of
 
@@ -87,32 +89,62 @@ def test_of_those_that_are_told_alike_it_is_the_cheapest() -> None:
     assert ALIKE < chances["dear"] - chances["cheap"] < 3.0 * ALIKE
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_it_is_the_likeliest_of_all_whatever_their_spreads(seed: int) -> None:
-    """Chances that cannot be the greatest are not computed. Each type has a spread and degrees of
-    freedom of its own; brute force computes all."""
-    random = np.random.default_rng(seed)
-    catalog = catalog_of(*(offer(f"t{index}", random.uniform(0.1, 2.0)) for index in range(12)))
+def vague_surface(random: np.random.Generator, types: int, nodes: int) -> Surface:
+    """Each point has its own spread above and below its time, and its own degrees of freedom."""
+    catalog = catalog_of(*(offer(f"t{index}", random.uniform(0.1, 2.0)) for index in range(types)))
     level = {name: random.uniform(80.0, 300.0) for name in catalog.offers}
-    scales = {name: random.choice([0.02, 0.2, 0.6]) for name in catalog.offers}
-    fitted = model(
-        lambda name, nodes: level[name] / nodes**0.5,
-        log_scales=scales, dof=float(random.choice([1.5, 4.0, np.inf])),
-    )  # fmt: skip
-    surface = surface_of(fitted, catalog=catalog, max_nodes=4)
-    seconds = surface.seconds.min() * random.uniform(0.7, 1.1)
-    answer = recommend(fitted, catalog=catalog, deadline_seconds=float(seconds), max_nodes=4)
-    chances = surface.forecast.p_within(float(seconds))
+    fitted = model(lambda name, nodes: level[name] / nodes**0.5, log_scale=0.1)
+    surface = surface_of(fitted, catalog=catalog, max_nodes=nodes)
+    n = types * nodes
+    above, below = random.choice([0.02, 0.2, 0.6], (2, n)) * random.uniform(0.5, 1.0, (2, n))
+    dof = random.choice([1.0, 1.5, 4.0, 30.0, np.inf], n)
+    return replace(
+        surface, forecast=Forecast.of(surface.forecast.seconds, above, dof, scale_below=below)
+    )
+
+
+@pytest.mark.parametrize("confidence", [0.6, 0.9, 0.995])
+@pytest.mark.parametrize("seed", range(20))
+def test_it_is_the_likeliest_of_all_whatever_their_spreads(seed: int, confidence: float) -> None:
+    """Chances that cannot be the greatest are not computed; brute force computes all. Every other
+    seed has a budget."""
+    random = np.random.default_rng(seed)
+    surface = vague_surface(random, types=12, nodes=4)
+    costs = surface.costs(surface.candidates.catalog.billing).ravel()
+    budget = float(np.quantile(costs, random.uniform(0.1, 0.8))) if seed % 2 else None
+    deadline = float(surface.seconds.min() * random.uniform(0.5, 1.1))
+    answer = select(surface, Goal(deadline, budget, confidence, max_nodes=4))
+    chances = surface.forecast.p_within(deadline)
+    if budget is not None:
+        chances[costs > budget] = 0.0
     if answer.recommended is not None:
-        assert chances.max() >= 0.9
+        assert chances.max() >= confidence
         assert answer.likeliest is None
-    elif chances.max() <= 0.1:
+    elif chances.max() <= 1.0 - confidence:
         assert answer.likeliest is None
     else:
-        costs = surface.costs(catalog.billing).ravel()
         least = costs[chances >= chances.max() - ALIKE].min()
         assert answer.likeliest.cost_usd == pytest.approx(least)
         assert answer.likeliest.p_deadline >= chances.max() - ALIKE
+
+
+def test_few_chances_are_computed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Student's distribution takes most of the time, and a slider asks at each step."""
+    surface = vague_surface(np.random.default_rng(1), types=12, nodes=512)
+    computed: list[int] = []
+    p_within = Surface.p_within
+
+    def counted(self: Surface, flat: Any, deadline_seconds: float) -> Any:
+        computed.append(np.size(flat))
+        return p_within(self, flat, deadline_seconds)
+
+    monkeypatch.setattr(Surface, "p_within", counted)
+    least = float(np.exp(surface.log_least_deadlines(0.9).min()))
+    for share in (0.01, 0.5, 0.8, 0.9, 0.99):
+        computed.clear()
+        answer = select(surface, Goal(share * least, None, 0.9, max_nodes=512))
+        assert answer.recommended is None
+        assert sum(computed) < 0.02 * surface.seconds.size
 
 
 def test_there_is_none_where_something_keeps_the_goal_or_nothing_is_known() -> None:

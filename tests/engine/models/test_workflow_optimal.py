@@ -12,11 +12,11 @@ import engine
 from engine.catalog import Billing
 from engine.choosing.goal_view import GoalView
 from engine.choosing.recommendation import Goal, Recommendation
-from engine.choosing.selection import select, select_exact
+from engine.choosing.selection import select, select_exact, with_all_exact
 from engine.choosing.surface import Surface
 from engine.machines.platforms import on_platform
 from engine.models.base import SURFACE_TOLERANCE
-from engine.models.boe.surface import ALONE_SECONDS, WORKFLOWS_ALONE
+from engine.models.boe.surface import ALONE_SECONDS, PROOF_SECONDS, WORKFLOWS_ALONE
 from engine.optimiser import sensitivity, surface_of
 from engine.sensitivity_analysis import SensitivityAnalysis
 
@@ -47,6 +47,7 @@ def few_at_once() -> Iterator[None]:
     """As of workflows of very many tasks: of so few as these all points would be exact."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("engine.models.boe.surface.ALONE_SECONDS", 0.0)
+        patch.setattr("engine.models.boe.fitted_states.PROOF_SECONDS", 0.0)
         yield
 
 
@@ -123,26 +124,35 @@ def test_a_grid_of_few_points_is_exact_at_once(
     assert not select(larger, replace(goal, max_nodes=few + 1)).optimal
 
 
-def test_of_a_workflow_of_few_tasks_hundreds_of_points_are_exact_at_once(
+def test_of_a_workflow_of_few_tasks_hundreds_of_points_are_evaluated_for_a_proof(
     fitted: engine.FittedModel,
     surfaces: tuple[Surface, Surface],
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
 ) -> None:
-    """Twelve were, however little time they take. More tasks take longer."""
+    """Twelve were, however little time they take. More tasks take longer. The surface of a slider
+    stays coarse."""
     monkeypatch.setattr("engine.models.boe.surface.ALONE_SECONDS", ALONE_SECONDS)
+    monkeypatch.setattr("engine.models.boe.fitted_states.PROOF_SECONDS", PROOF_SECONDS)
     catalog = on_platform(engine.load_catalog("gcp"), "kubernetes")
-    surface = surface_of(fitted, catalog, instances=TYPES, max_nodes=NODES)
+    of_slider = surface_of(fitted, catalog, instances=TYPES, max_nodes=NODES)
+    workload = of_slider.workload
+    assert WORKFLOWS_ALONE < fitted.exact_at_once(workload) < of_slider.seconds.size
+    assert not of_slider.is_precise
+    surface = with_all_exact(of_slider)
     _, exact = surfaces
     assert surface.forecast.seconds == pytest.approx(exact.forecast.seconds, rel=1e-9)
     goal = Goal(float(np.median(exact.seconds)), None, 0.5, NODES)
     assert select_exact(surface, goal).optimal
+    asked = {"instances": TYPES, "deadline_seconds": goal.deadline_seconds, "max_nodes": NODES}
+    answer = engine.recommend(fitted, catalog=catalog, confidence=0.5, **asked)
+    assert answer.optimal, "as the command proves it"
     path = tmp_path / "large.yaml"
     path.write_text(WORKFLOW.replace("tasks: 151", "tasks: 1510"), encoding="utf-8")
     large = engine.fit_workflow(engine.read_workflow(str(path)))
-    at_once = large.exact_at_once(large.profile.reference_workload)
-    assert WORKFLOWS_ALONE < at_once < exact.seconds.size < fitted.exact_at_once(surface.workload)
-    coarse = surface_of(large, catalog, instances=TYPES, max_nodes=NODES)
+    at_once = large.most_to_prove(large.profile.reference_workload)
+    assert WORKFLOWS_ALONE < at_once < exact.seconds.size < fitted.most_to_prove(workload)
+    coarse = with_all_exact(surface_of(large, catalog, instances=TYPES, max_nodes=NODES))
     assert not select(coarse, replace(goal, deadline_seconds=1e6)).optimal
 
 
