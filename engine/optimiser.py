@@ -120,9 +120,9 @@ def _recent_surface(
     limits: Limits,
 ) -> Surface:
     """`surface_of`, with all points exact where they are few (`with_all_exact`), cached for calls
-    that differ only in goal and billing. Catalogs are compared by
-    identity, everything else by content. Mutable arguments, such as a list in the limits, cannot be
-    hashed; then nothing is cached."""
+    that differ only in goal and billing. Catalogs are compared by identity, everything else by
+    content. Mutable arguments, such as a list in the limits, cannot be hashed; then nothing is
+    cached."""
 
     def make() -> Surface:
         surface = surface_of(
