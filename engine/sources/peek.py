@@ -24,7 +24,7 @@ from engine.sources.distilling.distill import distil
 from engine.sources.distilling.settings import spark_version
 from engine.sources.logs.application import Application
 from engine.sources.logs.eventlog import EventLog
-from engine.sources.reader import Kind, Open, kind_of
+from engine.sources.reader import EVENT_LOG, Open, kind_of
 from engine.sources.samples import sample_files, sample_named
 
 WHOLE_BYTES = 16 << 20
@@ -46,7 +46,7 @@ class Peek:
     """The preview of a source; None means unknown.
 
     Args:
-        kind: kind of the source; None if it is no SOURCE.
+        kind: kind of the source, such as "event log"; None if it is no SOURCE.
         name: name of the application.
         spark_version: version that wrote the log.
         seconds: from the application's start to its end, or to the last event of an unfinished one.
@@ -56,7 +56,7 @@ class Peek:
         whole: whether all of the log was read; otherwise there may be more cores.
     """
 
-    kind: Kind | None = None
+    kind: str | None = None
     name: str | None = None
     spark_version: str | None = None
     seconds: float | None = None
@@ -133,7 +133,7 @@ def _peek_files(files: LogFiles, open_part: Open, *, remote: bool = False) -> Pe
             head = next(chunks, b"").removeprefix(BOM_UTF8)
             if path is files.parts[0]:
                 kind = kind_of(head[: 1 << 16])
-                if kind != "event log" and not ROLLING_PART.match(path.name):
+                if kind != EVENT_LOG and not ROLLING_PART.match(path.name):
                     return Peek(kind=kind)
             log.read(budget.take(head, chunks), str(path))
         if not budget.left:
@@ -199,7 +199,7 @@ def _peek_of(log: EventLog, files: LogFiles, *, whole: bool, to_the_end: bool) -
         runs = ()
     sizes = [run.workload.input_bytes for run in runs if run.workload.input_bytes is not None]
     return Peek(
-        kind="event log",
+        kind=EVENT_LOG,
         name=application.name,
         spark_version=spark_version(application),
         seconds=_seconds(application, runs) if to_the_end else None,

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, Literal, cast
+from typing import TYPE_CHECKING, BinaryIO, cast
 
 from engine.catalog import InstanceType
 from engine.errors import BadInput
@@ -18,6 +18,7 @@ from engine.sources.access import codecs
 from engine.sources.access.address import is_history_server, parse_address
 from engine.sources.access.folders import ROLLING_PART, LogFiles, logs_among, logs_in
 from engine.sources.access.remote import RemotePlace, local_path, scheme_of
+from engine.sources.formats import source_format
 from engine.sources.samples import sample_files, sample_named
 from engine.sources.source_checks import (
     STDIN,
@@ -28,7 +29,6 @@ from engine.sources.source_checks import (
 )
 from engine.sources.source_contents import (
     SourceContents,
-    from_profile,
     with_instance_type,
     with_iterations,
     with_notices,
@@ -49,12 +49,11 @@ LARGEST_TEXT_BYTES = 256 << 20
 FEW_CHUNKS = 64
 """The content of a source must begin within this many chunks."""
 
-_PROFILE = re.compile(rb"^\s*[\"']?format[\"']?\s*:\s*[\"']?sparkplan-profile", re.MULTILINE)
 WORKFLOW = re.compile(rb"^\s*[\"']?format[\"']?\s*:\s*[\"']?sparkplan-workflow", re.MULTILINE)
 _EVENT = re.compile(rb"""\s*\{.{0,4096}?"Event"\s*:""", re.DOTALL)
 _LATER_EVENT = re.compile(rb"""\n\{"Event":"[\w.$]+",""")
 
-Kind = Literal["event log", "profile", "run table"]
+EVENT_LOG = "event log"
 Report = Callable[[int, int | None], None]
 Part = tuple[codecs.Stream, Iterable[bytes], int]
 """A stream, its chunks, and the number of missing parts before it."""
@@ -251,25 +250,18 @@ class Reader:
             remedy = "fetch it again" if stream.lost else "give a log, a profile or a run table"
             raise BadInput(stream.lost or "is empty", where=stream.name, remedy=remedy)
         start = head[: 1 << 16]
-        kind = kind_of(start)
         everything = chain([head], chunks)
-        if kind == "event log":
+        if _EVENT.match(start):
             return self._events([(stream, everything, 0)], stream.name)
-        if kind == "profile":
-            from engine.sources.formats import profile_file
-
-            profile = profile_file.parse(_text(everything, stream), stream.name)
-            return with_instance_type(from_profile(profile, Path(stream.name).name), self.ran_on)
+        known = source_format(start)
+        if known is not None:
+            contents = known.parse(_text(everything, stream), stream.name)
+            return with_instance_type(contents, self.ran_on)
         if WORKFLOW.search(start):
             remedy = "give its file alone to sparkplan workflow, or to the planner"
             if stream.size is None:
                 remedy = "save it as a file, beside which the sources of its jobs are looked for"
             raise BadInput("is a workflow, not a job", where=stream.name, remedy=remedy)
-        if kind == "run table":
-            from engine.sources.formats import run_table
-
-            table = run_table.parse(_text(everything, stream), stream.name)
-            return with_instance_type(table, self.ran_on)
         if _lacks_beginning(start):
             return self._events([(stream, everything, 0)], stream.name)
         raise _as_bad_input(UnrecognisedFile(start, stream.name))
@@ -330,15 +322,13 @@ def _first(chunks: Iterator[bytes]) -> bytes:
     return first.removeprefix(BOM_UTF8)
 
 
-def kind_of(start: bytes) -> Kind | None:
-    """The kind of a source by its first bytes; None if it is none."""
+def kind_of(start: bytes) -> str | None:
+    """The kind of a source by its first bytes (`EVENT_LOG`, or that of a `SourceFormat`); None if
+    it is none."""
     if _EVENT.match(start):
-        return "event log"
-    if _PROFILE.search(start):
-        return "profile"
-    from engine.sources.formats import run_table
-
-    return "run table" if run_table.looks_like(start) else None
+        return EVENT_LOG
+    known = source_format(start)
+    return known.kind if known is not None else None
 
 
 def _lacks_beginning(start: bytes) -> bool:

@@ -31,8 +31,14 @@ from engine.sources.formats.profile_schema import (
     keys_of,
 )
 from engine.sources.formats.profile_text import format_profile
+from engine.sources.source_contents import SourceContents, from_profile
 from engine.stage_run import Measure, StageRun
 from engine.text.yaml_values import STAND_IN, Located, load
+
+
+def contents(text: str, source: str) -> SourceContents:
+    """The contents of a profile file; arguments and errors as of `parse`."""
+    return from_profile(parse(text, source), Path(source).name)
 
 
 def parse(text: str, name: str) -> Profile:
