@@ -1,5 +1,6 @@
 """Warnings stand in one order: what makes the answer wrong, what makes it doubtful, notes."""
 
+import ast
 import re
 from pathlib import Path
 
@@ -62,6 +63,42 @@ def test_the_docs_tell_the_order():
     text = (ROOT / "docs" / "models" / "sparkplan.md").read_text()
     told = re.findall(r"`([a-z-]+)`", text.partition("stand in one order")[2])
     assert tuple(told) == (*WRONG, *USUAL, *NOTES)
+
+
+def said_codes() -> set[str]:
+    """The codes of all `Notice(...)` in the engine: texts, or constants of a module or of the one
+    that it imports them from."""
+    trees = [ast.parse(path.read_text()) for path in ROOT.glob("engine/**/*.py")]
+    everywhere = {name: text for tree in trees for name, text in text_constants(tree).items()}
+    codes = set()
+    for tree in trees:
+        known = everywhere | text_constants(tree)
+        for call in ast.walk(tree):
+            if isinstance(call, ast.Call) and ast.unparse(call.func) == "Notice":
+                code = call.args[0]
+                chosen = (code.body, code.orelse) if isinstance(code, ast.IfExp) else (code,)
+                names = (
+                    one.value if isinstance(one, ast.Constant) else known.get(ast.unparse(one))
+                    for one in chosen
+                )
+                codes |= {name for name in names if name is not None}
+    return codes
+
+
+def text_constants(tree: ast.Module) -> dict[str, str]:
+    """The names of a module that are texts."""
+    return {
+        ast.unparse(node.targets[0]): str(node.value.value)
+        for node in tree.body
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant)
+    }
+
+
+def test_every_code_stands_on_a_page() -> None:
+    pages = " ".join(page.read_text() for page in (ROOT / "docs").rglob("*.md"))
+    told = said_codes()
+    assert {"single-run", "few-runs", "executors-do-not-fit", "groups-inferred"} <= told
+    assert sorted(code for code in told if f"`{code}`" not in pages) == []
 
 
 def test_a_prediction_warns_in_order():
