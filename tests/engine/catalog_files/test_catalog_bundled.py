@@ -1,6 +1,7 @@
 """The bundled catalogs: whole, dated, labelled where inferred or estimated."""
 
 import os
+import re
 import shutil
 from dataclasses import replace
 from datetime import date
@@ -35,6 +36,13 @@ def test_bundled_catalogs() -> None:
         ("gcp", "us-central1"),
         ("papers", "us-east-1"),
     }
+
+
+def test_the_page_of_catalogs_lists_each() -> None:
+    page = Path(reader.__file__).parents[2] / "docs" / "catalogs.md"
+    table = page.read_text("utf-8").partition("## Bundled catalogs")[2].partition("\n\n- ")[0]
+    listed = re.findall(r"^\| `([a-z-]+)` \|", table, re.MULTILINE)
+    assert listed == [entry.name for entry in list_catalogs()]
 
 
 def test_aws_is_whole(aws: Catalog) -> None:

@@ -1,6 +1,7 @@
 """What holds for every model, whatever it is."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import date
 from functools import cache
@@ -90,11 +91,29 @@ def logs(seed: int) -> Profile:
 @cache
 def evidence(model: Model, seed: int) -> Profile:
     """Run times; logs for a model that they do not fit."""
-    try:
-        model.fit(profile(seed), models=BY_NAME)
-    except ModelDoesNotFit:
-        return logs(seed)
-    return profile(seed)
+    refused = []
+    for made in (profile(seed), logs(seed)):
+        try:
+            model.fit(made, models=BY_NAME)
+        except ModelDoesNotFit as error:
+            refused.append(error.what)
+        else:
+            return made
+    return pytest.fail(
+        f"{model.name} fits neither run times of 2 to 16 nodes of unknown slots ({refused[0]}) "
+        f"nor logs of three sizes on two nodes ({refused[1]}): give these tests evidence for it"
+    )
+
+
+def test_a_model_that_fits_none_of_this_evidence_is_told_why() -> None:
+    class Choosy(Model):
+        name = "choosy"
+
+        def fit(self, profile: Profile, *, models: Mapping[str, Model]) -> FittedModel:
+            raise ModelDoesNotFit("needs a GPU" if profile.has_stages else "needs stages")
+
+    with pytest.raises(pytest.fail.Exception, match=r"(?s)choosy .*needs stages.*needs a GPU"):
+        evidence(Choosy(), 0)
 
 
 def test_some_models_need_logs() -> None:
