@@ -100,20 +100,7 @@ def main() -> None:
         if options.held_out:
             jobs = options.jobs or tuple(held_out_runs.JOBS)
             for made in held_out_runs.runs(jobs):
-                own = held_out_runs.SETTINGS_OF.get(made.job, {})
-                if made.reads_store:
-                    make(made, folder, options.repeats, write_store, own)
-                elif made.reads_tables:
-                    own = {**held_out_runs.TABLE_SETTINGS, **own}
-                    make(made, folder, options.repeats, write_tables, own)
-                else:
-                    make(
-                        made,
-                        folder,
-                        options.repeats,
-                        held_out_runs.write_records,
-                        held_out_runs.SETTINGS,
-                    )
+                make_held_out(made, folder, options.repeats)
             held_out.show(folder, jobs)
             return
         wanted = list(
@@ -122,6 +109,17 @@ def main() -> None:
         for made in wanted:
             make(made, folder, options.repeats, write_input, SETTINGS)
         show({made: fastest(made, folder) for made in wanted})
+
+
+def make_held_out(made: Made, folder: Path, repeats: int) -> None:
+    """Make a run of a held-out job on the input that it reads."""
+    own = held_out_runs.SETTINGS_OF.get(made.job, {})
+    if made.reads_store:
+        make(made, folder, repeats, write_store, own)
+    elif made.reads_tables:
+        make(made, folder, repeats, write_tables, {**held_out_runs.TABLE_SETTINGS, **own})
+    else:
+        make(made, folder, repeats, held_out_runs.write_records, held_out_runs.SETTINGS)
 
 
 def chosen_jobs(text: str) -> tuple[str, ...]:

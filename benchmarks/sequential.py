@@ -18,6 +18,7 @@ import argparse
 import sys
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -90,21 +91,17 @@ def rows_of(
     directory: Path, seeds: int, *, per_dollar: bool, confidence: float
 ) -> list[tuple[str, ...]]:
     outcomes: dict[tuple[str, int], list[tuple[bool, float]]] = defaultdict(list)
-    for runs in workloads(directory):
+    for runs, factor, seed in product(workloads(directory), DEADLINE_FACTORS, range(seeds)):
         seconds = np.asarray([run.seconds for run in runs])
         cost = seconds * rates(runs)
-        for factor in DEADLINE_FACTORS:
-            deadline = factor * float(seconds.min())
-            best = float(cost[seconds <= deadline].min())
-            for seed in range(seeds):
-                first = int(np.random.default_rng(seed).integers(len(runs)))
-                found = searched(
-                    runs, deadline, first, per_dollar=per_dollar, confidence=confidence
-                )
-                for count, believed, recommended in found:
-                    for by, chosen in (("believed", believed), ("recommended", recommended)):
-                        met = bool(seconds[chosen] <= deadline)
-                        outcomes[by, count].append((met, float(cost[chosen]) / best))
+        deadline = factor * float(seconds.min())
+        best = float(cost[seconds <= deadline].min())
+        first = int(np.random.default_rng(seed).integers(len(runs)))
+        found = searched(runs, deadline, first, per_dollar=per_dollar, confidence=confidence)
+        for count, believed, recommended in found:
+            for by, chosen in (("believed", believed), ("recommended", recommended)):
+                met = bool(seconds[chosen] <= deadline)
+                outcomes[by, count].append((met, float(cost[chosen]) / best))
     if not outcomes:
         sys.exit(f"{directory}: no workload of at least {LEAST} compositions")
     saving = f"saving per {'dollar' if per_dollar else 'run'} ({directory.name})"

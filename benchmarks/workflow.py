@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import statistics
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 from tables import print_table
@@ -57,46 +58,73 @@ def workflow(jobs: int, spread: float, random: np.random.Generator) -> list[Acti
     return found
 
 
+@dataclass
+class Simulated:
+    """A stage of a simulation. Tasks are the shares of a mean task that are left of them.
+
+    Args:
+        waiting: tasks that have not begun, the next one last.
+        running: tasks that have.
+    """
+
+    stage: Activity
+    needs: Needs
+    waiting: list[float]
+    running: list[float] = field(default_factory=list)
+
+    @property
+    def ended(self) -> bool:
+        return not self.waiting and not self.running
+
+    @property
+    def claim(self) -> Claim:
+        tasks = len(self.waiting) + len(self.running)
+        return Claim(self.stage.job, tasks, 1.0, self.stage.memory_gib)
+
+    @property
+    def held_gib(self) -> float:
+        return len(self.running) * self.stage.memory_gib
+
+
 def simulated(stages: Sequence[Activity], *, skew: bool) -> float:
     """The end of a workflow, task by task."""
-    needs = [Needs.of(stage.work, MACHINES.rates) for stage in stages]
-    waiting = [task_factors(s.spread if skew else 0.0, s.tasks).tolist()[::-1] for s in stages]
-    left: list[list[float]] = [[] for _ in stages]
-    ended: set[int] = set()
+    course = [
+        Simulated(
+            stage,
+            Needs.of(stage.work, MACHINES.rates),
+            task_factors(stage.spread if skew else 0.0, stage.tasks).tolist()[::-1],
+        )
+        for stage in stages
+    ]
     now = 0.0
-    while len(ended) < len(stages):
+    while any(not one.ended for one in course):
         ready = [
-            p for p, s in enumerate(stages) if p not in ended and all(a in ended for a in s.after)
+            one
+            for one in course
+            if not one.ended and all(course[parent].ended for parent in one.stage.after)
         ]
-        claims = [
-            Claim(stages[p].job, len(waiting[p]) + len(left[p]), 1.0, stages[p].memory_gib)
-            for p in ready
-        ]
-        free = MACHINES.pool.cores - sum(map(len, left))
-        memory = MACHINES.pool.memory_gib - sum(
-            len(tasks) * s.memory_gib for tasks, s in zip(left, stages, strict=True)
-        )
-        for p, most in zip(ready, drf(claims, MACHINES.pool), strict=True):
-            while (
-                waiting[p]
-                and len(left[p]) < most
-                and free >= 1.0
-                and memory >= stages[p].memory_gib
-            ):
-                left[p].append(waiting[p].pop())
-                free, memory = free - 1.0, memory - stages[p].memory_gib
-        busy = [p for p in ready if left[p]]
+        launch(ready)
+        busy = [one for one in ready if one.running]
         times = shared_task_times(
-            [needs[p] for p in busy], MACHINES.capacity, [len(left[p]) for p in busy]
+            [one.needs for one in busy], MACHINES.capacity, [len(one.running) for one in busy]
         )
-        step = min(min(left[p]) * t.seconds for p, t in zip(busy, times, strict=True))
+        step = min(min(one.running) * t.seconds for one, t in zip(busy, times, strict=True))
         now += step
-        for p, t in zip(busy, times, strict=True):
-            rest = [task - step / t.seconds for task in left[p]]
-            left[p] = [task for task in rest if task > 1e-9]
-            if not left[p] and not waiting[p]:
-                ended.add(p)
+        for one, time in zip(busy, times, strict=True):
+            rest = [task - step / time.seconds for task in one.running]
+            one.running = [task for task in rest if task > 1e-9]
     return now
+
+
+def launch(ready: Sequence[Simulated]) -> None:
+    """Start as many tasks of the stages as DRF grants and the machines hold."""
+    free = MACHINES.pool.cores - sum(len(one.running) for one in ready)
+    memory = MACHINES.pool.memory_gib - sum(one.held_gib for one in ready)
+    for one, most in zip(ready, drf([one.claim for one in ready], MACHINES.pool), strict=True):
+        needed = one.stage.memory_gib
+        while one.waiting and len(one.running) < most and free >= 1.0 and memory >= needed:
+            one.running.append(one.waiting.pop())
+            free, memory = free - 1.0, memory - needed
 
 
 def row(jobs: int, spread: float, repeats: int, seed: int) -> tuple[str, ...]:

@@ -18,6 +18,9 @@ def price_file_text(catalog: Catalog, source: str) -> str:
     """The text of a price file that loads as `catalog` (docs/catalogs.md), without its shapes."""
     bundled = _bundled_shapes(catalog)
     with_own_shape = [offer for name, offer in catalog.offers.items() if name not in bundled]
+    benchmarks = (one.instance.cpu_benchmark for one in with_own_shape if one.instance.cpu_score)
+    billing = _set_fields(catalog.billing, ("spot", "usd_per_dbu", "dbu_note", "dbu_date"))
+    columns, rows = _rows(catalog, source, bundled, with_shapes=bool(with_own_shape))
     lines = [
         "# Written by sparkplan; docs/catalogs.md explains every key.",
         *pairs(
@@ -26,9 +29,7 @@ def price_file_text(catalog: Catalog, source: str) -> str:
             region=catalog.region,
             currency="USD",
             shapes=_shapes_name(catalog) if bundled else None,
-            cpu_benchmark=next(
-                (o.instance.cpu_benchmark for o in with_own_shape if o.instance.cpu_score), None
-            ),
+            cpu_benchmark=next(benchmarks, None),
             date=str(catalog.date),
             source=source,
             managed_only=catalog.managed_only,
@@ -36,29 +37,34 @@ def price_file_text(catalog: Catalog, source: str) -> str:
             historic=catalog.historic,
             note=catalog.note,
         ),
+        *("memory_rule:", *pairs("  ", **_set_fields(catalog.memory_rule, ()))),
+        *(("billing:", *pairs("  ", **billing)) if billing else ()),
+        *_dbu_lines(catalog),
+        *block("instances", columns, rows),
+        *_surcharge_lines(catalog),
+        *_history_lines(catalog),
     ]
-    lines += ["memory_rule:", *pairs("  ", **_set_fields(catalog.memory_rule, ()))]
-    billing = _set_fields(catalog.billing, ("spot", "usd_per_dbu", "dbu_note", "dbu_date"))
-    lines += ["billing:", *pairs("  ", **billing)] if billing else []
-    lines += _dbu_lines(catalog)
-    columns, rows = _rows(catalog, source, bundled, with_shapes=bool(with_own_shape))
-    lines += block("instances", columns, rows)
+    return "\n".join(lines) + "\n"
+
+
+def _surcharge_lines(catalog: Catalog) -> list[str]:
     surcharges = [
         [name, f"{fee.usd_per_hour:.10g}", str(fee.date), fee.source, _cell(fee.estimated)]
         for name, offer in catalog.offers.items()
         if (fee := offer.surcharge) is not None
     ]
-    if surcharges:
-        columns = ["name", "usd_per_hour", "date", "source", "estimated"]
-        lines += block("surcharges", columns, surcharges)
+    columns = ["name", "usd_per_hour", "date", "source", "estimated"]
+    return block("surcharges", columns, surcharges) if surcharges else []
+
+
+def _history_lines(catalog: Catalog) -> list[str]:
     history = [
         [name, f"{price.usd_per_hour:.10g}", str(price.date), price.source]
         for name, offer in catalog.offers.items()
         for price in offer.history
     ]
-    if history:
-        lines += block("history", ["name", "usd_per_hour", "date", "source"], history)
-    return "\n".join(lines) + "\n"
+    columns = ["name", "usd_per_hour", "date", "source"]
+    return block("history", columns, history) if history else []
 
 
 def _shapes_name(catalog: Catalog) -> str:

@@ -97,13 +97,7 @@ class _Estimate:
             order = sorted(self.live)
             if order:
                 self._grant(order)
-            busy = [index for index in order if self.live[index].parallelism]
-            times = shared_task_times(
-                [self.needs[index] for index in busy],
-                self.machines.capacity,
-                [self.live[index].parallelism for index in busy],
-            ) if busy else []  # fmt: skip
-            running = [(p, self.live[p], time) for p, time in zip(busy, times, strict=True)]
+            running = self._running(order)
             left = [_left(stage, time) for _, stage, time in running]
             length = min([*left, self._next_start() - self.now])
             if not math.isfinite(length):
@@ -114,13 +108,32 @@ class _Estimate:
                 seen = tuple(_seen(*each) for each in running)
                 states.append(State(self.now, self.now + length, seen))
             self.now += length
-            for (index, stage, time), rest in zip(running, left, strict=True):
-                if rest <= length * (1.0 + 1e-12):
-                    self.end[index] = self.now
-                    del self.live[index]
-                else:
-                    stage.advance(length, rest, time)
+            self._advance(running, left, length)
         return Course(self.activities, self.start, self.end, tuple(states))
+
+    def _running(self, order: Sequence[int]) -> list[tuple[int, _Stage, TaskTime]]:
+        """The live stages with tasks, and the time of one task of each beside the others."""
+        busy = [index for index in order if self.live[index].parallelism]
+        if not busy:
+            return []
+        needs = [self.needs[index] for index in busy]
+        at_once = [self.live[index].parallelism for index in busy]
+        times = shared_task_times(needs, self.machines.capacity, at_once)
+        return [(p, self.live[p], time) for p, time in zip(busy, times, strict=True)]
+
+    def _advance(
+        self,
+        running: Sequence[tuple[int, _Stage, TaskTime]],
+        left: Sequence[float],
+        length: float,
+    ) -> None:
+        """The stages after a state of `length` seconds; those with no more `left` have ended."""
+        for (index, stage, time), rest in zip(running, left, strict=True):
+            if rest <= length * (1.0 + 1e-12):
+                self.end[index] = self.now
+                del self.live[index]
+            else:
+                stage.advance(length, rest, time)
 
     def _ready_at(self, index: int) -> float:
         """When an activity may begin; NaN while it still waits for another."""

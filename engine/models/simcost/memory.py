@@ -106,32 +106,16 @@ def executor_memory(cache_gib: float) -> float:
 def assured_by_runs(runs: Sequence[Run], *, input_bytes: float | None) -> AssuredMemory | None:
     """4.2.1 on runs: an elbow for each input that was run with three memory sizes or more on the
     same slots, regressed to the wanted input. None where no input was."""
-    tried: dict[tuple[float, int], dict[float, list[float]]] = {}
-    for run in runs:
-        cluster, size = run.cluster, run.workload.input_bytes or input_bytes
-        if not (
-            size
-            and cluster.vcores
-            and cluster.slots
-            and cluster.executors
-            and cluster.executor_memory_gib
-        ):
-            continue
-        heap = cluster.executor_memory_gib
-        cost = resource_time(
-            seconds=run.seconds, vcores=cluster.vcores, memory_gib=cluster.executors * heap
-        )
-        cache = cluster.executors * cache_of_executor(heap)
-        tried.setdefault((size, cluster.slots), {}).setdefault(cache, []).append(float(cost))
     elbows: dict[float, float] = {}
     starts: tuple[float, ...] = ()
-    for (size, _), curve in tried.items():
-        if len(curve) >= FEWEST_FOR_ELBOW:
-            memory = sorted(curve)
-            elbow_gib = elbow(memory, [float(np.mean(curve[gib])) for gib in memory])
-            elbows[size] = max(elbows.get(size, 0.0), elbow_gib)
-            if elbow_gib == memory[0]:
-                starts = refined_grid(memory)
+    for (size, _), curve in _resource_times(runs, input_bytes).items():
+        if len(curve) < FEWEST_FOR_ELBOW:
+            continue
+        memory = sorted(curve)
+        elbow_gib = elbow(memory, [float(np.mean(curve[gib])) for gib in memory])
+        elbows[size] = max(elbows.get(size, 0.0), elbow_gib)
+        if elbow_gib == memory[0]:
+            starts = refined_grid(memory)
     if not elbows:
         return None
     wanted = input_bytes or max(elbows)
@@ -141,6 +125,25 @@ def assured_by_runs(runs: Sequence[Run], *, input_bytes: float | None) -> Assure
         how=f"elbows of resource time over memory at {len(elbows)} input "
         f"{'size' if len(elbows) == 1 else 'sizes'}",
     )
+
+
+def _resource_times(
+    runs: Sequence[Run], input_bytes: float | None
+) -> dict[tuple[float, int], dict[float, list[float]]]:
+    """(input in bytes, slots) -> cache memory in GiB -> resource time of each run with it; runs
+    that do not say their input have `input_bytes`, and those without a layout are left aside."""
+    times: dict[tuple[float, int], dict[float, list[float]]] = {}
+    for run in runs:
+        cluster, size = run.cluster, run.workload.input_bytes or input_bytes
+        executors, heap = cluster.executors, cluster.executor_memory_gib
+        if not (size and cluster.vcores and cluster.slots and executors and heap):
+            continue
+        cost = resource_time(
+            seconds=run.seconds, vcores=cluster.vcores, memory_gib=executors * heap
+        )
+        cache = executors * cache_of_executor(heap)
+        times.setdefault((size, cluster.slots), {}).setdefault(cache, []).append(float(cost))
+    return times
 
 
 def executor_grid(sample_bytes: float | None) -> tuple[float, ...]:
