@@ -39,7 +39,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -283,6 +283,21 @@ def row(name: str, result: Score) -> Row:
     )
 
 
+def tables_of(directory: Path, dropped: Collection[tuple[str, ...]]) -> dict[str, list[Run]]:
+    """The runs of each table of a folder, by job, without those of the dropped (job, nodes)."""
+    tables = {
+        path.stem: [
+            run
+            for run in run_table.parse(path.read_text(), path.name).runs
+            if (path.stem, str(run.cluster.nodes)) not in dropped
+        ]
+        for path in sorted(directory.glob("*.csv"))
+    }
+    if not tables:
+        sys.exit(f"{directory}: no run table (*.csv)")
+    return tables
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
@@ -298,26 +313,12 @@ def main() -> None:
     dropped = {tuple(text.split("=")) for text in options.without}
     rows: list[tuple[str, ...]] = [HEADER]
     for directory in options.directories:
-        paths = sorted(directory.glob("*.csv"))
-        tables = [
-            [
-                run
-                for run in run_table.parse(path.read_text(), path.name).runs
-                if (path.stem, str(run.cluster.nodes)) not in dropped
-            ]
-            for path in paths
-        ]
-        if not tables:
-            sys.exit(f"{directory}: no run table (*.csv)")
-        names = options.model or every
-        for name in names:
-            rows.append(row(f"{name} ({directory.name})", score(name, tables, sizes_apart=apart)))
-            if options.by_job:
-                jobs = zip(paths, tables, strict=True)
-                rows += [
-                    row(f"  {path.stem}", score(name, [table], sizes_apart=apart))
-                    for path, table in jobs
-                ]
+        tables = tables_of(directory, dropped)
+        for name in options.model or every:
+            together = score(name, list(tables.values()), sizes_apart=apart)
+            rows.append(row(f"{name} ({directory.name})", together))
+            for job, table in tables.items() if options.by_job else ():
+                rows.append(row(f"  {job}", score(name, [table], sizes_apart=apart)))
     rows += [reference(published) for published in PUBLISHED]
     print_table(rows)
 

@@ -72,34 +72,36 @@ def where_it_ran(
     wanted = candidates if _any_catalog_has(candidates) else ()
     profiles = with_jobs_of_workflows(profiles)
     stated_catalog = _catalog_of_ran_on(ran_on, platform, wanted) if ran_on and stated else None
-    names = [*_types_of_majority(profiles), *([origin] if origin else [])]
     databricks = majority_names_service(profiles, "Databricks")
-    service = None if names else _service(profiles)
-    shown = (
-        catalog
-        for catalog in (_bundled() if service or names else ())
-        if catalog.provider == _PROVIDERS.get(service or "")
-        or any(name in catalog.offers for name in names)
-    )
-    compatible = (catalog for catalog in shown if _is_compatible(catalog, platform, wanted))
-    catalog = stated_catalog or _default_or_first(compatible, databricks=databricks)
-    of_service = starts_cluster or stated_catalog is not None
-    on_pods = not of_service and _majority_on_pods(profiles)
+    on_pods = not starts_cluster and stated_catalog is None and _majority_on_pods(profiles)
     inferred = DATABRICKS if databricks else KUBERNETES if on_pods else None
+    if stated_catalog is not None:
+        catalog: Catalog | None = stated_catalog
+        name, prices = stated, _named_catalog_text(stated_catalog)
+    else:
+        names = [*_types_of_majority(profiles), *([origin] if origin else [])]
+        service = None if names else _service(profiles)
+        compatible = (
+            each for each in _shown(names, service) if _is_compatible(each, platform, wanted)
+        )
+        catalog = _default_or_first(compatible, databricks=databricks)
+        name = DEFAULT_CATALOG if catalog is None else catalog.name
+        prices = _prices_text(catalog, names, service)
     if platform is not None or (catalog is not None and inferred == platform_of(catalog)):
         inferred = None
-    prices = (
-        _prices_text(catalog, names, service)
-        if stated_catalog is None
-        else _named_catalog_text(stated_catalog)
-    )
     text = "; ".join(filter(None, [prices, _PLATFORM_TEXTS.get(inferred or "")]))
-    by_default = DEFAULT_CATALOG if catalog is None else catalog.name
-    return WhereItRan(
-        by_default if stated_catalog is None else stated,
-        inferred,
-        Notice(CODE, text, "name others with --catalog or --platform") if text else None,
-    )
+    remedy = "name others with --catalog or --platform"
+    return WhereItRan(name, inferred, Notice(CODE, text, remedy) if text else None)
+
+
+def _shown(names: Sequence[str], service: str | None) -> Iterator[Catalog]:
+    """The bundled catalogs that have one of the types, or whose provider runs the service."""
+    if not names and service is None:
+        return
+    for catalog in _bundled():
+        by_service = catalog.provider == _PROVIDERS.get(service or "")
+        if by_service or any(name in catalog.offers for name in names):
+            yield catalog
 
 
 def noting_missing_dbus(catalog: Catalog, *profiles: Profile) -> Catalog:

@@ -247,15 +247,7 @@ def _stages(entries: list[Section], memory_gib: float) -> tuple[Activity, ...]:
         known = [stage.name for stage in activities]
         if name in known:
             raise BadInput(f"two stages are named {name!r}", where=entry.where_of("name"))
-        after: tuple[int, ...] = (index - 1,) if index else ()
-        if "after" in entry.entries:
-            for other in entry.names("after"):
-                if other not in known:
-                    raise UnknownName(
-                        "stage", other, known, where=entry.where_of("after"),
-                        remedy="a stage waits for stages that stand before it",
-                    )  # fmt: skip
-            after = tuple(known.index(other) for other in entry.names("after"))
+        after = _waits_for(entry, known)
         activities.append(
             Activity(
                 job=0,
@@ -270,6 +262,20 @@ def _stages(entries: list[Section], memory_gib: float) -> tuple[Activity, ...]:
             )
         )
     return tuple(activities)
+
+
+def _waits_for(entry: Section, known: list[str]) -> tuple[int, ...]:
+    """The stages that one waits for: those named under `after`, else the one before it; `known` are
+    the names of those before it."""
+    if "after" not in entry.entries:
+        return (len(known) - 1,) if known else ()
+    for other in entry.names("after"):
+        if other not in known:
+            raise UnknownName(
+                "stage", other, known, where=entry.where_of("after"),
+                remedy="a stage waits for stages that stand before it",
+            )  # fmt: skip
+    return tuple(known.index(other) for other in entry.names("after"))
 
 
 def _work(entry: Section) -> TaskWork:

@@ -4,6 +4,7 @@ gaps of the times, quotas, owned nodes, bounds of executors and nodes, a filter 
 import json
 import math
 import warnings
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import groupby
 from typing import NamedTuple
@@ -14,7 +15,7 @@ from depth import cases
 from scipy.special import stdtrit
 from synthetic import catalog_of, model, offer
 
-from engine.catalog import Billing, Offer, Price
+from engine.catalog import Billing, Catalog, Offer, Price
 from engine.choosing.candidate_selection import select_candidates
 from engine.choosing.candidates import Candidates
 from engine.choosing.limits import Limits
@@ -22,6 +23,7 @@ from engine.choosing.recommendation import Goal, Recommendation
 from engine.choosing.selection import select
 from engine.choosing.surface import Surface
 from engine.cost import cost_usd
+from engine.models.base import FittedModel
 from engine.text.time_differences import format_time_difference
 from engine.units import format_seconds
 
@@ -141,67 +143,19 @@ def random_case(seed: int) -> tuple[Surface, Goal, Billing, Candidates]:
     every second one lies where some clusters just keep the goal."""
     rng = np.random.default_rng(seed)
     names, m = [f"t{row}" for row in range(rng.integers(1, 6))], int(rng.integers(1, 12))
-
-    def some(share: float, value: object) -> object:
-        return value if rng.random() < share else None
-
-    def fee() -> Price:
-        usd = float(rng.choice([0.02, rng.uniform(0.005, 0.2)]))
-        return replace(offer("any", 1.0).on_demand, usd_per_hour=usd)
-
-    offers = []
-    for name in names:
-        usd = float(rng.choice([0.1, 0.2, 0.25, 0.4]) if seed % 3 else rng.uniform(0.05, 1.0))
-        vcpus, spot = float(rng.choice([4, 8, 16])), some(0.7, 0.3 * usd)
-        one = offer(name, usd, vcpus=vcpus, memory_gib=4.0 * vcpus, spot=spot)
-        dbus = float(rng.uniform(0.5, 4.0))
-        offers.append(replace(one, dbu_per_hour=dbus, surcharge=some(0.6, fee())))
-    master = replace(offer("master", 0.1), dbu_per_hour=0.75, surcharge=some(0.6, fee()))
-    catalog = catalog_of(*offers, master)
-    speed = {name: float(rng.choice([1.0, 2.0, rng.uniform(0.5, 3)])) for name in names}
-    overhead, drag = float(rng.choice([0.0, 0.0, 20.0, 60.0])), float(rng.choice([0.0, 0.0, 15.0]))
-    missing = float(rng.choice([0.0, 0.1]))
-
-    def law(name: str, nodes: np.ndarray) -> np.ndarray:
-        seconds = overhead + 1000.0 / (nodes * speed.get(name, 1.0)) + drag * nodes
-        if seed % 4 == 0:
-            seconds = np.maximum(np.ceil(seconds / 100.0) * 100.0, 200.0)
-        holes = (np.arange(len(nodes)) * 7 + len(name)) % 10 < 10 * missing
-        return np.where(holes & (nodes > 1), np.nan, seconds)
-
-    scales = {name: float(rng.choice([0.0, 0.05, 0.2, 0.5, np.nan])) for name in names}
-    fitted = model(law, log_scales=scales, log_scale=0.1, dof=float(rng.choice([3.0, 7.0, np.inf])))
-    limits = Limits()
-    if rng.random() < 0.6:
-        limits = Limits(
-            owned=tuple((name, int(rng.integers(1, 5))) for name in names if rng.random() < 0.35),
-            most=tuple(
-                (glob, int(rng.integers(0, 7))) for glob in (*names, "*") if rng.random() < 0.2
-            ),
-            max_vcpus=some(0.4, float(rng.integers(16, 90))),
-            min_nodes=int(rng.integers(1, 4)),
-            executors=some(0.4, (int(rng.integers(0, 5)), int(rng.integers(5, 20)))),
-        )
+    catalog = random_catalog(rng, names, even=bool(seed % 3))
+    fitted = random_model(rng, names, plateaus=seed % 4 == 0)
+    limits = random_limits(rng, names) if rng.random() < 0.6 else Limits()
     every = select_candidates(catalog, profile=fitted.profile, instances=["*"])
     surface = Surface.build(fitted, every, max_nodes=m, limits=limits)
     kept = every
     if rng.random() < 0.3:
         chosen = [str(name) for name in rng.choice(names, int(rng.integers(1, len(names) + 1)))]
         kept = select_candidates(catalog, profile=fitted.profile, instances=chosen)
-    billing = Billing(
-        granularity_seconds=float(rng.choice([0.0, 1.0, 60.0, 3600.0])),
-        minimum_seconds=float(rng.choice([0.0, 60.0, 600.0])),
-        startup_seconds=float(rng.choice([0.0, 210.0])),
-        master=some(0.5, "master"),
-        surcharge_fraction=float(rng.choice([0.0, 0.25])),
-        surcharge_usd_per_vcpu_hour=float(rng.choice([0.0, 0.01, 0.05])),
-        usd_per_dbu=some(0.3, 0.3),
-        discount_fraction=float(rng.choice([0.0, 0.3])),
-        spot=bool(rng.random() < 0.3),
-    )
+    billing = random_billing(rng)
     goal = Goal(
-        some(0.7, float(rng.uniform(60, 1500))),
-        some(0.6, float(rng.uniform(0.01, 0.6))),
+        some(rng, 0.7, float(rng.uniform(60, 1500))),
+        some(rng, 0.6, float(rng.uniform(0.01, 0.6))),
         float(rng.choice([0.3, 0.5, 0.9, 0.99])),
         int(rng.integers(1, m + 1)),
         [None, "cost", "time"][int(rng.integers(0, 3))],
@@ -215,6 +169,69 @@ def random_case(seed: int) -> tuple[Surface, Goal, Billing, Candidates]:
         if goal.budget_usd is not None and other.cost:
             goal = replace(goal, budget_usd=other.cost * (1.0 + 1e-13))
     return surface, goal, billing, kept
+
+
+def some(rng: np.random.Generator, share: float, value: object) -> object:
+    """The value in that share of all cases, else None."""
+    return value if rng.random() < share else None
+
+
+def fee(rng: np.random.Generator) -> Price:
+    usd = float(rng.choice([0.02, rng.uniform(0.005, 0.2)]))
+    return replace(offer("any", 1.0).on_demand, usd_per_hour=usd)
+
+
+def random_catalog(rng: np.random.Generator, names: Sequence[str], *, even: bool) -> Catalog:
+    """A price of each type, `even` ones tie; and a master."""
+    offers = []
+    for name in names:
+        usd = float(rng.choice([0.1, 0.2, 0.25, 0.4]) if even else rng.uniform(0.05, 1.0))
+        vcpus, spot = float(rng.choice([4, 8, 16])), some(rng, 0.7, 0.3 * usd)
+        one = offer(name, usd, vcpus=vcpus, memory_gib=4.0 * vcpus, spot=spot)
+        dbus = float(rng.uniform(0.5, 4.0))
+        offers.append(replace(one, dbu_per_hour=dbus, surcharge=some(rng, 0.6, fee(rng))))
+    master = replace(offer("master", 0.1), dbu_per_hour=0.75, surcharge=some(rng, 0.6, fee(rng)))
+    return catalog_of(*offers, master)
+
+
+def random_model(rng: np.random.Generator, names: Sequence[str], *, plateaus: bool) -> FittedModel:
+    speed = {name: float(rng.choice([1.0, 2.0, rng.uniform(0.5, 3)])) for name in names}
+    overhead, drag = float(rng.choice([0.0, 0.0, 20.0, 60.0])), float(rng.choice([0.0, 0.0, 15.0]))
+    missing = float(rng.choice([0.0, 0.1]))
+
+    def law(name: str, nodes: np.ndarray) -> np.ndarray:
+        seconds = overhead + 1000.0 / (nodes * speed.get(name, 1.0)) + drag * nodes
+        if plateaus:
+            seconds = np.maximum(np.ceil(seconds / 100.0) * 100.0, 200.0)
+        holes = (np.arange(len(nodes)) * 7 + len(name)) % 10 < 10 * missing
+        return np.where(holes & (nodes > 1), np.nan, seconds)
+
+    scales = {name: float(rng.choice([0.0, 0.05, 0.2, 0.5, np.nan])) for name in names}
+    return model(law, log_scales=scales, log_scale=0.1, dof=float(rng.choice([3.0, 7.0, np.inf])))
+
+
+def random_limits(rng: np.random.Generator, names: Sequence[str]) -> Limits:
+    return Limits(
+        owned=tuple((name, int(rng.integers(1, 5))) for name in names if rng.random() < 0.35),
+        most=tuple((glob, int(rng.integers(0, 7))) for glob in (*names, "*") if rng.random() < 0.2),
+        max_vcpus=some(rng, 0.4, float(rng.integers(16, 90))),
+        min_nodes=int(rng.integers(1, 4)),
+        executors=some(rng, 0.4, (int(rng.integers(0, 5)), int(rng.integers(5, 20)))),
+    )
+
+
+def random_billing(rng: np.random.Generator) -> Billing:
+    return Billing(
+        granularity_seconds=float(rng.choice([0.0, 1.0, 60.0, 3600.0])),
+        minimum_seconds=float(rng.choice([0.0, 60.0, 600.0])),
+        startup_seconds=float(rng.choice([0.0, 210.0])),
+        master=some(rng, 0.5, "master"),
+        surcharge_fraction=float(rng.choice([0.0, 0.25])),
+        surcharge_usd_per_vcpu_hour=float(rng.choice([0.0, 0.01, 0.05])),
+        usd_per_dbu=some(rng, 0.3, 0.3),
+        discount_fraction=float(rng.choice([0.0, 0.3])),
+        spot=bool(rng.random() < 0.3),
+    )
 
 
 @pytest.mark.parametrize("block", range(cases(3, deep=8)))

@@ -170,17 +170,7 @@ def random_case(seed: int, *, mix: int, max_spot: bool) -> Case:
     rng = np.random.default_rng([seed, mix, max_spot])
     spot = max_spot or bool(rng.random() < 0.3)
     price = {t: n * float(rng.uniform(0.03, 0.06)) for t, n in VCPUS.items()}
-    limits = Limits(
-        owned=tuple((t, int(rng.integers(1, 4))) for t in VCPUS if rng.random() < 0.4),
-        most=tuple((t, int(rng.integers(1, 4))) for t in (*VCPUS, "*") if rng.random() < 0.2),
-        max_vcpus=float(rng.integers(20, 60)) if rng.random() < 0.3 else None,
-        min_nodes=int(rng.integers(1, 4)),
-        executors=(int(rng.integers(0, 4)), int(rng.integers(6, 14)))
-        if rng.random() < 0.3
-        else None,
-        max_spot=float(rng.choice([0.25, 0.5, 0.75])) if max_spot else None,
-        owned_master=bool(rng.random() < 0.5),
-    )
+    limits = random_limits(rng, max_spot=max_spot)
     kind = ["deadline", "budget", "both", "none"][int(rng.integers(0, 4))]
     objective = [None, "cost", "time", "resource-time"][int(rng.integers(0, 4))]
     if objective == "resource-time" and kind in ("budget", "both"):
@@ -196,13 +186,7 @@ def random_case(seed: int, *, mix: int, max_spot: bool) -> Case:
         | {"a": 0.4 * price["a"]},
         scale={t: float(rng.choice([0.05, 0.2])) for t in VCPUS},
         limits=limits,
-        billing=Billing(
-            granularity_seconds=float(rng.choice([1.0, 60.0, 3600.0])),
-            minimum_seconds=float(rng.choice([0.0, 600.0])),
-            startup_seconds=float(rng.choice([0.0, 200.0])),
-            master="master" if rng.random() < 0.5 else None,
-            spot=spot,
-        ),
+        billing=random_billing(rng, spot=spot),
         goal={
             "deadline_seconds": None,
             "budget_usd": None,
@@ -222,6 +206,30 @@ def random_case(seed: int, *, mix: int, max_spot: bool) -> Case:
         "budget_usd": budget if kind in ("budget", "both") else None,
     }
     return replace(case, goal=case.goal | goal)
+
+
+def random_limits(rng: np.random.Generator, *, max_spot: bool) -> Limits:
+    return Limits(
+        owned=tuple((t, int(rng.integers(1, 4))) for t in VCPUS if rng.random() < 0.4),
+        most=tuple((t, int(rng.integers(1, 4))) for t in (*VCPUS, "*") if rng.random() < 0.2),
+        max_vcpus=float(rng.integers(20, 60)) if rng.random() < 0.3 else None,
+        min_nodes=int(rng.integers(1, 4)),
+        executors=(int(rng.integers(0, 4)), int(rng.integers(6, 14)))
+        if rng.random() < 0.3
+        else None,
+        max_spot=float(rng.choice([0.25, 0.5, 0.75])) if max_spot else None,
+        owned_master=bool(rng.random() < 0.5),
+    )
+
+
+def random_billing(rng: np.random.Generator, *, spot: bool) -> Billing:
+    return Billing(
+        granularity_seconds=float(rng.choice([1.0, 60.0, 3600.0])),
+        minimum_seconds=float(rng.choice([0.0, 600.0])),
+        startup_seconds=float(rng.choice([0.0, 200.0])),
+        master="master" if rng.random() < 0.5 else None,
+        spot=spot,
+    )
 
 
 @pytest.mark.parametrize("max_spot", [False, True])

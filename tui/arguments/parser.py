@@ -7,7 +7,7 @@ import fnmatch
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from difflib import get_close_matches
 from itertools import pairwise
 from typing import Any
@@ -56,6 +56,15 @@ class OneLineParser(argparse.ArgumentParser):
         """Refuse options with an empty value, such as an unset shell variable, which would have no
         effect; and values that argparse takes for options or sources."""
         self._given = () if args is None else tuple(args)
+        self._refuse_cut_values()
+        flags = {name for each in self._actions if each.nargs == 0 for name in each.option_strings}
+        for before, word in pairwise(["", *self._given]):
+            _refuse_empty(before, word, flags)
+            _refuse_negative(before, word, flags)
+        return super().parse_known_args(args, namespace)
+
+    def _refuse_cut_values(self) -> None:
+        """Refuse a value whose second word, behind a blank, has the same form."""
         for option, value, words in self._values_cut_by_blanks():
             if any(kind.fullmatch(value) and kind.fullmatch(words[0]) for kind in _VALUE_FORMS):
                 raise engine.BadInput(
@@ -63,22 +72,6 @@ class OneLineParser(argparse.ArgumentParser):
                     where=option.option_strings[0],
                     remedy=_joined_form(option, value, words),
                 )
-        flags = {name for each in self._actions if each.nargs == 0 for name in each.option_strings}
-        for before, word in pairwise(["", *(args or ())]):
-            name, equals, value = word.partition("=")
-            if not word.startswith("--"):
-                name, equals, value = before, "=" if before.startswith("--") else "", word
-            if equals and "=" not in name and name not in flags and not value.strip():
-                raise engine.BadInput(
-                    "is empty", where=name, remedy="give it a value, or leave it out"
-                )
-            given = before.startswith("--") and before != "--" and before not in flags
-            if given and "=" not in before and _NEGATIVE.match(word):
-                # argparse would take it for an option, and report a missing value.
-                raise engine.BadInput(
-                    f"{word!r} is less than zero", where=before, remedy="give it a larger value"
-                )
-        return super().parse_known_args(args, namespace)
 
     def error(self, message: str) -> Any:
         """Name the argument of an error like other errors do; argparse says "argument --deadline:
@@ -122,6 +115,10 @@ class OneLineParser(argparse.ArgumentParser):
         )
         if takes_sources and re.match(r"unrecognized arguments: [^-]", message):
             return "all sources stand before the options; "  # argparse takes one group of them
+        return self._hint_at_option(message)
+
+    def _hint_at_option(self, message: str) -> str:
+        """Options similar to the first unknown one, else the commands that have it."""
         known = [name for each in self._actions for name in each.option_strings]
         unknown = re.search(r"(?<=^unrecognized arguments: )--[a-z-]+", message)
         if unknown is None:
@@ -196,6 +193,25 @@ def _joined_by_commas(words: Sequence[str]) -> list[str]:
             break
         joined.append(word)
     return joined
+
+
+def _refuse_empty(before: str, word: str, flags: Collection[str]) -> None:
+    """Refuse an empty value, of `--name=` or of the option `before` it; flags have no value."""
+    name, equals, value = word.partition("=")
+    if not word.startswith("--"):
+        name, equals, value = before, "=" if before.startswith("--") else "", word
+    if equals and "=" not in name and name not in flags and not value.strip():
+        raise engine.BadInput("is empty", where=name, remedy="give it a value, or leave it out")
+
+
+def _refuse_negative(before: str, word: str, flags: Collection[str]) -> None:
+    """Refuse a value less than zero: argparse would take it for an option, and report that a value
+    is missing."""
+    given = before.startswith("--") and before != "--" and before not in flags
+    if given and "=" not in before and _NEGATIVE.match(word):
+        raise engine.BadInput(
+            f"{word!r} is less than zero", where=before, remedy="give it a larger value"
+        )
 
 
 def _joined_form(option: argparse.Action, value: str, words: Sequence[str]) -> str:

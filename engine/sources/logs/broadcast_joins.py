@@ -107,20 +107,8 @@ class BroadcastJoins(PlanTracker):
                 self._merges.setdefault(rows, _build_sizes(node))
             if name != _JOIN or rows in self._joins:
                 continue
-            build_sides = [_build_side(child) for child in node.children]
-            build_nodes = [node for side in build_sides for top in side for node in nodes_of(top)]
-            others = [
-                child for child, side in zip(node.children, build_sides, strict=True) if not side
-            ]
-            counters = (_row_counter(child) for child in others)
-            streamed_rows = next((count for count in counters if count is not None), None)
-            build_accumulators = frozenset(
-                metric.accumulator for node in build_nodes for metric in node.metrics
-            )
-            self._joins[rows] = PlannedJoin(
-                build_accumulators, streamed_rows, _build_shuffle_size(build_nodes)
-            )
-            self._watched |= build_accumulators
+            self._joins[rows] = join = _planned_join(node)
+            self._watched |= join.build_accumulators
 
     def stage_completed(self, stage_id: int, counted: Sequence[CountedMetric]) -> None:
         """Records which joins a completed stage ran and which build sides it produced."""
@@ -197,6 +185,18 @@ def _shuffle_size_below(node: PlanNode) -> int | None:
     while node.name != _EXCHANGE and len(node.children) == 1:
         node = node.children[0]
     return node.accumulator(_DATA_SIZE) if node.name == _EXCHANGE else None
+
+
+def _planned_join(node: PlanNode) -> PlannedJoin:
+    """The accumulators of a join: those below its broadcast side, and what counts the other."""
+    sides = [(child, _build_side(child)) for child in node.children]
+    build_nodes = [below for _, tops in sides for top in tops for below in nodes_of(top)]
+    counters = (_row_counter(child) for child, tops in sides if not tops)
+    return PlannedJoin(
+        frozenset(metric.accumulator for below in build_nodes for metric in below.metrics),
+        next((count for count in counters if count is not None), None),
+        _build_shuffle_size(build_nodes),
+    )
 
 
 def _build_side(node: PlanNode) -> tuple[PlanNode, ...]:

@@ -1,6 +1,7 @@
 """Stages whose tasks claim several slots at once, beside others."""
 
 import heapq
+import math
 from collections import Counter
 from itertools import combinations
 
@@ -149,6 +150,21 @@ def offered(nodes: list[ScheduledNode], slots: int) -> list[float]:
     open_tasks = Counter({index: len(times) for index, times in left.items()})
     events = [(node.delay_seconds, "a", i) for i, node in enumerate(nodes) if not node.after]
     heapq.heapify(events)
+
+    def claim(index: int) -> tuple[int, int]:
+        """How many tasks start at once, and the cores of each."""
+        node = nodes[index]
+        cores = min(node.cpus, slots)
+        together = node.barrier and len(node.tasks) * cores <= slots
+        return (len(left[index]) if together else 1), cores
+
+    def in_order(index: int) -> tuple[int, ...]:
+        node = nodes[index]
+        return running[node.pool], node.pool, node.priority, index
+
+    def first_that_fits() -> int | None:
+        return next((i for i in sorted(active, key=in_order) if math.prod(claim(i)) <= idle), None)
+
     while events:
         now, kind, index = heapq.heappop(events)
         if kind == "a":
@@ -162,25 +178,14 @@ def offered(nodes: list[ScheduledNode], slots: int) -> list[float]:
                 for child, node in enumerate(nodes):
                     if index in node.after and ends.keys() >= set(node.after):
                         heapq.heappush(events, (now + node.delay_seconds, "a", child))
-        fits = True
-        while fits:
-            fits = False
-            for candidate in sorted(
-                active,
-                key=lambda i: (running[nodes[i].pool], nodes[i].pool, nodes[i].priority, i),
-            ):
-                node, times = nodes[candidate], left[candidate]
-                cores = min(node.cpus, slots)
-                together = node.barrier and len(node.tasks) * cores <= slots
-                count = len(times) if together else 1
-                if count * cores <= idle:
-                    for seconds in times[:count]:
-                        heapq.heappush(events, (now + seconds, "e", candidate))
-                    del times[:count]
-                    idle, fits = idle - count * cores, True
-                    running[node.pool] += count
-                    active -= set() if times else {candidate}
-                    break
+        while (candidate := first_that_fits()) is not None:
+            count, cores = claim(candidate)
+            for seconds in left[candidate][:count]:
+                heapq.heappush(events, (now + seconds, "e", candidate))
+            del left[candidate][:count]
+            idle -= count * cores
+            running[nodes[candidate].pool] += count
+            active -= set() if left[candidate] else {candidate}
     return [ends[index] for index in range(len(nodes))]
 
 
