@@ -45,21 +45,23 @@ async def test_every_view_says_what_it_waits_for_until_there_is_a_plan(planner):
             assert await shows(pilot, "Reading the evidence", gone=True), key
 
 
-class Fitting(FakeSession):
-    """Its runs are read; the plan is built only once it may go on."""
+class BehindReading:
+    """A session whose runs are read; the plan is built only once it may go on."""
 
     def __init__(self):
         super().__init__()
         self.go_on = Event()
 
     def build(self, state, say, show):
-        """Waits behind the reading."""
-
         def wait_after(evidence):
             show(evidence)
             assert self.go_on.wait(60.0)
 
         return super().build(state, say, wait_after)
+
+
+class Fitting(BehindReading, FakeSession):
+    """One with made runs."""
 
 
 def test_what_was_read_is_named_as_in_the_header():
@@ -344,19 +346,8 @@ async def test_opened_on_pinned_plans_without_one_enter_goes_back_and_the_reason
         assert app.answer is not None
 
 
-class Held(EngineSession):
-    """Nothing is fitted before it may be."""
-
-    def __init__(self):
-        super().__init__()
-        self.go_on = Event()
-
-    def build(self, state, say, show):
-        def wait_after(evidence):
-            show(evidence)
-            assert self.go_on.wait(60.0)
-
-        return super().build(state, say, wait_after)
+class Held(BehindReading, EngineSession):
+    """One of the engine's own: nothing is fitted before it may be."""
 
 
 @pytest.mark.parametrize(

@@ -94,10 +94,12 @@ def test_times_that_are_written_alike_do_not_differ():
     assert compare.more_seconds(replace(high, seconds=94.52), high) == "+1 s"
 
 
-def test_times_within_each_others_intervals_are_not_called_different():
-    def said(pin):
-        return " ".join(part for line in compare.about([FIRST, pin], 1) for part, _ in line)
+def said(pin):
+    """Of a plan against the first."""
+    return " ".join(part for line in compare.about([FIRST, pin], 1) for part, _ in line)
 
+
+def test_times_within_each_others_intervals_are_not_called_different():
     assert "overlap" not in said(SECOND)
     assert "overlap" in said(replace(SECOND, high=900.0))
     assert "overlap" not in said(replace(SECOND, low=None, high=None))
@@ -105,9 +107,6 @@ def test_times_within_each_others_intervals_are_not_called_different():
 
 
 def test_time_and_cost_say_what_they_lie_between_and_of_what_prices():
-    def said(pin):
-        return " ".join(part for line in compare.about([FIRST, pin], 1) for part, _ in line)
-
     assert "8m 20s (9 in 10 runs: 6.7 to 11.7 min) for $2.50 at spot prices ($2.20 to $3.10)" in (
         said(SECOND)
     )
@@ -122,9 +121,10 @@ def test_time_and_cost_say_what_they_lie_between_and_of_what_prices():
 def test_what_every_other_one_changes_is_said_below_the_list():
     """Where columns were few, two rows of one cluster told two costs, and not what they are for."""
     third = replace(SECOND, name="C", state=BASE)
-    said = [line[0][0] for line in compare.other_differences([FIRST, SECOND, third], 0)]
-    assert said == ["fast: deadline 30m, not 45m; spot on, not off.", "C: the same inputs."]
-    assert [line[0][0] for line in compare.other_differences([FIRST, SECOND, third], 2)] == said[:1]
+    plans = [FIRST, SECOND, third]
+    told = ["fast: deadline 30m, not 45m; spot on, not off.", "C: the same inputs."]
+    assert [line[0][0] for line in compare.other_differences(plans, 0)] == told
+    assert [line[0][0] for line in compare.other_differences(plans, 2)] == told[:1]
     assert compare.other_differences([FIRST], 0) == []
 
 
@@ -202,13 +202,13 @@ async def test_going_back_to_the_plan_on_the_screen_promises_no_undo(planner):
         await app.run_command_line("deadline 25m")
         await pilot.press("p", "7")
         await settled(pilot)
-        for row, said in (("home", "back at A; it is the plan"), ("end", "nothing changed")):
+        for row, told in (("home", "back at A; it is the plan"), ("end", "nothing changed")):
             app.action_view("compare")
             await settled(pilot)
             before, past = app.state, app.history.past
             await pilot.press(row, "enter")
             await settled(pilot)
-            assert said in text_of(app)
+            assert told in text_of(app)
             assert "where you were" not in text_of(app)
             assert app.state.deadline_seconds == before.deadline_seconds
             assert app.history.past == past

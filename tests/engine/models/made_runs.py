@@ -6,10 +6,13 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
+import engine
 from engine.catalog import InstanceType
 from engine.cluster import Cluster, NodeGroup, Workload
+from engine.models.base import Prediction
 from engine.models.replay.replayed_run import Replay
-from engine.profile import JobRun, Run
+from engine.models.stages.durations.warm_up import PARTS
+from engine.profile import JobRun, Profile, Run
 from engine.scheduling.stages import ScheduledNode, schedule
 from engine.scheduling.waves import Tasks
 from engine.stage_run import EXACT_VALUES, Measure, StageRun
@@ -26,6 +29,12 @@ def measure(values: Values) -> Measure:
     if len(ordered) > EXACT_VALUES:
         ordered = np.quantile(ordered, np.linspace(0.0, 1.0, EXACT_VALUES))
     return Measure(len(values), float(np.sum(values)), tuple(ordered.tolist()))
+
+
+def order_of(seconds: Values) -> tuple[float, ...]:
+    """`StageRun.warm_up` of tasks in launch order."""
+    counts = [max(1, round(len(seconds) * part)) for part in PARTS[:-1]]
+    return tuple(float(seconds[:count].mean() / seconds.mean()) for count in counts)
 
 
 @dataclass(frozen=True)
@@ -163,3 +172,9 @@ def of_type(name: str, score: float, cores: int = 8) -> Cluster:
     kind = InstanceType(name, 1.0, 4.0, cpu_score=score, cpu_benchmark="mark")
     plain = Cluster.of_executors(executors=cores, executor_cores=1)
     return replace(plain, groups=(NodeGroup(cores, kind),))
+
+
+def ask(run: Run, model: str = "sparkplan") -> Prediction:
+    """What a model that knows one run says of the same cluster and workload."""
+    fitted = engine.fit(Profile("job", (run,)), model=model)
+    return fitted.predict(cluster=run.cluster, workload=run.workload)

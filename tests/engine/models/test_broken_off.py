@@ -5,11 +5,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from made_runs import Stage, measure, observed
+from made_runs import Stage, ask, measure, observed
 
 import engine
 from engine.cluster import Workload
-from engine.models.base import Prediction
 from engine.models.replay.censored_tasks import (
     FROM_FIRST,
     censored_seconds,
@@ -39,11 +38,6 @@ def broken_off(seconds: np.ndarray, seen: int) -> Run:
     stages = tuple(replace(stage, tasks=len(seconds)) for stage in part.stages)
     jobs = tuple(replace(job, completed_seconds=None) for job in part.jobs)
     return replace(part, stages=stages, jobs=jobs, complete=False)
-
-
-def ask(run: Run, model_name: str = "sparkplan") -> Prediction:
-    model = engine.fit(Profile("job", (run,)), model=model_name)
-    return model.predict(cluster=run.cluster, workload=run.workload)
 
 
 @pytest.mark.parametrize("model", ["sparkplan", "simcost", "boe"])

@@ -5,11 +5,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from made_runs import Stage, measure, observed
+from made_runs import Stage, ask, measure, observed
 
-import engine
 from engine.cluster import Cluster
-from engine.models.base import Prediction
 from engine.models.replay.censored_tasks import (
     FROM_FIRST,
     censored_log_scale,
@@ -26,7 +24,7 @@ from engine.models.stages.durations.first_tasks import (
 )
 from engine.models.stages.stage_models import stage_models
 from engine.notices import Notice
-from engine.profile import Profile, Run
+from engine.profile import Run
 from engine.stage_run import Measure, StageRun
 
 SLOTS, TASKS = 4, 320
@@ -61,11 +59,6 @@ def broken_off(
     jobs = tuple(replace(job, completed_seconds=None) for job in run.jobs)
     stages = (replace(stage, tasks=TASKS),)
     return replace(run, cluster=cluster, stages=stages, jobs=jobs, complete=False)
-
-
-def ask(run: Run, model: str) -> Prediction:
-    fitted = engine.fit(Profile("job", (run,)), model=model)
-    return fitted.predict(cluster=run.cluster, workload=run.workload)
 
 
 def stage_of(run: Run) -> StageRun:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from made_runs import BLOCK, Stage, Values, observed
+from made_runs import BLOCK, Stage, observed, order_of
 from sparkplan_runs import width
 
 from engine.batch import ClusterBatch
@@ -16,7 +16,6 @@ from engine.models.replay.model import ReplayModel
 from engine.models.replay.replayed_run import Replay
 from engine.models.replay.shared_code import shared_code_scale
 from engine.models.replay.times import Times
-from engine.models.stages.durations.warm_up import PARTS
 from engine.profile import Profile, Run
 
 TASKS, NEW_CODE_SECONDS = 64, 16.0
@@ -24,12 +23,6 @@ TASKS, NEW_CODE_SECONDS = 64, 16.0
 
 def layout(executors: int, cores: int) -> Cluster:
     return Cluster.of_executors(executors=executors, executor_cores=cores)
-
-
-def order_of(seconds: Values) -> tuple[float, ...]:
-    """`StageRun.warm_up` of tasks in launch order."""
-    counts = [max(1, round(len(seconds) * part)) for part in PARTS[:-1]]
-    return tuple(float(seconds[:count].mean() / seconds.mean()) for count in counts)
 
 
 def cold_run(

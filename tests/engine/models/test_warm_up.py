@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from made_runs import BLOCK, Stage, Values, measure, observed
+from made_runs import BLOCK, Stage, measure, observed, order_of
 
 from engine.cluster import Workload
 from engine.models.replay.replayed_run import Replay
@@ -32,12 +32,6 @@ from engine.models.stages.stage_models import stage_models
 from engine.profile import Run
 from engine.sources.logs.task_summary import WARM_UP_PARTS
 from engine.stage_run import StageRun
-
-
-def order_of(seconds: Values) -> tuple[float, ...]:
-    """`StageRun.warm_up` of tasks in launch order."""
-    counts = [max(1, round(len(seconds) * part)) for part in PARTS[:-1]]
-    return tuple(float(seconds[:count].mean() / seconds.mean()) for count in counts)
 
 
 def heated(tasks: int, slots: int, *, size: float = 1.0, fixed: float = 0.0) -> Run:

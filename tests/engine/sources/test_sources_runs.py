@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 import sparklog as log
 from distilled import run_of, stage_of
+from pitfall_logs import notice
 from test_sources_streams import batch
 
 from engine.errors import BadInput
-from engine.profile import Run
 from engine.sources import read
 
 
@@ -23,11 +23,6 @@ def ran(
         *(log.task(number, 10 * number + n, start, end, index=n) for n in range(count)),
         *([log.completed(stage, start, end, failure=failure)] if completed else []),
     ]
-
-
-def notice(run: Run, code: str) -> str:
-    (text,) = (notice.text for notice in run.notices if notice.code == code)
-    return text
 
 
 def test_what_spark_did_not_write_is_told_from_a_run_without_tasks(tmp_path: Path) -> None:
