@@ -1,7 +1,11 @@
 """A logarithmic-barrier interior-point method for few variables and smooth functions.
 
-Derivatives are differences of the functions themselves, not of the barrier, whose own are known: so
-they hold as near to a bound as the path comes.
+Boyd and Vandenberghe, Convex Optimization (Cambridge 2004): the barrier method (11.3) after phase I
+(11.4), each point of the central path by Newton's method (9.5) with a backtracking line search
+(9.2). A weight here is the book's 1/t.
+
+Derivatives are differences of the functions themselves, not of the barrier, whose derivatives by
+them are known: so they stay accurate however near to a bound the path comes.
 """
 
 from __future__ import annotations
@@ -52,9 +56,9 @@ def interior_minimum(values: Values, start: FloatArray) -> FloatArray | None:
 
 
 def _feasible_point(values: Values, start: FloatArray) -> FloatArray | None:
-    """A point with positive slacks: z is minimised with every slack + z positive, until z is
-    negative. On the central path no z is less than the present one by more than the weight of all
-    slacks, so that it may also be seen that there is none."""
+    """Phase I (11.4.1): a point with positive slacks, None where none is found. z is minimised with
+    every slack + z positive, until it is negative. A point of the central path has a z at most
+    weight x slacks above the least (the duality gap, 11.2.2): beyond that there is none."""
 
     def excess(points: FloatArray) -> FloatArray:
         z = points[:, -1:]
@@ -79,8 +83,8 @@ def _centred(
     weight: float,
     until: Callable[[FloatArray], bool] = lambda at: False,
 ) -> FloatArray:
-    """The point of the central path at a weight, from one with positive slacks; where `until`
-    holds before, there."""
+    """The point of the central path at a weight, by Newton's method from one with positive slacks;
+    the first step after which `until` holds, if that comes before."""
     for _ in range(_NEWTON_STEPS):
         derivatives = _derivatives(values, point)
         step, decrement = _newton_step(derivatives, weight)

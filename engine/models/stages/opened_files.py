@@ -30,8 +30,8 @@ class OpenedFiles:
 
     Args:
         share: share of the stage's work that goes to opening them, beyond one for each task.
-        power: power of the data with which their number grows, if tasks stay as many. With tasks it
-            grows by the power of what is left to 1 (Heaps' law, each task being a sample).
+        power: their number grows with the data to this power, and with the number of tasks that
+            write them to the power 1 - `power` (Heaps' law, each task being a sample).
     """
 
     share: float
