@@ -195,24 +195,7 @@ def with_shape_and_layout(cluster: Cluster, profile: Profile) -> Cluster:
         return cluster
     group = cluster.groups[0]
     run = _observed(profile, group.instance.name if group.instance else None)
-    observed = run.cluster if run else None
-    if run is None and group.instance is None:
-        raise BadInput(
-            "the node type is not known",
-            remedy="name it with --instance, or say executors with --executors",
-            choices=profile.instance_types,
-        )
-    instance = group.instance
-    if instance is not None and math.isnan(instance.vcpus):
-        if instance.name not in profile.instance_types:
-            raise BadInput(
-                f"the profile does not know the instance type {instance.name!r}",
-                remedy="look it up in a catalog, or give its vCPUs and memory",
-                choices=profile.instance_types,
-            )
-        instance = observed.instance if observed else instance
-    if profile.fills_nodes and instance is None:
-        instance = _measured_instance(observed)
+    instance = _with_shape(group.instance, run.cluster if run else None, profile)
     named = Cluster(
         groups=(type(group)(group.nodes, instance, group.price_usd_per_hour),),
         catalog=cluster.catalog,
@@ -223,6 +206,36 @@ def with_shape_and_layout(cluster: Cluster, profile: Profile) -> Cluster:
         layout = _measured_layout(run, instance, cluster.catalog, profile)
     layout = layout or _default_layout(instance, cluster.catalog, profile)
     return named.with_layout(layout) if layout else named
+
+
+def _with_shape(
+    instance: InstanceType | None, observed: Cluster | None, profile: Profile
+) -> InstanceType | None:
+    """The type of some nodes with its shape; None for that of measured nodes of unknown type.
+
+    Args:
+        observed: the cluster of a run on that type; None without one.
+
+    Raises:
+        BadInput: as `with_shape_and_layout`.
+    """
+    if observed is None and instance is None:
+        raise BadInput(
+            "the node type is not known",
+            remedy="name it with --instance, or say executors with --executors",
+            choices=profile.instance_types,
+        )
+    if instance is not None and math.isnan(instance.vcpus):
+        if instance.name not in profile.instance_types:
+            raise BadInput(
+                f"the profile does not know the instance type {instance.name!r}",
+                remedy="look it up in a catalog, or give its vCPUs and memory",
+                choices=profile.instance_types,
+            )
+        instance = observed.instance if observed else instance
+    if profile.fills_nodes and instance is None:
+        return _measured_instance(observed)
+    return instance
 
 
 def _measured_instance(observed: Cluster | None) -> InstanceType:

@@ -126,38 +126,23 @@ def measured_instance_type(profile: Profile, catalog: Catalog) -> InstanceType |
 def transfer_notice(speed: Speed, target: InstanceType | None) -> Notice | None:
     """The warning that goes with a transferred speed."""
     name = target.name if target else "the target"
+    add_log, name_it = f"run the job once on {name} and add its log", "name it with --ran-on TYPE"
+    as_fast = "every vCPU is taken to be as fast as the measured ones"
     if speed.size_of is not None:
-        return Notice(
-            "transferred-speed",
+        text = (
             f"{name} was not measured: its vCPUs are taken to be as fast as those of "
-            f"{speed.size_of}, another size of its family",
-            f"run the job once on {name} and add its log",
+            f"{speed.size_of}, another size of its family"
         )
+        return Notice("transferred-speed", text, add_log)
     if speed.code == "transferred-speed":
-        return Notice(
-            speed.code,
-            f"{name} was not measured: {speed.relative:.2f} times the measured speed per core, "
-            "by CPU score",
-            f"run the job once on {name} and add its log",
-        )
-    if speed.code == "unknown-source-type" and target is not None and target.cpu_score is None:
-        return Notice(
-            speed.code,
-            f"nothing says where it ran, and {name} has no CPU score: every vCPU is taken "
-            "to be as fast as the measured ones",
-            "name it with --ran-on TYPE",
-        )
-    if speed.code == "unknown-source-type":
-        return Notice(
-            speed.code,
-            "nothing says where it ran: the catalog's median speed per vCPU is assumed",
-            "name it with --ran-on TYPE",
-        )
+        text = f"{name} was not measured: {speed.relative:.2f} times the measured speed per core, "
+        return Notice(speed.code, f"{text}by CPU score", add_log)
     if speed.code == "no-cpu-score":
-        return Notice(
-            speed.code,
-            f"no CPU score compares {name} with the measured type: every vCPU is taken to be as "
-            "fast as the measured ones",
-            f"run the job once on {name} and add its log",
-        )
+        text = f"no CPU score compares {name} with the measured type: {as_fast}"
+        return Notice(speed.code, text, add_log)
+    if speed.code == "unknown-source-type":
+        text = "nothing says where it ran: the catalog's median speed per vCPU is assumed"
+        if target is not None and target.cpu_score is None:
+            text = f"nothing says where it ran, and {name} has no CPU score: {as_fast}"
+        return Notice(speed.code, text, name_it)
     return None

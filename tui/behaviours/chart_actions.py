@@ -164,15 +164,16 @@ class ChartActions(PlannerMixin):
             names = chart_axes.charts_of(app.state)
         axes_of_kind = {"nodes": ("nodes",), "time": ("time", "frontier_time")}
         matching_axes = axes_of_kind.get(axis, ("cost", "frontier_cost"))
-        for name in names:
-            for axis_name in chart_axes.AXES[name]:
-                if axis_name in matching_axes:
-                    if name in ("time", "cost") and axis_name != "nodes":
-                        app.state = reduce(app.state, ShowChart(cast("ChartKind", name)))
-                    self._look(SetAxisWindow(axis_name, (low, high)))
-                    app._panels.show()
-                    return
-        app.show_notice(f"no chart of this view has an axis of {axis}", "warn")
+        axes = ((name, shown) for name in names for shown in chart_axes.AXES[name])
+        found = next((pair for pair in axes if pair[1] in matching_axes), None)
+        if found is None:
+            app.show_notice(f"no chart of this view has an axis of {axis}", "warn")
+            return
+        name, shown = found
+        if name in ("time", "cost") and shown != "nodes":
+            app.state = reduce(app.state, ShowChart(cast("ChartKind", name)))
+        self._look(SetAxisWindow(shown, (low, high)))
+        app._panels.show()
 
     def action_log(self, axis: str, kind: str = "") -> None:
         """Make an axis logarithmic ("log") or linear ("linear"); without either, switch it."""

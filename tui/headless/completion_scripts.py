@@ -193,12 +193,18 @@ def fish(places: Sequence[Place]) -> str:
                 if words and words not in lists:
                     lists[words] = f"__sparkplan_words_{len(lists) + 1}"
                     lines.append(f"set -g {lists[words]} {' '.join(map(_fish, words))}")
-                value = f" {'-r -F' if offer.files else '-x'}"
-                names = f"${lists[words]}" if words else ""
-                names = f"(__sparkplan_list {names})" if offer.listed and words else names
-                value += f" -a '{names}'" if words else ""
+                value = _fish_value(offer, lists.get(words))
             lines.append(f"{before} {name}{value}{_described(what)}")
     return "\n".join(lines) + "\n"
+
+
+def _fish_value(offer: Offer, list_name: str | None) -> str:
+    """What completes the value of an option: files or not, and the words of a list by its name."""
+    value = f" {'-r -F' if offer.files else '-x'}"
+    if list_name is None:
+        return value
+    words = f"(__sparkplan_list ${list_name})" if offer.listed else f"${list_name}"
+    return f"{value} -a '{words}'"
 
 
 _FISH_PLACE = """# Completion of the sparkplan command for fish.

@@ -234,20 +234,25 @@ def tick_candidates(scale: Scale, kind: Kind = "number") -> Iterator[tuple[float
         levels = {"time": len(_LOG_TIMES), "count": len(_COUNT_SETS)}.get(kind, len(_DECADE_SETS))
         sets = [_log_values(low, high, kind, level) for level in range(levels)]
         if len(sets[0]) >= 5:
-            several = [values for values in sets if len(values) > 1]
-            yield from several
-            if len(sets[-1]) < 2:
-                # Less than a decade apart: one tick alone would not say how the axis goes on.
-                for stride in range(2, len(several[-1])):
-                    yield several[-1][::stride]
-            yield from (values for values in sets if len(values) == 1)
-            for stride in range(2, len(sets[-1])):
-                yield sets[-1][::stride]
+            yield from _thinned(sets)
             return
     step = step_at_least((high - low) / 40, kind)
     while step <= high - low:
         yield multiples(low, high, step)
         step = step_at_least(step * 1.01, kind)
+
+
+def _thinned(sets: Sequence[tuple[float, ...]]) -> Iterator[tuple[float, ...]]:
+    """Logarithmic ticks, dense to sparse, and then every second, third ... of the sparsest."""
+    several = [values for values in sets if len(values) > 1]
+    yield from several
+    if len(sets[-1]) < 2:
+        # Less than a decade apart: one tick alone would not say how the axis goes on.
+        for stride in range(2, len(several[-1])):
+            yield several[-1][::stride]
+    yield from (values for values in sets if len(values) == 1)
+    for stride in range(2, len(sets[-1])):
+        yield sets[-1][::stride]
 
 
 def nice_bounds(
