@@ -245,7 +245,7 @@ def likeliest_line(recommendation: engine.Recommendation) -> str:
         return ""
     goal = recommendation.goal
     within = "" if goal.budget_usd is None else " within the budget"
-    return f"likeliest to keep this deadline{within}: {describe(choice, goal)}"
+    return f"likeliest of one type to keep this deadline{within}: {describe(choice, goal)}"
 
 
 def unproven(recommendation: engine.Recommendation) -> str:

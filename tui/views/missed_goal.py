@@ -42,7 +42,8 @@ def missed_goal_lines(
         lines.append(_missing("Nearest: ", nearest, goal, batch))
         if likeliest is not None:
             within = "" if goal.budget_usd is None else f" within {money_text(goal.budget_usd)}"
-            lines.append(_missing(f"Likeliest in time{within}: ", likeliest, goal, batch))
+            name = f"Likeliest in time{within}, of one type: "
+            lines.append(_missing(name, likeliest, goal, batch))
     elif (
         recommendation.rejected
     ):  # no type could be compared with the goal: the goal is not the reason
@@ -80,24 +81,26 @@ def _in_few_rows(nearest: Choice, likeliest: Choice | None, goal: Goal, batch: s
             *_with_intervals(nearest, goal, batch),
             end,
         ]
-    likely = _in_short("Likeliest", likeliest, goal, batch)
+    likely = _in_short("Likeliest", likeliest, goal, batch, kind=", one type")
     return [*likely, ("; ", "base"), *_in_short("nearest", nearest, goal, batch), end]
 
 
-def _in_short(name: str, choice: Choice, goal: Goal, batch: str) -> Line:
-    """A cluster that misses the goal, without intervals."""
+def _in_short(name: str, choice: Choice, goal: Goal, batch: str, *, kind: str = "") -> Line:
+    """A cluster that misses the goal, without intervals; `kind` says of which it was chosen."""
     costs = "" if choice.cost_usd is None else f" for {text.usd(choice.cost_usd)}{at_spot(choice)}"
     return [
-        (_with_chance(name, choice, goal), "base"),
+        (_with_chance(name, choice, goal, kind), "base"),
         (composition(choice), "strong"),
         (f"{batch and ','}{batch} in {text.seconds(choice.seconds)}{costs}", "base"),
     ]
 
 
-def _with_chance(name: str, choice: Choice, goal: Goal) -> str:
+def _with_chance(name: str, choice: Choice, goal: Goal, kind: str = "") -> str:
     """ "Nearest (45 % in time): "; without the chance where that is not known."""
     p = choice.p_deadline
-    return f"{name}: " if p is None else f"{name} ({text.in_time(p, goal.confidence)} in time): "
+    if p is None:
+        return f"{name}: "
+    return f"{name} ({text.in_time(p, goal.confidence)} in time{kind}): "
 
 
 def goal_in_words(goal: Goal) -> str:
