@@ -116,6 +116,7 @@ _HOMES = {
     "engine.models.model": ("Model",),
     "engine.mixing.methods": ("METHODS",),
     "engine.optimiser": ("recommend", "sensitivity"),
+    "engine.choosing.objectives": ("OBJECTIVES", "OBJECTIVE_SYNONYMS"),
     "engine.choosing.outlines": ("Outline", "outlines"),
     "engine.choosing.owned": ("recommend_owned",),
     "engine.choosing.recommendation": (

@@ -15,6 +15,8 @@ from engine.choosing.cluster_costs import cost_of as cost_of
 from engine.choosing.cluster_costs import observed_price as observed_price
 from engine.choosing.cluster_costs import predict_on_spot as predict_on_spot
 from engine.choosing.limits import Limits as Limits
+from engine.choosing.objectives import OBJECTIVE_SYNONYMS as OBJECTIVE_SYNONYMS
+from engine.choosing.objectives import OBJECTIVES as OBJECTIVES
 from engine.choosing.outlines import Outline as Outline
 from engine.choosing.outlines import outlines as outlines
 from engine.choosing.owned import recommend_owned as recommend_owned

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from tui.state import PlanState
 from tui.storage.scenario import typed_values
-from tui.views import sentences
+from tui.views import cluster_words
 
 if TYPE_CHECKING:
     from tui.answers import Answer
@@ -55,7 +55,7 @@ def pin_of(name: str, state: PlanState, answer: Answer) -> Pin:
         name,
         state,
         meets,
-        sentences.composition(best),
+        cluster_words.composition(best),
         seconds=best.seconds,
         low=best.low,
         high=best.high,
@@ -64,7 +64,7 @@ def pin_of(name: str, state: PlanState, answer: Answer) -> Pin:
         instance=best.instance,
         cost_low_usd=best.cost_low_usd,
         cost_high_usd=best.cost_high_usd,
-        at_spot=bool(sentences.at_spot(best)),
+        at_spot=bool(cluster_words.at_spot(best)),
     )
 
 

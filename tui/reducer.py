@@ -17,13 +17,12 @@ from tui.state import (
     MEASURED_JOB,
     MIN_SCALE,
     NO_LIMITS,
-    PLAN_INPUTS,
     WHOLE,
     Axes,
     AxisName,
     PlanState,
-    planned_nodes,
     with_inputs,
+    with_plan,
 )
 
 _NICE = (
@@ -187,14 +186,11 @@ def _with_relaxed_deadline(state: PlanState, achievable_seconds: float) -> PlanS
 
 
 def _with_last_good(state: PlanState, good: PlanState, *, whole: bool) -> PlanState:
-    """The state with the last good inputs; a goal that was set meanwhile stays if the evidence is
-    the same."""
+    """The state with the last good inputs; a goal and limits of the plan that were set meanwhile
+    stay if the evidence is the same."""
     if whole or state.sources != good.sources:
         return replace(good, view=state.view, chart=state.chart)
-    names = [*PLAN_INPUTS, "limits"]
-    if planned_nodes(state) != planned_nodes(good):
-        names.append("max_nodes")
-    return replace(state, **{name: getattr(good, name) for name in names})
+    return with_plan(state, good)
 
 
 def nice_seconds(seconds: float) -> float:

@@ -213,10 +213,37 @@ def with_inputs(state: PlanState, inputs: PlanState) -> PlanState:
 def with_question(state: PlanState, asked: PlanState) -> PlanState:
     """`state` with what another one asks of its plan: the goal, and limits that only filter. How
     many nodes are planned stays, as do the limits that decide which types are candidates."""
-    kept = ("owned", "arch", "exclude")
-    limits = asked.limits._replace(**{name: getattr(state.limits, name) for name in kept})
+    limits = _with_candidate_limits(asked.limits, state.limits)
     names = ("deadline_seconds", "budget_usd", "confidence", "spot", "mix", "selected")
     return replace(state, limits=limits, **{name: getattr(asked, name) for name in names})
+
+
+def _with_candidate_limits(limits: Limits, asked: Limits) -> Limits:
+    """`limits` with those of another state that decide which types are candidates."""
+    return limits._replace(owned=asked.owned, arch=asked.arch, exclude=asked.exclude)
+
+
+def with_plan(state: PlanState, planned: PlanState) -> PlanState:
+    """`state` with what another one on the same evidence asks to be planned; its goal, and limits
+    that only filter, stay."""
+    names = [*PLAN_INPUTS]
+    if planned_nodes(state) != planned_nodes(planned):
+        names.append("max_nodes")
+    limits = state.limits
+    if _candidate_limits(limits) != _candidate_limits(planned.limits):
+        limits = _with_candidate_limits(limits, planned.limits)
+    return replace(state, limits=limits, **{name: getattr(planned, name) for name in names})
+
+
+def with_plan_change(state: PlanState, before: PlanState, after: PlanState) -> PlanState:
+    """`state` with what a change from `before` to `after` asked to be planned; all that it set
+    where it opened other evidence."""
+    names = INPUTS if before.sources != after.sources else (*PLAN_INPUTS, "max_nodes")
+    changed = [name for name in names if getattr(before, name) != getattr(after, name)]
+    limits = state.limits
+    if _candidate_limits(before.limits) != _candidate_limits(after.limits):
+        limits = _with_candidate_limits(limits, after.limits)
+    return replace(state, **{"limits": limits, **{name: getattr(after, name) for name in changed}})
 
 
 def with_renamed_sources(state: PlanState, names: Mapping[str, str]) -> PlanState:

@@ -17,7 +17,7 @@ from engine.choosing.room import no_room_reason
 from engine.choosing.surface import Surface
 from engine.choosing.sweeps import TIE
 from engine.cost import Cost, itemised, master_offer, price_of, total_cost, usd_at
-from engine.forecast import IntArray, none_if_nan
+from engine.forecast import FloatArray, IntArray, none_if_nan
 from engine.machines.platforms import NOT_SUPPORTED, support_notice
 from engine.machines.services import least_workers, on_demand_line, service_of, service_refusals
 from engine.notices import Notice, in_order, never_ends
@@ -127,9 +127,13 @@ class ChoiceBuilder:
 
     def p_deadline(self, flat: int) -> float | None:
         """P(T <= deadline), 0 where the job never ends; None without a deadline or an interval."""
+        return none_if_nan(self.p_deadlines(np.asarray([flat]))[0])
+
+    def p_deadlines(self, points: IntArray) -> FloatArray:
+        """(n,) the same at some points, NaN for None."""
         if self.goal.deadline_seconds is None:
-            return None
-        return none_if_nan(self.surface.p_within(flat, self.goal.deadline_seconds)[0])
+            return np.full(len(points), np.nan)
+        return self.surface.p_within(points, self.goal.deadline_seconds)
 
     def with_model_warnings(self, choice: Choice) -> Choice:
         """The choice with all of the model's warnings, which are slow to find for a replay."""
@@ -212,8 +216,8 @@ class ChoiceBuilder:
         notices = price_notices(price, name, self.catalog, self.today, kind=kind)
         return (*notices, *rate_notices(self.billing, self.catalog, self.today))
 
-    def rejected(self, flat: int) -> Rejected:
-        """The rejection of a type, at the point of its nearest miss."""
+    def rejected(self, flat: int, p_deadline: float | None) -> Rejected:
+        """The rejection of a type, at the point of its nearest miss, and P(T <= deadline) there."""
         row, column = divmod(flat, self.surface.max_nodes)
         name = self.surface.candidates.offers[row].instance.name
         seconds = float(self.surface.seconds.flat[flat])
@@ -242,6 +246,7 @@ class ChoiceBuilder:
             cost_usd=cost,
             late_seconds=late,
             over_usd=over if is_over else None,
+            p_deadline=p_deadline,
         )
 
     def _not_allowed(self, row: int) -> Rejected:

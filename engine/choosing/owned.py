@@ -18,13 +18,8 @@ from engine.caching import Lazy
 from engine.choosing.answer_notices import time_alone_notice
 from engine.choosing.difference_texts import in_runs, missed_by
 from engine.choosing.exact_points import with_exact_points
-from engine.choosing.recommendation import (
-    SYNONYMS_OF_OWNED,
-    Choice,
-    Goal,
-    Recommendation,
-    Rejected,
-)
+from engine.choosing.objectives import OBJECTIVE_SYNONYMS
+from engine.choosing.recommendation import Choice, Goal, Recommendation, Rejected
 from engine.choosing.room import require_startable
 from engine.choosing.sweeps import significant
 from engine.cluster import BesideHeap, Cluster, Layout, Workload
@@ -106,8 +101,8 @@ def recommend_owned(
     return problem.evaluated(range(1, max_executors + 1)).refined().recommendation()
 
 
-OBJECTIVES = ("resource-time", "time", *SYNONYMS_OF_OWNED)
-"""What to optimise (SimCost 4.3); for a given input, most throughput means least runtime."""
+OBJECTIVES = ("resource-time", "time", *OBJECTIVE_SYNONYMS)
+"""What to optimise (SimCost 4.3)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -389,4 +384,7 @@ class _ExecutorCounts:
         confidence = None if nearest.low is None else self.problem.goal.confidence
         missed = missed_by(late, confidence, deadline_seconds=deadline)
         reason = f"{missed} with {format_count(nearest.executors, 'executor')}"
-        return (Rejected("", {}, reason, "deadline", nearest.seconds, None, late),)
+        missed_deadline = Rejected(
+            "", {}, reason, "deadline", nearest.seconds, None, late, p_deadline=nearest.p_deadline
+        )
+        return (missed_deadline,)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, fields
 from itertools import takewhile
 from typing import Any
 
+from engine.choosing.objectives import OBJECTIVE_SYNONYMS, OBJECTIVES
 from engine.choosing.plain_data import fields_dict
 from engine.cluster import Layout, is_finite, is_number
 from engine.cost import Cost
@@ -15,11 +16,6 @@ from engine.errors import BadInput, UnknownName
 from engine.notices import Notice
 from engine.text.reachable import ENOUGH
 from engine.units import format_count, format_usd
-
-OBJECTIVES = ("cost", "time", "resource-time")
-
-SYNONYMS_OF_OWNED = {"runtime": "time", "throughput": "time"}
-"""Objectives of clusters one owns, by the names of SimCost 4.3, and what is minimised for each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +29,7 @@ class Goal:
         max_nodes: largest number of workers.
         objective: "cost", "time" or "resource-time" (of rented nodes: vcore-seconds); None for the
             time with a budget alone and the cost otherwise. With `max_executors` also one of
-            `SYNONYMS_OF_OWNED`.
+            `OBJECTIVE_SYNONYMS`.
         max_executors: largest number of executors of a cluster without types, in place of
             `max_nodes`; None for nodes of a catalog.
     """
@@ -67,7 +63,7 @@ class Goal:
         if self.max_nodes < 1:
             raise BadInput(f"max_nodes must be at least 1, not {self.max_nodes}", where="goal")
         object.__setattr__(self, "max_nodes", int(self.max_nodes))  # 10.0 of JSON, 10 of NumPy
-        known = OBJECTIVES if self.max_executors is None else (*OBJECTIVES, *SYNONYMS_OF_OWNED)
+        known = OBJECTIVES if self.max_executors is None else (*OBJECTIVES, *OBJECTIVE_SYNONYMS)
         if self.objective not in (None, *known):
             raise UnknownName("objective", str(self.objective), known)
 
@@ -81,7 +77,7 @@ class Goal:
         """The objective: one of `OBJECTIVES`."""
         budget_alone = self.budget_usd is not None and self.deadline_seconds is None
         asked = self.objective or ("time" if budget_alone else "cost")
-        return SYNONYMS_OF_OWNED.get(asked, asked)
+        return OBJECTIVE_SYNONYMS.get(asked, asked)
 
     @property
     def by_time(self) -> bool:
@@ -153,6 +149,7 @@ class Rejected:
     "no-dbus", "no-prediction", "limits", "barrier", "stage-needs-cores", "not-supported". What does
     not apply is None; `composition` is None where no number of nodes would help. `late_seconds` is
     how much longer a deadline the type would meet at the goal's confidence; sorted by it.
+    `p_deadline` is P(T <= deadline) of the composition, None without an interval.
     """
 
     instance: str
@@ -163,6 +160,7 @@ class Rejected:
     cost_usd: float | None = None
     late_seconds: float | None = None
     over_usd: float | None = None
+    p_deadline: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
@@ -340,11 +338,14 @@ class Recommendation:
         return near[-1] if near and (near[-1].cost_usd or 0.0) < least else None
 
     @property
-    def likelier_than_nearest(self) -> Choice | None:
-        """The likeliest to keep the deadline; None where the nearest is nearly as likely to."""
+    def likeliest_beside_nearest(self) -> Choice | None:
+        """The likeliest to keep the deadline; None where the nearest is nearly as likely to, and
+        keeps the budget too, as the likeliest does."""
         nearest, likeliest = self.nearest, self.likeliest
         if nearest is None or likeliest is None:
             return None
+        if (nearest.cost_usd or 0.0) > self.goal.most_usd:
+            return likeliest
         more = (likeliest.p_deadline or 0.0) - (nearest.p_deadline or 0.0)
         return likeliest if more >= CLEARLY_LIKELIER else None
 

@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
+from functools import cache
 
 import numpy as np
 
@@ -93,7 +94,7 @@ def select(
             lambda: _outlines(answers, view.best_of_each(ranked[1:])),
         ),
         frontier=OutlinedChoices(frontier, answers.choice, lambda: _outlines(answers, frontier)),
-        rejected=_ChainedRejections(Lazy(nearest_misses, answers.rejected), candidates.rejected),
+        rejected=_ChainedRejections(_rejections(answers, nearest_misses), candidates.rejected),
         nearest=nearest,
         likeliest=likeliest,
         optimal=surface.is_precise,
@@ -196,9 +197,8 @@ def _deciding_points(surface: Surface, answer: Recommendation, most: int) -> lis
 
 def _outlines(answers: ChoiceBuilder, points: IntArray) -> list[Outline]:
     """The outlines of the choices at some points of the surface, from its arrays."""
-    surface, deadline = answers.surface, answers.goal.deadline_seconds
+    surface, odds = answers.surface, answers.p_deadlines(points)
     forecast, costs = surface.at(points), surface.costs(answers.billing).ravel()[points]
-    odds = np.full(len(points), np.nan) if deadline is None else forecast.p_within(deadline)
     rows, columns = (each.tolist() for each in np.divmod(points, surface.max_nodes))
     offers = [surface.candidates.offers[row] for row in rows]
     spot = [answers.spot(row, column + 1) for row, column in zip(rows, columns, strict=True)]
@@ -215,6 +215,16 @@ def _outlines(answers: ChoiceBuilder, points: IntArray) -> list[Outline]:
         )
         for offer, column, at_spot, seconds, cost, p in found
     ]
+
+
+def _rejections(answers: ChoiceBuilder, points: IntArray) -> Lazy[Rejected]:
+    """The rejections at the nearest misses. Their chances are computed all at once, with the first
+    rejection: one by one they would take longer than all else in it."""
+    chances = cache(lambda: answers.p_deadlines(points).tolist())
+    return Lazy(
+        range(len(points)),
+        lambda index: answers.rejected(int(points[index]), none_if_nan(chances()[index])),
+    )
 
 
 def _warnings(surface: Surface, goal: Goal, shown: Choice | None) -> tuple[Notice, ...]:

@@ -99,11 +99,8 @@ def with_closest_as_nearest(answer: Recommendation, ask: Ask, surface: Surface) 
     if closest is nearest:
         return answer
     p_deadline = none_if_nan(_forecast(closest, surface).p_within(goal.deadline_seconds)[0])
-    return replace(
-        answer,
-        nearest=replace(closest, p_deadline=p_deadline, why=()),
-        miss_of_nearest=missed(closest, goal, surface),
-    )
+    nearest = replace(closest, p_deadline=p_deadline, why=())
+    return replace(answer, nearest=nearest, miss_of_nearest=missed(nearest, goal, surface))
 
 
 def _loosened(goal: Goal, log_ratio: float) -> Goal:
@@ -149,6 +146,7 @@ def missed(choice: Choice, goal: Goal, surface: Surface) -> Rejected:
         reason=f"{' and '.join(texts)} with {format_count(choice.nodes or 0, 'node')}",
         code=codes.get((late is not None, over is not None), "deadline"),
         seconds=choice.seconds, cost_usd=usd, late_seconds=late, over_usd=over,
+        p_deadline=choice.p_deadline,
     )  # fmt: skip
 
 

@@ -10,6 +10,7 @@ from engine.catalog import InstanceType
 from engine.given_profiles import OptexProfile
 from engine.notices import Notice
 from engine.profile import Profile, Run
+from engine.text.lists import abbreviated_list
 
 SAME_SHAPE = 0.05
 """Relative difference below which two memory sizes count as equal: 15.25 GiB may be written as 15,
@@ -120,7 +121,7 @@ def with_ran_on_notice(
         shape = InstanceType.of_shape(ran_on.vcpus, ran_on.memory_gib)
         text += f"says {', '.join(sorted(stated))}, {ran_on.name} is {shape.name}"
     else:
-        text += "names the type of each run"
+        text += f"names {abbreviated_list(sorted(stated))}"
     return with_notices(
         contents, [Notice("origin-already-named", text, "correct it there where it is wrong")]
     )

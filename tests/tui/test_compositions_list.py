@@ -319,3 +319,16 @@ async def test_a_click_on_a_title_sorts_by_it(planner, title, order):
         await pilot.click(offset=(rows[y].index("interval"), y))
         await settled(pilot)
         assert app.state.order == "best"
+
+
+def test_types_that_miss_a_deadline_show_their_chance_and_are_sorted_by_it():
+    """Their column "in time" was empty, and the order by it left them as they were."""
+    state, answer = answered(deadline_seconds=600.0, max_nodes=8, order="odds")
+    lost = answer.report.recommendation.rejected
+    assert len({each.p_deadline for each in lost}) > 2
+    listed = listing(state, answer, MARKS)
+    shown = [row[6][0] for row in list(listed.rows)[len(listed.met) :]]
+    assert shown == [
+        text.in_time(p, state.confidence)
+        for p in sorted((x.p_deadline for x in lost), reverse=True)
+    ]

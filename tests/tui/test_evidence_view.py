@@ -13,7 +13,7 @@ from tui.changes import SetModel, SetScale
 from tui.format import signed_percent
 from tui.session import EngineSession
 from tui.state import PlanState
-from tui.views import evidence, sentences
+from tui.views import cluster_words, evidence, sentences
 from tui.views.marks import marks_of
 from tui.widgets.glyphs import UNICODE
 from tui.widgets.table import Table
@@ -81,7 +81,7 @@ async def test_where_there_are_more_columns_than_rows_the_answer_is_read_whole(p
         await settled(pilot)
         rows = " ".join(row[1:39].strip(" │|") for row in text_of(app).splitlines())
         best = app.answer.best
-        for said in (sentences.composition(best), "9 in 10 runs", "likely within"):
+        for said in (cluster_words.composition(best), "9 in 10 runs", "likely within"):
             assert said in rows
         assert size[1] < 29 or app.marks.warning in rows
 

@@ -152,6 +152,18 @@ def test_why_the_nearest_does_not_count_is_said(capsys: pytest.CaptureFixture[st
     assert taken["nearest_misses"] is None
 
 
+def test_the_likeliest_of_a_job_is_that_of_recommend(capsys: pytest.CaptureFixture[str]) -> None:
+    """It was told by `recommend` alone."""
+    asked = "sort-small --catalog aws --ran-on m5.xlarge --budget 0.028 --deadline 12s"
+    (job,) = answer(capsys, f"fleet {asked}", status=1)["jobs"]
+    alone = answer(capsys, f"recommend {asked}", status=1)
+    assert job["likeliest"] == alone["likeliest"] is not None
+    out, _ = run(capsys, f"fleet {asked}", status=1)
+    (line,) = (line for line in out.splitlines() if "likeliest of one type" in line)
+    assert line.startswith("    likeliest of one type to keep this deadline within the budget: ")
+    assert all(len(line) <= 80 for line in out.splitlines())
+
+
 @pytest.mark.parametrize("times", [1.0, 1.001, 1.003])
 def test_the_deadline_that_a_job_of_weeks_needs_is_said_to_the_hour(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, times: float

@@ -11,7 +11,7 @@ from textual.events import Resize
 
 from tui.reducer import reduce
 from tui.state import Limits
-from tui.views import frontier, sentences
+from tui.views import cluster_words, frontier, sentences
 from tui.views.compositions import ShortList
 from tui.views.marks import Marks
 from tui.widgets.chart import Chart
@@ -177,12 +177,11 @@ async def test_the_fastest_at_any_price_has_one_beside_it_that_is_as_fast(planne
             for choice in found.frontier
             if choice.seconds <= 1.01 * found.recommended.seconds
         ]
-        assert said.startswith(sentences.composition(near[-1]))
+        assert said.startswith(cluster_words.composition(near[-1]))
         assert "at most 1 % slower and costs $" in said
+        cheaper = cluster_words.composition(near[-1])
         for before, lines in (("", []), ("1", [line])):
-            why = (
-                f"the next best type, {before}{sentences.composition(near[-1])}, takes 1 s longer",
-            )
+            why = (f"the next best type, {before}{cheaper}, takes 1 s longer",)
             told = replace(found, recommended=replace(found.recommended, why=why))
             assert sentences.hardly_slower_line(told) == lines
     async with at_rest(planner(deadline_seconds=3000.0), (120, 40)) as (app, _):
@@ -218,7 +217,7 @@ async def test_at_100_columns_the_names_of_types_keep_their_ends(planner, monkey
     """ "40 × n2d-standar…" stood in every row, for nodes of 2 and of 16 vCPUs. Of a list whose
     place is looked up before its first layout Textual sends no `Resize`: none is sent here."""
     names = ["40 × n2d-standard-2 (38 spot)", "5 × n2d-standard-16 (3 spot)"]
-    monkeypatch.setattr(sentences, "composition", lambda point: names[point.nodes % 2])
+    monkeypatch.setattr(cluster_words, "composition", lambda point: names[point.nodes % 2])
     monkeypatch.setattr(
         ShortList, "check_message_enabled", lambda _, message: not isinstance(message, Resize)
     )

@@ -150,3 +150,17 @@ async def test_a_type_that_is_not_used_is_not_where_it_ran(planner, tmp_path):
         assert "ran on" not in left
         assert "not used: m5.xlarge" in text_of(app)
         assert "Where did it run?" not in text_of(app)
+
+
+async def test_types_that_the_runs_name_are_where_they_ran(planner, tmp_path):
+    """The type that was said stood there, though the runs name others."""
+    path = tmp_path / "runs.csv"
+    runs = [f"m5.xlarge,{nodes},1e9,{3600 / nodes}" for nodes in (2, 4, 8)]
+    path.write_text("\n".join(["instance_type,nodes,input_size,seconds", *runs]), "utf-8")
+    app = planner(EngineSession(), sources=(str(path),), ran_on="r5.2xlarge")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(pilot)
+        left, _ = shown(app, 200)
+        assert "ran on m5.xlarge" in left
+        assert "r5.2xlarge" not in left
+        assert "Ran on   m5.xlarge" in text_of(app)

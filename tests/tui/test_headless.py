@@ -9,10 +9,9 @@ from command_line import answer, refused, run
 from depth import values
 
 import engine
-from engine.choosing import owned, recommendation
 from engine.models.boe.workflow import TASK_PROFILES
 from tui.cli import main
-from tui.headless import recommend, workflow
+from tui.headless import workflow
 
 LOG = "nightly-features"
 
@@ -389,6 +388,4 @@ def test_all_models_refuses_an_unknown_one_and_a_question_without_an_answer(
 
 
 def test_choices_that_help_names_before_the_engine_is_loaded_are_its_own() -> None:
-    objectives = dict.fromkeys((*recommendation.OBJECTIVES, *owned.OBJECTIVES))
-    assert tuple(objectives) == recommend.OBJECTIVES
     assert workflow.TASK_PROFILES == TASK_PROFILES

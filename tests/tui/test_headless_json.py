@@ -6,10 +6,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from command_line import answer, run
+from command_line import answer, refused, run
 from fakes import profile
 
 import engine
+from engine.choosing import owned
 from tui.cli import main
 from tui.storage import config
 
@@ -224,3 +225,15 @@ def test_a_curve_is_priced_where_some_node_counts_start_its_job(
     assert "no price" not in few
     assert "cost is that of the time" in enough
     assert len(enough.splitlines()) > len(few.splitlines()) + 1
+
+
+@pytest.mark.parametrize("objective", ["runtime", "throughput"])
+def test_objectives_by_other_names_are_those_of_the_engine(
+    capsys: pytest.CaptureFixture[str], objective: str
+) -> None:
+    asked = "recommend ernest-rcv1 --catalog papers --budget 5 --objective"
+    named = answer(capsys, f"{asked} {objective}")
+    assert named["goal"]["objective"] == engine.OBJECTIVE_SYNONYMS[objective] == "time"
+    err = refused(capsys, f"{asked} nix")
+    for name in (*owned.OBJECTIVES, "cost"):
+        assert repr(name) in err

@@ -41,7 +41,9 @@ def test_the_likeliest_is_named_where_it_is_likelier(vague_seconds: float) -> No
     """With 200 s the vague one is hardly ever in time, and the nearest stands alone."""
     answer = found(vague_seconds)
     printed = recommend.as_text(answer, TWO).splitlines()
-    told = [line for line in printed if line.startswith("likeliest to keep this deadline: ")]
+    told = [
+        line for line in printed if line.startswith("likeliest of one type to keep this deadline: ")
+    ]
     _, any_answer = answered()
     shown = replace(any_answer, report=replace(any_answer.report, recommendation=answer))
     said = sentences.headline_text(shown, Marks("*", "x", "!"))
@@ -49,8 +51,8 @@ def test_the_likeliest_is_named_where_it_is_likelier(vague_seconds: float) -> No
         assert len(told) == 1
         assert "1 × fast" in told[0]
         assert "deadline met in 58 % of runs" in told[0]
-        assert "Likeliest in time: 1 × fast in 45 s" in said
-        assert "in time in 58 % of runs." in said.split("Likeliest in time: ")[1]
+        assert "Likeliest in time, of one type: 1 × fast in 45 s" in said
+        assert "in time in 58 % of runs." in said.split("Likeliest in time, of one type: ")[1]
     else:
         assert told == []
         assert "Nearest: 1 × slow" in said
@@ -68,5 +70,36 @@ def test_in_the_rows_of_a_small_terminal_the_likeliest_is_seen_with_its_chance()
     ):
         rows = [row for line in lines for row in wrap(line, 76)][:3]
         seen = " ".join("".join(part for part, _ in row).strip() for row in rows)
-        assert "Nearest (" in seen
-        assert "likeliest (58 % in time): 1 × fast in 45 s for $" in seen
+        assert "Likeliest (58 % in time, one type): 1 × fast in 45 s for $" in seen
+        assert "; nearest (" in seen
+
+
+def test_below_two_rows_on_a_deadline_and_a_budget_the_likeliest_is_still_seen() -> None:
+    """The nearest miss with its intervals took the one row that was left; the list has it too."""
+    answer = replace(
+        found(45.0),
+        goal=engine.Goal(50.0, 0.02),
+        compromises=tuple(
+            engine.Compromise(seconds, usd, found(45.0).nearest)
+            for seconds, usd in ((50.0, 0.354), (190.0, 0.02))
+        ),
+    )
+    state, any_answer = answered()
+    shown = replace(any_answer, report=replace(any_answer.report, recommendation=answer))
+    rows = [
+        "".join(part for part, _ in row).strip()
+        for line in sentences.brief(state, shown, Marks("*", "x", "!"))
+        for row in wrap(line, 76)
+    ]
+    assert rows[1].endswith("3m 11s within $0.02.")
+    assert rows[2].startswith("Likeliest (58 % in time, one type): 1 × fast in 45 s for $0.0")
+
+
+def test_the_chance_of_a_nearest_miss_alone_is_before_its_intervals() -> None:
+    """It was last, behind the end of the row."""
+    state, any_answer = answered()
+    report = replace(any_answer.report, recommendation=found(200.0))
+    shown = replace(any_answer, report=report)
+    _, nearest, *_ = sentences.brief(state, shown, Marks("*", "x", "!"))
+    said = "".join(part for part, _ in nearest)
+    assert said.startswith("Nearest (2 % in time): 1 × slow in 51 s (9 in 10 runs: 50.2 to")

@@ -9,7 +9,7 @@ from screen import advised, at_rest, compared, drag_to, settled, shows, text_of
 import engine
 from tui.screens.notices import MAX_NOTICES
 from tui.session import EngineSession
-from tui.views import sentences
+from tui.views import cluster_words, sentences
 
 
 @pytest.mark.parametrize(("size", "glyphs"), [((80, 24), "ascii"), ((120, 40), "unicode")])
@@ -90,7 +90,7 @@ async def test_in_a_small_terminal_a_question_of_two_rows_leaves_the_whole_answe
         assert "Where did it run?" in rows
         assert "is assumed: press w" in rows
         best = app.answer.best
-        for said in (sentences.composition(best), "9 in 10 runs", "within "):
+        for said in (cluster_words.composition(best), "9 in 10 runs", "within "):
             assert said in rows
         assert not app.query_one("#about").display
         await pilot.press("2")

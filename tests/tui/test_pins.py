@@ -9,7 +9,7 @@ from screen import at_rest, settled, text_of
 from tui import format as text
 from tui.pins import Pin, free_name, input_differences, pin_of, with_pin, without_pin
 from tui.state import PlanState
-from tui.views import compare, sentences
+from tui.views import cluster_words, compare
 from tui.views.marks import Marks
 
 MARKS = Marks("@", "x", "!")
@@ -150,7 +150,7 @@ async def test_a_pin_of_the_nearest_miss_and_one_of_spot_nodes_say_so(planner):
         best = app.answer.best
         pin = pin_of("A", app.state, app.answer)
         assert (pin.meets, pin.at_spot) == (False, True)
-        assert (pin.composition, pin.seconds) == (sentences.composition(best), best.seconds)
+        assert (pin.composition, pin.seconds) == (cluster_words.composition(best), best.seconds)
         nothing = SimpleNamespace(best=None, report=app.answer.report)
         assert pin_of("A", app.state, nothing) == Pin("A", app.state, False, "nothing")
 

@@ -8,7 +8,7 @@ from fakes import Gated
 from screen import at_rest, settled, shows
 
 import engine
-from tui.changes import OpenSources, SetDeadline, SetModel, SetScale
+from tui.changes import OpenSources, SetDeadline, SetLimits, SetMaxNodes, SetModel, SetScale
 
 
 class Refusing(Gated):
@@ -75,12 +75,13 @@ async def test_a_goal_set_after_it_stays_as_a_step(planner):
 
 
 async def test_where_that_is_refused_too_the_last_good_plan_stays(planner):
+    """With what neither refusal was about."""
     async with held(planner, "optex", "boe") as (app, pilot):
         good = app.state
         asks(app, SetModel("boe"), SetScale(2.0), SetModel("optex"))
         await goes_on(app, pilot)
         assert await shows(pilot, "boe needs more")
-        assert (app.state, app.history.past) == (good, ())
+        assert (app.state, app.history.past) == (replace(good, scale=2.0), (good,))
 
 
 @pytest.mark.parametrize("undone", [False, True])
@@ -166,3 +167,71 @@ async def test_before_the_first_plan_too(planner):
         await goes_on(app, pilot)
         assert app.answer is not None
         assert app.state.model == "sparkplan"
+
+
+async def test_a_change_behind_the_refused_one_is_asked_of_the_last_good_plan(planner):
+    """It was lost: the data size of a slider that was moved while the model was being tried."""
+    async with held(planner, "optex") as (app, pilot):
+        good = app.state
+        asks(app, SetModel("optex"), SetScale(2.0), SetMaxNodes(300), SetDeadline(1800.0))
+        await goes_on(app, pilot)
+        assert await shows(pilot, "optex needs more")
+        assert (app.state.model, app.state.scale, app.state.max_nodes) == ("sparkplan", 2.0, 300)
+        assert app.built.plan.request.workload == app.built.profile.workload_at(2.0)
+        assert app.answer.report.goal.deadline_seconds == 1800.0
+        await pilot.press("u", "u")
+        await settled(pilot)
+        assert app.state == replace(good, deadline_seconds=1800.0, deadline_chosen=True)
+
+
+async def test_behind_two_refused_changes_it_is_asked_without_either(planner):
+    async with held(planner, "optex", "boe") as (app, pilot):
+        asks(app, SetModel("boe"), SetScale(2.0), SetModel("optex"), SetScale(3.0))
+        await goes_on(app, pilot)
+        assert await shows(pilot, "boe needs more")
+        assert (app.state.model, app.state.scale) == ("sparkplan", 3.0)
+
+
+async def test_it_is_asked_once_more_alone_and_then_given_up(planner):
+    """Neither change can be planned."""
+    async with held(planner, "optex") as (app, pilot):
+        good, build = app.state, app._session.build
+
+        def only_as_it_was(state, *said):
+            built = build(state, *said)
+            if state.scale != 1.0:
+                raise engine.BadInput("no size but the measured one")
+            return built
+
+        app._session.build = only_as_it_was
+        asks(app, SetModel("optex"), SetScale(2.0))
+        await goes_on(app, pilot)
+        assert await shows(pilot, "no size but the measured one")
+        assert (app.state, app.history.past) == (good, ())
+
+
+async def test_a_source_opened_behind_a_refused_change_is_read(planner):
+    async with held(planner, "optex") as (app, pilot):
+        asks(app, SetModel("optex"), OpenSources(("second",)))
+        await goes_on(app, pilot)
+        assert (app.state.sources, app.state.model) == (("second",), "sparkplan")
+        assert app.answer is not None
+
+
+async def test_what_was_changed_on_a_source_that_is_not_read_goes_with_it(planner):
+    async with held(planner) as (app, pilot):
+        good = app.state
+        asks(app, OpenSources(("missing",)), SetScale(2.0))
+        await goes_on(app, pilot)
+        assert app.state == good
+
+
+async def test_a_limit_set_behind_a_refused_change_stays(planner):
+    """Such a limit only filters the plan that there is; all limits were those before again."""
+    async with held(planner, "optex") as (app, pilot):
+        limits = app.state.limits._replace(max_vcpus=64)
+        asks(app, SetModel("optex"), SetLimits(limits))
+        await goes_on(app, pilot)
+        assert await shows(pilot, "optex needs more")
+        assert (app.state.model, app.state.limits) == ("sparkplan", limits)
+        assert app.answer.report.recommendation.recommended is not None

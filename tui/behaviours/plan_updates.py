@@ -5,13 +5,11 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import replace
-from itertools import takewhile
-from time import monotonic
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import engine
-from tui.behaviours.planner_mixin import PlannerMixin
-from tui.changes import DeadlineRelaxed, EvidenceRead, PlanRefused, ShowView
+from tui.behaviours.refused_plans import RefusedPlans
+from tui.changes import DeadlineRelaxed, EvidenceRead, ShowView
 from tui.messages import (
     EvidenceReady,
     PlanFailed,
@@ -21,7 +19,6 @@ from tui.messages import (
 )
 from tui.reducer import reduce
 from tui.state import (
-    PlanState,
     evidence_key,
     plan_key,
     with_inputs,
@@ -32,77 +29,20 @@ from tui.workers import Cancelled
 
 if TYPE_CHECKING:
     from tui.answers import Answer, BuiltPlan, Evidence
-    from tui.history import History
-
-
-class Unbuilt(NamedTuple):
-    """What was asked for as another change came, before its plan was built.
-
-    Args:
-        history: its steps.
-        whole: whether that change replaced every input.
-    """
-
-    state: PlanState
-    history: History
-    whole: bool
 
 
 GRID_ERROR = 0.02
 """Largest relative error of a time interpolated on the grid, compared with the settled answer."""
 
 
-class PlanUpdates(PlannerMixin):
+class PlanUpdates(RefusedPlans):
     """Mixin of `PlannerApp`."""
 
     initial_answer: Answer | None = None
     """The first answer on new evidence: the user has changed no goal yet."""
 
-    replaced_inputs: PlanState | None = None
-    """The inputs that a scenario or a pinned plan has replaced, while its plan is being built."""
-
-    history_to_return: History | None = None
-    """The history before an undo or redo, while the plan that it leads to is being built."""
-
     _evidence_read: EvidenceReady | None = None
     """The last evidence that was read, until its plan is built or refused."""
-
-    _unbuilt: tuple[Unbuilt, ...] = ()
-    """What was asked for before the change whose plan is being built, back to the last good plan:
-    the change may be refused alone."""
-
-    def _remember_unbuilt(self, before: PlanState, history: History, *, whole: bool) -> None:
-        """Remember what another plan is asked for instead of. The steps of one gesture are one
-        change; undo and redo change nothing here, as they lead to what was asked for before."""
-        app = self.planner
-        if app.history.past is history.past:
-            return
-        key = plan_key(before)
-        if not app.busy or self.is_last_good(before):
-            self._unbuilt, self.replaced_inputs = (), None
-            return
-        earlier = takewhile(lambda each: plan_key(each.state) != key, self._unbuilt)
-        self._unbuilt = (*earlier, Unbuilt(before, history, whole))
-
-    def is_last_good(self, state: PlanState) -> bool:
-        """Whether the plan that a state asks for is the last good one; False where there is
-        none."""
-        good = self.planner._last_good
-        return good is not None and plan_key(state) == plan_key(good)
-
-    def _return_to_unbuilt(self) -> bool:
-        """Ask for the plan before the refused change again, which was never built. False where that
-        is the last good one. A goal that was set meanwhile stays, as a step of its own."""
-        app = self.planner
-        while self._unbuilt:
-            *earlier, last = self._unbuilt
-            self._unbuilt = tuple(earlier)
-            if plan_key(last.state) != plan_key(app.state):
-                app.state = reduce(app.state, PlanRefused(last.state, whole=last.whole))
-                app.history = last.history.recorded(last.state, app.state, now_seconds=monotonic())
-                self._rebuild()
-                return True
-        return False
 
     def _rebuild(self) -> None:
         """Start to build a plan for the state; of several that wait, only the last one is built.
@@ -265,6 +205,7 @@ class PlanUpdates(PlannerMixin):
         if app._change_notice:
             app.show_notice(app._change_notice, "good")
             app._change_notice = ""
+        self._ask_behind_refused()
         app._panels.show()
         app._act_if_settled()  # a refused question starts no search
 
@@ -282,20 +223,10 @@ class PlanUpdates(PlannerMixin):
         elif app._last_good is not None:
             self._evidence_read = None
             self._revert_to(app._last_good)
+        self._refused = ()
         app.show_notice(f"{cancelled} was cancelled", "warn")
         app._panels.show()
         app._act_if_settled()
-
-    def _revert_to(self, good: PlanState) -> None:
-        """Restore the last good inputs, as if the refused change had not been made."""
-        app = self.planner
-        app.state = reduce(
-            app.state,
-            PlanRefused(self.replaced_inputs or good, whole=self.replaced_inputs is not None),
-        )
-        app.history = self.history_to_return or app.history.refused(app.state)
-        self.replaced_inputs = self.history_to_return = None
-        app._ask()
 
     def _start_with_evidence(self, built: BuiltPlan) -> None:
         """Set a deadline for new evidence, one that can be met where that is possible."""
@@ -357,6 +288,7 @@ class PlanUpdates(PlannerMixin):
         if message.key != plan_key(app.state) or not app.screen_stack:
             return
         app.busy, self._evidence_read = "", None
+        self._refused = (*self._refused, app.state)
         if self._return_to_unbuilt():
             app.show_refusal(message.text)
         elif app._last_good is None:
@@ -365,6 +297,7 @@ class PlanUpdates(PlannerMixin):
                 app._panels.focus_view("compare")  # enter goes back to one
         else:
             self._revert_to(app._last_good)
+            self._ask_behind_refused()
             app.show_refusal(message.text)
         app._panels.show()
         app._act_if_settled()

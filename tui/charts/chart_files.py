@@ -11,7 +11,7 @@ from tui.charts.chart_svg import Panel, format_svg
 from tui.screens.export import safe_name
 from tui.storage.read_files import require_none_of
 from tui.storage.user_folders import current_folder, expand_home, path_exists
-from tui.views import curves, frontier, sentences
+from tui.views import cluster_words, curves, frontier, sentences
 from tui.views.chart_axes import TITLES
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def content(app: PlannerApp, ending: str) -> str:
     if answer is None or answer.report.curve is None:
         raise engine.BadInput("there is no curve to save yet", remedy="open a log first (o)")
     points = answer.report.recommendation.frontier[:]
-    on_demand = sentences.on_demand_title(answer)
+    on_demand = cluster_words.on_demand_title(answer)
     if state.view == "frontier":
         if ending == ".csv":
             meets = [frontier.meets(answer, choice) for choice in points]

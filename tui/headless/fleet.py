@@ -48,6 +48,11 @@ class JobPlan:
         return self.recommendation.nearest if self.recommendation else None
 
     @property
+    def likeliest(self) -> engine.Choice | None:
+        """Where none does, the one that likeliest keeps the deadline."""
+        return self.recommendation.likeliest if self.recommendation else None
+
+    @property
     def miss(self) -> engine.Rejected | None:
         """Why the nearest miss is rejected; None where there is none."""
         return self.recommendation.nearest_miss if self.recommendation else None
@@ -221,6 +226,7 @@ def as_json(jobs: Sequence[JobPlan], together: Sequence[engine.Notice] = ()) -> 
                 "recommended": job.chosen.to_dict() if job.chosen else None,
                 "nearest": job.nearest.to_dict() if job.nearest else None,
                 "nearest_misses": job.miss.reason if job.miss else None,
+                "likeliest": job.likeliest.to_dict() if job.likeliest else None,
                 "problem": str(job.problem) if job.problem else None,
                 "warnings": output.notices(job.warnings),
             }

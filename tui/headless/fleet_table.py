@@ -79,17 +79,17 @@ def _answer(job: JobPlan, decimals: int) -> Row | str:
 
 def _why_none(job: JobPlan) -> list[str]:
     """What the nearest miss violates, and the limit that would admit it: its predicted time may be
-    within the deadline, but not at the confidence asked for. Two alternatives have a line each."""
-    if (miss := job.miss) is None:
+    within the deadline, but not at the confidence asked for. Two alternatives have a line each, and
+    so has the likeliest to keep the deadline, where it is another cluster."""
+    if (miss := job.miss) is None or (found := job.recommendation) is None:
         return []
-    alternatives = (
-        recommend.sufficient_goal(job.recommendation).splitlines() if job.recommendation else []
-    )
+    alternatives = recommend.sufficient_goal(found).splitlines()
+    likeliest = [f"    {line}" for line in [recommend.likeliest_line(found)] if line]
     it = "it is" if miss.code == "budget" else "it"
     violation = f"    {it} {text.escaped(miss.reason)}"
     if len(alternatives) == 1:
-        return [f"{violation}: {alternatives[0]}"]
-    return [violation, *(f"    {alternative}" for alternative in alternatives)]
+        return [f"{violation}: {alternatives[0]}", *likeliest]
+    return [violation, *(f"    {alternative}" for alternative in alternatives), *likeliest]
 
 
 def _format_rows(rows: Sequence[Row | str]) -> list[str]:

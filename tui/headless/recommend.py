@@ -22,9 +22,6 @@ from tui.headless import output, sensitivity_lines
 from tui.headless.choice_words import cost_lines, describe, runners_up
 from tui.headless.rejections import rejected_lines
 
-OBJECTIVES = ("cost", "time", "resource-time", "runtime", "throughput")
-"""Objectives; for one input, most throughput is least run time, and `runtime` is `time`."""
-
 OWNED_OBJECTIVE = "resource-time"
 
 LISTED = 8
@@ -62,7 +59,7 @@ def configure_rented(parser: argparse.ArgumentParser) -> None:
     layouts.add_layout(parser)
     sections.section(parser, sections.GOAL).add_argument(
         "--objective",
-        choices=OBJECTIVES,
+        choices=(*engine.OBJECTIVES, *engine.OBJECTIVE_SYNONYMS),
         help="what to optimise (default: time with a budget alone, resource-time on a cluster that "
         "you own, else cost)",
     )
@@ -110,7 +107,7 @@ def notices(recommendation: engine.Recommendation) -> list[engine.Notice]:
     type."""
     chosen = recommendation.recommended or recommendation.nearest
     found = [*recommendation.warnings, *(chosen.warnings if chosen else ())]
-    likeliest = recommendation.likelier_than_nearest
+    likeliest = recommendation.likeliest_beside_nearest
     if likeliest is not None:
         codes, name = {notice.code for notice in found}, str(likeliest.instance)
         found += [own for own in likeliest.warnings if own.code not in codes or name in own.text]
@@ -152,7 +149,7 @@ def recommendation_for(
         search["method"] = method
     return rented(
         args, fitted, question.catalog, question.workload, mix=args.mix,
-        objective={"runtime": "time", "throughput": "time"}.get(args.objective, args.objective),
+        objective=engine.OBJECTIVE_SYNONYMS.get(args.objective, args.objective),
         **search,
     )  # fmt: skip
 
@@ -241,12 +238,14 @@ def unmet_lines(recommendation: engine.Recommendation) -> list[str]:
 
 
 def likeliest_line(recommendation: engine.Recommendation) -> str:
-    """The cluster that likeliest keeps the deadline as it is; "" where none is clearly likelier to
-    than the nearest miss."""
-    choice = recommendation.likelier_than_nearest
+    """The cluster within the budget that likeliest keeps the deadline as it is; "" where that says
+    little beside the nearest miss (`likeliest_beside_nearest`)."""
+    choice = recommendation.likeliest_beside_nearest
     if choice is None:
         return ""
-    return f"likeliest to keep this deadline: {describe(choice, recommendation.goal)}"
+    goal = recommendation.goal
+    within = "" if goal.budget_usd is None else " within the budget"
+    return f"likeliest of one type to keep this deadline{within}: {describe(choice, goal)}"
 
 
 def unproven(recommendation: engine.Recommendation) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tui import format as text
 from tui.reducer import nice_seconds
 from tui.state import PlanState
-from tui.views import evidence, sentences
+from tui.views import cluster_words, evidence, sentences
 from tui.views.marks import Marks
 from tui.widgets.numbers import time_text
 
@@ -80,7 +80,7 @@ def _answer(state: PlanState, answer: Answer, marks: Marks) -> dict[str, str]:
     return {
         "answer": sentences.headline_text(answer, marks),
         "reached": "yes" if recommendation.recommended is not None else "",
-        "composition": sentences.composition(best) if best else "nothing",
+        "composition": cluster_words.composition(best) if best else "nothing",
         "time": text.seconds(best.seconds if best else None),
         "interval": _interval(best),
         "cost": text.usd(best.cost_usd if best else None),

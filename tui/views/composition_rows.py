@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 import engine
 from tui import format as text
 from tui.state import Order, PlanState
-from tui.views import cost_columns, sentences
+from tui.views import cluster_words, cost_columns
 from tui.views.marks import Marks
 from tui.widgets.on_demand import OnDemand
 from tui.widgets.table import Cell, CellStyle, Row
 
 if TYPE_CHECKING:
-    from engine import Choice, Outline, Rejected
+    from engine import Choice, Goal, Outline, Rejected
     from tui.answers import Answer
 
 _LOST = 3
@@ -74,7 +74,7 @@ class Listing:
         met = [best if index == BEST and best else outlines[index] for index in self.met]
         lost = [recommendation.rejected[index] for index in self.missed]
         return [
-            *((sentences.composition(each), _brief(each, each.note, decimals)) for each in met),
+            *((cluster_words.composition(each), _brief(each, each.note, decimals)) for each in met),
             *((_tried(each), _brief(each, each.reason, decimals)) for each in lost),
         ]
 
@@ -82,8 +82,7 @@ class Listing:
         recommendation = self.answer.report.recommendation
         if place >= len(self.met):
             lost = recommendation.rejected[self.missed[place - len(self.met)]]
-            deadline = self.answer.report.goal.deadline_seconds
-            return _rejected_row(lost, self.marks, deadline, decimals)
+            return _rejected_row(lost, self.marks, self.answer.report.goal, decimals)
         index, best = self.met[place], recommendation.recommended
         if index == BEST and best is not None:
             return _row(best, self.marks.best, "strong", "muted", decimals)
@@ -145,7 +144,7 @@ def listing(state: PlanState, answer: Answer, marks: Marks) -> Listing:
         ]
     if state.order != "best":
         met.sort(key=lambda index: _value(outlines[index], state.order))
-    if state.order in ("time", "cost"):
+    if state.order != "best":
         missed.sort(key=lambda index: _value(rejected[index], state.order))
     return Listing(answer, marks, met, missed)
 
@@ -169,8 +168,7 @@ def _value(row: Outline | Rejected, order: Order) -> float:
     """The sort key of a row, best first; rows without the value come last. Rounding errors decide
     no order: a cost is the sum of its items, or its product in the plan's arrays."""
     if order == "odds":
-        p = getattr(row, "p_deadline", None)
-        return math.inf if p is None else -_rounded(p)
+        return math.inf if row.p_deadline is None else -_rounded(row.p_deadline)
     value = row.seconds if order == "time" else row.cost_usd
     return math.inf if value is None or math.isnan(value) else _rounded(value)
 
@@ -205,8 +203,7 @@ def short_rows(answer: Answer, marks: Marks, *, most: int) -> tuple[list[Row], l
         table_rows.append(_row(choice, "", "plain", "muted", decimals))
         types.append(choice.instance)
     for rejected in recommendation.rejected[:rejected_rows]:
-        deadline = answer.report.goal.deadline_seconds
-        table_rows.append(_rejected_row(rejected, marks, deadline, decimals))
+        table_rows.append(_rejected_row(rejected, marks, answer.report.goal, decimals))
         types.append(rejected.instance)
     return table_rows, types
 
@@ -214,7 +211,7 @@ def short_rows(answer: Answer, marks: Marks, *, most: int) -> tuple[list[Row], l
 def _row(choice: Choice, mark: str, tone: CellStyle, note: CellStyle, decimals: int) -> Row:
     return (
         (mark, "good"),
-        (sentences.composition(choice), tone),
+        (cluster_words.composition(choice), tone),
         (text.seconds(choice.seconds), tone),
         (text.span_cell(choice.low, choice.high), tone),
         *cost_columns.cells(choice, decimals, tone),
@@ -230,15 +227,16 @@ def _tried(rejected: Rejected) -> str:
     return rejected.instance
 
 
-def _rejected_row(rejected: Rejected, marks: Marks, deadline: float | None, decimals: int) -> Row:
+def _rejected_row(rejected: Rejected, marks: Marks, goal: Goal, decimals: int) -> Row:
+    p = rejected.p_deadline
     cells: list[Cell] = [
         (marks.missed, "bad"),
         (_tried(rejected), "muted"),
         (text.seconds(rejected.seconds), "muted"),
-        (miss_text(rejected, deadline), "muted"),
+        (miss_text(rejected, goal.deadline_seconds), "muted"),
         (text.usd_cell(rejected.cost_usd, decimals), "muted"),
         ("", "muted"),
-        ("", "muted"),
+        ("" if p is None else text.in_time(p, goal.confidence), "muted"),
         (rejected.reason, "muted"),
     ]
     return tuple(cells)

@@ -15,7 +15,7 @@ import engine
 from tui import format as text
 from tui.mixing import max_types
 from tui.state import MAX_NODES, PlanState
-from tui.views import sentences
+from tui.views import cluster_words, sentences
 from tui.views.composition_rows import listing, short_rows
 from tui.views.prose import Prose
 from tui.widgets.columns import text_of
@@ -141,7 +141,7 @@ def show(panels: Panels, answer: Answer) -> None:
     """Show all rows, and the text on the selected one."""
     state = panels.app.state
     title = f"Compositions with {state.listed}" if state.listed else "Compositions"
-    on_demand = sentences.what_is_on_demand(answer, "runners-up")
+    on_demand = cluster_words.what_is_on_demand(answer, "runners-up")
     panels.set_title("full", f"{title}, {on_demand}" if on_demand else title)
     show_rows(panels, answer)
     chosen = sentences.selected(panels.app.state, answer, panels.app.marks)
@@ -179,7 +179,7 @@ def show_short_rows(panels: Panels, answer: Answer, most: int) -> None:
     selected, mix = panels.app.state.selected, max_types(panels.app.state, answer.built.catalog)
     table_rows, types = short_rows(answer, panels.app.marks, most=most)
     narrow = is_narrow(panels, "short")
-    on_demand = sentences.what_is_on_demand(answer)
+    on_demand = cluster_words.what_is_on_demand(answer)
     if narrow:
         table_rows = [in_few_cells(row, panels.app.glyphs.ellipsis) for row in table_rows]
     panels.show_list(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from tui.format import odds
 from tui.state import MAX_DRAWN, PlanState
-from tui.views import chart_axes, compositions, sentences
+from tui.views import chart_axes, cluster_words, compositions, sentences
 from tui.views.prose import Line, Prose
 from tui.widgets.chart import Chart
 from tui.widgets.chart_data import PATTERNS, ChartData, Point, Series, Threshold
@@ -78,7 +78,7 @@ def show_titles(panels: Panels, curves: DrawnCurves) -> None:
         band = "" if panels.chart(name).band_hidden else "dots"
         title_suffix = band_title(state, curves, name, band=band)
         if answer := panels.app.answer:
-            title_suffix = sentences.on_demand_title(answer) + title_suffix
+            title_suffix = cluster_words.on_demand_title(answer) + title_suffix
         panels.set_title(name, chart_axes.title(state, name) + title_suffix)
 
 

@@ -13,7 +13,7 @@ import engine
 from tui import format as text
 from tui.changes import SelectPoint, SetGoalFromPoint
 from tui.state import PlanState
-from tui.views import chart_axes, compositions, cost_columns, sentences
+from tui.views import chart_axes, cluster_words, compositions, cost_columns
 from tui.views.curves import READING, intervals, thresholds
 from tui.views.marks import Marks
 from tui.views.pages import FRONTIER_LIST
@@ -74,7 +74,7 @@ def show(panels: Panels, answer: Answer) -> None:
 def list_title(answer: Answer) -> str:
     """What no point of the list is beaten by: with a maximum share of spot nodes only others on
     demand, of which none is beaten by a cluster with spot nodes where that share is 0."""
-    best, share = answer.report.recommendation.recommended, sentences.spot_share(answer)
+    best, share = answer.report.recommendation.recommended, cluster_words.spot_share(answer)
     if share:
         return TITLE_ON_DEMAND
     mixed = best is not None and best.instance is None
@@ -115,7 +115,7 @@ def outlines(answer: Answer) -> Sequence[Outline]:
 def columns_for(points: Sequence[Point], *, narrow: bool) -> tuple[Column, ...]:
     """The columns, as wide as the texts of all points, of which only those seen become rows."""
     texts = {
-        "composition": [sentences.composition(point) for point in points],
+        "composition": [cluster_words.composition(point) for point in points],
         COLUMNS[-1].title: [step(faster, slower) for faster, slower in pairwise(points)],
     }
     columns = [
@@ -146,7 +146,7 @@ def look(panels: Panels, answer: Answer) -> None:
         at = state.crosshair
         index = min(range(len(points)), key=lambda i: abs(points[i].seconds - at))
     panels.chart(CHART).show(chart(state, answer, points, index))
-    title_suffix = sentences.on_demand_title(answer)
+    title_suffix = cluster_words.on_demand_title(answer)
     panels.set_title(CHART, chart_axes.title(state, CHART) + title_suffix)
     panels.prose("point").show(about(answer, index))
 
@@ -171,7 +171,7 @@ def chart(state: PlanState, answer: Answer, points: Sequence[Point], index: int)
     seconds = [choice.seconds for choice in points]
     costs = [choice.cost_usd or 0.0 for choice in points]
     at_cursor = answer.report.recommendation.frontier[index]
-    label = sentences.composition(at_cursor)
+    label = cluster_words.composition(at_cursor)
     marked = [MarkedPoint(x=at_cursor.seconds, y=at_cursor.cost_usd or 0.0, label=label)]
     best = answer.report.recommendation.recommended
     if best is not None and not is_recommended(at_cursor, best):
@@ -239,7 +239,7 @@ def rows(answer: Answer, choices: Sequence[Choice], marks: Marks) -> OnDemand[Ro
             else ("", "plain")
             if meets(answer, choice)
             else (marks.missed, "bad"),
-            sentences.composition(choice),
+            cluster_words.composition(choice),
             text.seconds(choice.seconds),
             text.span_cell(choice.low, choice.high),
             *cost_columns.cells(choice, decimals, "plain"),
@@ -271,15 +271,11 @@ def about(answer: Answer, index: int) -> list[Line]:
     points = answer.report.recommendation.frontier
     if not points:
         return []
-    choice, confidence = points[index], answer.report.goal.confidence
-    line: list[Span] = [(sentences.composition(choice), "strong"), (" takes ", "base")]
-    line.append(
-        (
-            f"{text.seconds(choice.seconds)} ({sentences.interval_in_words(choice, confidence)})",
-            "base",
-        )
-    )
-    line += sentences.cost(choice)
+    choice = points[index]
+    within = cluster_words.interval_in_words(choice, answer.report.goal.confidence)
+    line: list[Span] = [(cluster_words.composition(choice), "strong"), (" takes ", "base")]
+    line.append((f"{text.seconds(choice.seconds)} ({within})", "base"))
+    line += cluster_words.cost(choice)
     if index:
         faster = points[index - 1]
         cost, time = _cost_difference(faster, choice), _time_difference(faster, choice)

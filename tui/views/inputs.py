@@ -124,11 +124,12 @@ def category(state: PlanState, profile: Profile | None) -> str:
 
 
 def ran_on(state: PlanState, profile: Profile | None) -> str | None:
-    """The instance types that were measured; None where they are not known, or not used."""
-    if state.ran_on is not None:
-        return None if _is_unused(state, profile) else state.ran_on
+    """The instance types of the runs, else the one that was named; None where neither is known, or
+    that one is not used. Runs may name other types than was said (`origin-already-named`)."""
+    if _is_unused(state, profile):
+        return None
     names = profile.instance_types if profile else ()
-    return ", ".join(names) or None
+    return ", ".join(names) or state.ran_on
 
 
 def ran_on_unknown(state: PlanState, profile: Profile | None) -> bool:

@@ -9,14 +9,16 @@ import engine
 from tui import format as text
 from tui.joint_notices import joint_groups, joint_remedy, joint_text
 from tui.state import PlanState
+from tui.views.cluster_words import composition, cost, interval_in_words
 from tui.views.marks import Marks
+from tui.views.missed_goal import missed_goal_lines
 from tui.views.pages import key_of
 from tui.views.planner_words import in_planner
 from tui.views.prose import Line, Span
-from tui.widgets.numbers import money_text, time_text
+from tui.widgets.numbers import time_text
 
 if TYPE_CHECKING:
-    from engine import Choice, Goal, Notice, Outline, Recommendation
+    from engine import Choice, Goal, Notice, Recommendation
     from tui.answers import Answer
 
 WAITING: tuple[Line, ...] = ([("Reading the evidence and the prices ...", "muted")],)
@@ -30,14 +32,14 @@ def headline(answer: Answer, marks: Marks, *, few_rows: bool = False) -> list[Li
     follows the goal that was answered, which the sliders may have left already.
 
     Args:
-        few_rows: whether there is room for some three rows: nearest and likeliest then share one
-            line.
+        few_rows: whether there is room for some three rows, of which the last may be cut. What
+            decides then comes first: the chance of the nearest, and before it the likeliest.
     """
     recommendation = answer.report.recommendation
     unit = " a micro-batch" if engine.of_one_batch(notices(answer)) else ""
     if recommendation.recommended is not None:
         return [_recommended(recommendation.goal, recommendation.recommended, marks, unit)]
-    return _impossible(recommendation, marks, unit, few_rows=few_rows)
+    return missed_goal_lines(recommendation, marks, unit, few_rows=few_rows)
 
 
 def headline_text(answer: Answer, marks: Marks) -> str:
@@ -58,158 +60,6 @@ def _recommended(goal: Goal, choice: Choice, marks: Marks, batch: str) -> Line:
             (f" likely within {time_text(goal.deadline_seconds)}", "base"),
         ]
     return [*line, (".", "base")]
-
-
-def sufficient_goal(recommendation: Recommendation) -> str:
-    """The deadline or the budget that can be met; "" where none is known."""
-    one_limit = len(recommendation.compromises) < 2
-    if one_limit and recommendation.enough_seconds is not None:
-        return f"; {text.reachable_deadline(recommendation.enough_seconds)} can be met"
-    if one_limit and recommendation.enough_usd is not None:
-        return f"; {text.usd(engine.reachable_usd(recommendation.enough_usd))} is enough"
-    return _compromises(recommendation) if recommendation.compromises else ""
-
-
-def _compromises(recommendation: Recommendation) -> str:
-    """ "; 33.1 s can be met for $0.354, 1m 10s within $0.05": the compromises for a deadline and a
-    budget that cannot be met together."""
-    goal = recommendation.goal
-    parts: list[str] = []
-    for compromise in recommendation.compromises:
-        later = (
-            goal.deadline_seconds is not None
-            and compromise.deadline_seconds > goal.deadline_seconds
-        )
-        deadline = text.reachable_deadline if later else time_text
-        dearer = compromise.budget_usd > goal.most_usd
-        cost = text.usd(engine.reachable_usd(compromise.budget_usd)) if dearer else ""
-        verb = "" if parts else " can be met"
-        paid = f"for {cost}" if dearer else f"within {money_text(compromise.budget_usd)}"
-        parts.append(f"{deadline(compromise.deadline_seconds)}{verb} {paid}")
-    return f"; {', '.join(parts)}"
-
-
-def _impossible(
-    recommendation: Recommendation, marks: Marks, batch: str, *, few_rows: bool
-) -> list[Line]:
-    goal = recommendation.goal
-    up_to = text.counted(goal.max_nodes, "node")
-    lines: list[Line] = [
-        [
-            (f"{marks.missed} ", "bad"),
-            (f"No cluster of up to {up_to} {goal_in_words(goal)}", "strong"),
-            (f"{sufficient_goal(recommendation)}.", "base"),
-        ]
-    ]
-    nearest, likeliest = recommendation.nearest, recommendation.likelier_than_nearest
-    if nearest is not None and likeliest is not None and few_rows:
-        near = _in_short("Nearest", nearest, goal, batch)
-        likely = _in_short("likeliest", likeliest, goal, batch)
-        lines.append([*near, ("; ", "base"), *likely, (".", "base")])
-    elif nearest is not None:
-        lines.append(_missing("Nearest: ", nearest, goal, batch))
-        if likeliest is not None:
-            lines.append(_missing("Likeliest in time: ", likeliest, goal, batch))
-    elif (
-        recommendation.rejected
-    ):  # no type could be compared with the goal: the goal is not the reason
-        first, *others = recommendation.rejected
-        same_reason = sum(other.code == first.code for other in others)
-        rest = f"; likewise {text.counted(same_reason, 'other type')}" if same_reason else ""
-        lines.append([(f"{first.instance}: {first.reason}{rest}.", "base")])
-    return lines
-
-
-def _missing(name: str, choice: Choice, goal: Goal, batch: str) -> Line:
-    """A cluster that misses the goal: its time, cost and chance."""
-    costs = "" if choice.cost_usd is None else f" for {priced(choice)}"
-    p = text.in_time(choice.p_deadline, goal.confidence)
-    odds = "" if choice.p_deadline is None else f"; in time in {p} of runs"
-    return [
-        (name, "base"),
-        (composition(choice), "strong"),
-        (f"{batch and ','}{batch} in {text.seconds(choice.seconds)}", "base"),
-        (f" ({interval_in_words(choice, goal.confidence)}){costs}{odds}.", "base"),
-    ]
-
-
-def _in_short(name: str, choice: Choice, goal: Goal, batch: str) -> Line:
-    """A cluster that misses the deadline, without intervals; its chance is first, as the end may
-    be cut."""
-    costs = "" if choice.cost_usd is None else f" for {text.usd(choice.cost_usd)}{at_spot(choice)}"
-    return [
-        (f"{name} ({text.in_time(choice.p_deadline, goal.confidence)} in time): ", "base"),
-        (composition(choice), "strong"),
-        (f"{batch and ','}{batch} in {text.seconds(choice.seconds)}{costs}", "base"),
-    ]
-
-
-def cost(choice: Choice) -> Line:
-    """ " for $2.60 at spot prices ($2.10 to $3.40)"; nothing where no cost is known."""
-    if choice.cost_usd is None:
-        return []
-    between = text.usd_interval(choice.cost_low_usd, choice.cost_high_usd)
-    return [
-        (" for ", "base"),
-        (text.usd(choice.cost_usd), "strong"),
-        (f"{at_spot(choice)}{between}", "base"),
-    ]
-
-
-def priced(choice: Choice) -> str:
-    """ "$2.60 at spot prices ($2.10 to $3.40)"."""
-    between = text.usd_interval(choice.cost_low_usd, choice.cost_high_usd)
-    return f"{text.usd(choice.cost_usd)}{at_spot(choice)}{between}"
-
-
-def goal_in_words(goal: Goal) -> str:
-    """ "meets 45m at 90 % within $12": the verb and the goal."""
-    parts = []
-    if goal.deadline_seconds is not None:
-        parts.append(f"meets {time_text(goal.deadline_seconds)} at {goal.confidence * 100:g} %")
-    if goal.budget_usd is not None:
-        parts.append(f"stays within {money_text(goal.budget_usd)}")
-    return " and ".join(parts) or "can be priced"
-
-
-def composition(choice: Choice | Outline) -> str:
-    """ "14 × r5.2xlarge"."""
-    return text.rented_nodes(choice) or choice.note
-
-
-def spot_share(answer: Answer) -> float | None:
-    """The maximum share of spot nodes in the answer; None without one. How many nodes of each
-    cluster would be spot nodes is searched for the recommended one alone: all others are of nodes
-    on demand."""
-    return answer.built.plan.surface.limits.max_spot if answer.report.billing.spot else None
-
-
-def what_is_on_demand(answer: Answer, others: str = "others") -> str:
-    """ "others on demand" in a list of the recommended cluster and `others`, "all on demand" where
-    that one has no spot node either; "" where no maximum share is set."""
-    if spot_share(answer) is None:
-        return ""
-    best = answer.report.recommendation.recommended
-    return f"{others if best and best.spot else 'all'} on demand"
-
-
-def on_demand_title(answer: Answer) -> str:
-    """Addition to the title of a chart of clusters on demand (`spot_share`)."""
-    return "" if spot_share(answer) is None else ", on demand"
-
-
-def at_spot(choice: Choice) -> str:
-    """ " at spot prices" where all nodes are spot nodes; where some are, the composition says
-    which."""
-    every = choice.spot and dict(choice.spot) == dict(choice.composition)
-    return " at spot prices" if every else ""
-
-
-def interval_in_words(choice: Choice, confidence: float) -> str:
-    """ "9 in 10 runs: 38 to 44 min"."""
-    if choice.low is None:
-        return "no interval: how sure is not known"
-    return f"{text.odds(confidence)} runs: {text.span(choice.low, choice.high)}"
 
 
 def selected(state: PlanState, answer: Answer, marks: Marks) -> list[Line]:

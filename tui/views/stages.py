@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from tui import format as text
-from tui.views import sentences
+from tui.views import cluster_words
 from tui.views.prose import Line, Prose
 from tui.widgets.table import Column, Row, Table
 
@@ -90,7 +90,7 @@ def about(
         return [[("Nothing can be predicted.", "muted")]]
     lines: list[Line] = [
         [
-            (sentences.composition(best), "strong"),
+            (cluster_words.composition(best), "strong"),
             (f" takes {text.seconds(best.seconds)}{_interval(answer)}", "base"),
             (f"{_bound(answer)}{_driver_and_idle(predicted)}.", "base"),
             (_explained_as(answer), "muted"),

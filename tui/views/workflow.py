@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 from tui import format as text
 from tui import workflow_states
-from tui.views import sentences
+from tui.views import cluster_words
 from tui.views.prose import Line, Prose
 from tui.widgets.gantt import Gantt, GanttData, GanttRow, Span
 from tui.widgets.table import Column, Row, Table
@@ -95,7 +95,7 @@ def about(answer: Answer, report: WorkflowReport | None) -> list[Line]:
     of_plan = prediction.model == answer.built.plan.fitted.model
     same_time = isclose(best.seconds, report.seconds, rel_tol=SAME_TIME)
     priced = of_plan and answer.equivalent is None and same_time
-    shown = sentences.composition(best)
+    shown = cluster_words.composition(best)
     ends = " ends after " if of_plan else " ends, state by state, after "
     if answer.equivalent is not None:
         shown = text.composition(dict(answer.equivalent))
@@ -109,7 +109,7 @@ def about(answer: Answer, report: WorkflowReport | None) -> list[Line]:
             (ends, "base"),
             (text.seconds(report.seconds), "strong"),
             (f" ({odds} runs: {span})", "base"),
-            *(sentences.cost(best) if priced else []),
+            *(cluster_words.cost(best) if priced else []),
             (f", bound by {prediction.bottleneck}; model {prediction.model}.", "base"),
         ]
     ]

@@ -34,14 +34,14 @@ def test_it_is_not_the_one_that_is_known_to_be_late() -> None:
     assert answer.likeliest.p_deadline == pytest.approx(
         Forecast.of(np.asarray([45.0]), 0.5).p_within(50.0)[0]
     )
-    assert answer.likelier_than_nearest is answer.likeliest
+    assert answer.likeliest_beside_nearest is answer.likeliest
     assert answer.to_dict()["likeliest"]["composition"] == {"fast": 1}
 
 
 def test_where_the_nearest_is_the_likeliest_there_is_no_other_to_name() -> None:
     answer = one_node_each({"slow": 50.2, "fast": 90.0}, deadline_seconds=50.0)
     assert answer.nearest.composition == answer.likeliest.composition == {"slow": 1}
-    assert answer.likelier_than_nearest is None
+    assert answer.likeliest_beside_nearest is None
 
 
 @pytest.mark.parametrize(("more", "named"), [(0.04, False), (0.06, True)])
@@ -49,7 +49,7 @@ def test_one_that_is_hardly_likelier_is_not_named(more: float, named: bool) -> N
     answer = one_node_each({"slow": 51.0, "fast": 45.0}, deadline_seconds=50.0)
     chance = answer.likeliest.p_deadline - more
     near = replace(answer, nearest=replace(answer.nearest, p_deadline=chance))
-    assert near.likelier_than_nearest is (near.likeliest if named else None)
+    assert near.likeliest_beside_nearest is (near.likeliest if named else None)
 
 
 @pytest.mark.parametrize(("confidence", "likeliest"), [(0.8, None), (0.95, {"fast": 1})])
@@ -153,10 +153,38 @@ def test_there_is_none_where_something_keeps_the_goal_or_nothing_is_known() -> N
     without_interval = recommend(model(two_law), catalog=TWO, deadline_seconds=1.0, max_nodes=8)
     over_budget = one_node_each({"slow": 40.0, "fast": 45.0}, budget_usd=1e-9)
     for answer in (kept, without_interval, over_budget):
-        assert answer.likeliest is answer.likelier_than_nearest is None
+        assert answer.likeliest is answer.likeliest_beside_nearest is None
 
 
 def test_a_nearest_miss_of_several_types_may_be_likelier() -> None:
     answer = one_node_each({"slow": 51.0, "fast": 45.0}, deadline_seconds=50.0)
     mixed = replace(answer, nearest=replace(answer.nearest, p_deadline=0.9))
-    assert mixed.likelier_than_nearest is None
+    assert mixed.likeliest_beside_nearest is None
+
+
+def test_the_likeliest_is_named_though_less_likely_where_the_nearest_is_over_budget() -> None:
+    """Whoever cannot pay for the nearest wants to know the best that can be paid for."""
+    answer = one_node_each({"slow": 51.0, "fast": 45.0}, deadline_seconds=50.0, budget_usd=1.0)
+    assert (answer.likeliest.instance, answer.nearest.instance) == ("fast", "slow")
+    for cost_usd, named in ((0.99, None), (1.01, answer.likeliest)):
+        near = replace(answer.nearest, p_deadline=0.8, cost_usd=cost_usd)
+        assert replace(answer, nearest=near).likeliest_beside_nearest is named
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_every_type_that_misses_a_deadline_says_how_probable_it_is(seed: int) -> None:
+    surface = vague_surface(np.random.default_rng(seed), types=12, nodes=4)
+    deadline = float(surface.seconds.min() * 0.5)
+    answer = select(surface, Goal(deadline, None, 0.9, max_nodes=4))
+    assert len(answer.rejected) == 12
+    for lost in answer.rejected:
+        point = surface.index(lost.instance, lost.composition[lost.instance])
+        assert lost.p_deadline == pytest.approx(float(surface.p_within(point, deadline)[0]))
+        assert lost.to_dict()["p_deadline"] == lost.p_deadline
+
+
+def test_a_type_that_misses_says_no_chance_without_deadline_or_interval() -> None:
+    over_budget = one_node_each({"slow": 40.0, "fast": 45.0}, budget_usd=1e-9)
+    without_interval = recommend(model(two_law), catalog=TWO, deadline_seconds=1.0, max_nodes=8)
+    for answer in (over_budget, without_interval):
+        assert [lost.p_deadline for lost in answer.rejected] == [None, None]

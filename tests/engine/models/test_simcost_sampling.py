@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 from scipy import stats
+from test_simcost import uneven
 
 from engine.errors import BadInput
+from engine.models.simcost.learning import RunCosts
 from engine.models.simcost.sampling import (
     FEWEST_ROUNDS,
     MOST_ROUNDS,
@@ -17,6 +19,7 @@ from engine.models.simcost.sampling import (
     is_enough,
     rounds_needed,
     simulate,
+    simulated,
     training_cost_ratio,
 )
 
@@ -92,3 +95,22 @@ def test_eq_7() -> None:
     assert training_cost_ratio(
         sample_resource_times=[10.0, 12.0, 18.0], resource_time=1000.0
     ) == pytest.approx(0.04)
+
+
+def test_the_stopping_rule_may_be_stricter() -> None:
+    """Table 6 has 80 and 90 %. The paper prints no number of simulations for 90 %: Eq. 6 itself is
+    the check, by SciPy's critical value."""
+    run = RunCosts.of(uneven(3, 6))
+    usual, sure, fine = (
+        simulated(run, **asked) for asked in ({}, {"confidence": 0.9}, {"epsilon": 0.005})
+    )
+    for found, confidence, epsilon in ((sure, 0.9, 0.1), (fine, 0.8, 0.005)):
+        t_star = stats.t.ppf((1.0 + confidence) / 2.0, found.count - 1)
+        assert found.half_width == pytest.approx(t_star * found.deviation / found.count**0.5)
+        assert found.half_width < epsilon * found.mean
+    assert sure.count >= usual.count
+    assert fine.count > usual.count, "fewer did not do"
+    assert not usual.half_width < 0.005 * usual.mean
+    for asked in ({"epsilon": 0.0}, {"confidence": 1.0}):
+        with pytest.raises(BadInput, match="samples are never enough"):
+            simulated(run, **asked)

@@ -60,7 +60,8 @@ def test_what_runs_name_themselves_stays_and_is_said(
     path = table(tmp_path, f"instance_type,{HEAD}", [f"r5.xlarge,{row}" for row in ROWS])
     profile = engine.read(path, ran_on=named)
     assert profile.instance_types == ("r5.xlarge",)
-    assert "origin-already-named" in [notice.code for notice in profile.notices]
+    (said,) = [notice for notice in profile.notices if notice.code == "origin-already-named"]
+    assert said.text == "that it ran on m5.xlarge is not used: runs.csv names r5.xlarge"
     beside_a_log = engine.read(path, "sort-small", ran_on=named)
     assert "origin-already-named" not in [notice.code for notice in beside_a_log.notices]
 

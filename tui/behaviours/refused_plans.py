@@ -1,0 +1,123 @@
+"""What becomes of changes whose plan is refused: what was asked for before them is planned, and
+what was asked for behind them is asked of that plan."""
+
+from __future__ import annotations
+
+from itertools import takewhile
+from time import monotonic
+from typing import TYPE_CHECKING, NamedTuple
+
+from tui.behaviours.planner_mixin import PlannerMixin
+from tui.changes import PlanRefused
+from tui.reducer import reduce
+from tui.state import PlanState, evidence_key, plan_key, with_plan_change
+
+if TYPE_CHECKING:
+    from tui.history import History
+
+
+class Unbuilt(NamedTuple):
+    """What was asked for as another change came, before its plan was built.
+
+    Args:
+        history: its steps.
+        whole: whether that change replaced every input.
+    """
+
+    state: PlanState
+    history: History
+    whole: bool
+
+
+class RefusedPlans(PlannerMixin):
+    """Mixin of `PlannerApp`, a part of `PlanUpdates`."""
+
+    replaced_inputs: PlanState | None = None
+    """The inputs that a scenario or a pinned plan has replaced, while its plan is being built."""
+
+    history_to_return: History | None = None
+    """The history before an undo or redo, while the plan that it leads to is being built."""
+
+    _unbuilt: tuple[Unbuilt, ...] = ()
+    """What was asked for before the change whose plan is being built, back to the last good plan:
+    the change may be refused alone."""
+
+    _refused: tuple[PlanState, ...] = ()
+    """What was refused since a plan was built or another change came: first what was asked for
+    last. Nothing behind a change of every input, which was made on those."""
+
+    def _remember_unbuilt(self, before: PlanState, history: History, *, whole: bool) -> None:
+        """Remember what another plan is asked for instead of. The steps of one gesture are one
+        change; undo and redo change nothing here, as they lead to what was asked for before."""
+        app = self.planner
+        if app.history.past is history.past:
+            return
+        self._refused = ()
+        key = plan_key(before)
+        if not app.busy or self.is_last_good(before):
+            self._unbuilt, self.replaced_inputs = (), None
+            return
+        earlier = takewhile(lambda each: plan_key(each.state) != key, self._unbuilt)
+        self._unbuilt = (*earlier, Unbuilt(before, history, whole))
+
+    def is_last_good(self, state: PlanState) -> bool:
+        """Whether the plan that a state asks for is the last good one; False where there is
+        none."""
+        good = self.planner._last_good
+        return good is not None and plan_key(state) == plan_key(good)
+
+    def _return_to_unbuilt(self) -> bool:
+        """Ask for the plan before the refused change again, which was never built. False where that
+        is the last good one. A goal that was set meanwhile stays, as a step of its own."""
+        app = self.planner
+        while self._unbuilt:
+            *earlier, last = self._unbuilt
+            self._unbuilt = tuple(earlier)
+            if plan_key(last.state) != plan_key(app.state):
+                if last.whole:
+                    self._refused = ()
+                app.state = reduce(app.state, PlanRefused(last.state, whole=last.whole))
+                app.history = last.history.recorded(last.state, app.state, now_seconds=monotonic())
+                app._rebuild()
+                return True
+        return False
+
+    def _revert_to(self, good: PlanState) -> None:
+        """Restore the last good inputs, as if the refused change had not been made."""
+        app = self.planner
+        if self.replaced_inputs is not None:
+            self._refused = ()
+        app.state = reduce(
+            app.state,
+            PlanRefused(self.replaced_inputs or good, whole=self.replaced_inputs is not None),
+        )
+        app.history = self.history_to_return or app.history.refused(app.state)
+        self.replaced_inputs = self.history_to_return = None
+        app._ask()
+
+    def _ask_behind_refused(self) -> None:
+        """Ask of the plan that stays what was changed behind the refused change: it was refused
+        with that alone. Once: what is refused again is given up."""
+        app, refused = self.planner, self._refused
+        self._refused = ()
+        if len(refused) < 2:
+            return
+        *later, culprit = refused
+        if evidence_key(culprit) != evidence_key(app.state):
+            return  # what was changed since was changed on other evidence
+        wanted, before, tried = app.state, culprit, {plan_key(each) for each in refused}
+        steps: list[PlanState] = []
+        for after in reversed(later):
+            changed = with_plan_change(wanted, before, after)
+            before = after
+            if changed != wanted and plan_key(changed) not in tried:
+                steps.append(wanted)
+                wanted = changed
+        if plan_key(wanted) == plan_key(app.state):
+            return
+        for step, following in zip(steps, [*steps[1:], wanted], strict=True):
+            app.history = app.history.recorded(step, following, now_seconds=monotonic())
+        app.state, refusal = wanted, app.visible_refusal
+        app._rebuild()
+        for line in refusal:
+            app.set_notice(line)
