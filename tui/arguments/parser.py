@@ -16,6 +16,7 @@ import engine
 from tui.arguments import sections
 
 _NEGATIVE = re.compile(r"-(?:\$[\d.,]+|[\d.,]+[a-zA-Z$%])")
+_DASHES_AS_VALUE = re.compile(r"(--[^=]+(?==)|-[a-zA-Z])=?--")
 _VALUE_FORMS = (re.compile(r"[^=]+=[^=]+"), re.compile(r"[\d.,]+%?"), re.compile(r".*\*.*"))
 """Forms of values that are distinguished from sources: "k=10", "0.1", "m5.*"."""
 
@@ -71,6 +72,11 @@ class OneLineParser(argparse.ArgumentParser):
             if equals and "=" not in name and name not in flags and not value.strip():
                 raise engine.BadInput(
                     "is empty", where=name, remedy="give it a value, or leave it out"
+                )
+            if dashes := _DASHES_AS_VALUE.fullmatch(word):
+                # argparse would drop the value, and hand on an empty list in its place.
+                raise engine.BadInput(
+                    "'--' is no value", where=dashes[1], remedy="give it another value"
                 )
             given = before.startswith("--") and before != "--" and before not in flags
             if given and "=" not in before and _NEGATIVE.match(word):
