@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from numbers import Real
 from typing import TYPE_CHECKING
 
-from engine.catalog import InstanceType, require_catalog
+from engine.catalog import MOST_MEMORY_GIB, MOST_VCPUS, InstanceType, require_catalog
 from engine.errors import BadInput, require_kind
 from engine.read_only import ReadOnly
 from engine.text.quantities import parse_memory_gib
@@ -106,7 +106,10 @@ class Workload:
             value = getattr(self, name)
             if value is not None:
                 _more_than_zero(name, value, where="workload")
+        require_kind(self.parameters, Mapping, "a mapping of parameters", remedy='like {"k": 10.0}')
         for name, value in self.parameters.items():
+            if not isinstance(name, str):
+                raise BadInput(f"a parameter is named by a text, not {name!r}", where="workload")
             if not is_finite(value):
                 raise BadInput(f"{name} must be a number, not {value!r}", where="workload")
         object.__setattr__(self, "parameters", ReadOnly(self.parameters))
@@ -280,11 +283,16 @@ class Cluster:
             UnknownName: for a type that is not in the catalog and has no shape.
         """
         _at_least_one("nodes", nodes)
-        shape = {"vcpus": vcpus, "memory_gib": memory_gib, "price_usd_per_hour": price_usd_per_hour}
-        for name, value in shape.items():
+        shape = (
+            ("vcpus", vcpus, MOST_VCPUS),
+            ("memory_gib", memory_gib, MOST_MEMORY_GIB),
+            ("price_usd_per_hour", price_usd_per_hour, math.inf),
+        )
+        for name, value, most in shape:
             if value is not None:
                 _more_than_zero(name, value, remedy="leave it out where it is not known")
-        if instance_type is not None and not isinstance(instance_type, str):
+                _at_most(most, name, value)
+        if not (instance_type is None or (isinstance(instance_type, str) and instance_type)):
             raise BadInput(f"an instance type is a name, not {instance_type!r}")
         if catalog is not None:
             require_catalog(catalog)
@@ -373,5 +381,9 @@ def _more_than_zero(
 def _at_least_one(name: str, value: int) -> None:
     if not is_number(value) or value < 1 or value % 1 != 0:
         raise BadInput(f"{name} must be a whole number of at least 1, not {value!r}")
-    if value > MOST_NODES:
-        raise BadInput(f"{name} must be at most {MOST_NODES:,}, not {value!r}")
+    _at_most(MOST_NODES, name, value)
+
+
+def _at_most(most: float, name: str, value: float) -> None:
+    if value > most:
+        raise BadInput(f"{name} must be at most {most:,.0f}, not {value!r}")

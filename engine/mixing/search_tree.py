@@ -186,25 +186,45 @@ class SearchTree:
         """Pairs of a partial composition and the rank of a type that may be its next member."""
         ranks = np.arange(len(self.ranked))
         fitting = self.max_fitting[self.ranked][:, state.parts.window] > 0
-        parent, rank = np.nonzero((ranks > state.last_rank[:, None]) & fitting.T)
-        if self._types_are_distinct:
-            return parent, rank
-        allowed = (state.types[parent] < self.most_types) | self._is_member(state, parent, rank)
-        return parent[allowed], rank[allowed]
+        possible = (ranks > state.last_rank[:, None]) & fitting.T
+        if not self._types_are_distinct:
+            # No type may be added to the most types, only their nodes that are rented otherwise:
+            # few of all pairs, which are not listed one by one for that.
+            full = np.flatnonzero(state.types >= self.most_types)
+            possible[full] &= self._members(state.take(full))
+        parent, rank = np.nonzero(possible)
+        return parent, rank
 
     @property
     def _types_are_distinct(self) -> bool:
         """Whether no type can occur twice, as spot nodes or as owned nodes."""
         return self.market.share is None and not self.windows.owned_nodes.rows
 
+    @cached_property
+    def _types(self) -> IntArray:
+        """The type of each row."""
+        share = self.market.share
+        return np.arange(len(self.market.rates)) if share is None else share.types
+
+    def _member_types(self, state: PartialMixes) -> IntArray:
+        """The types of the members of partial compositions; -1 for places that are still free."""
+        return np.where(state.counts > 0, self._types[state.rows], -1)
+
+    def _members(self, state: PartialMixes) -> BoolArray:
+        """Whether each rank is of a type that partial compositions contain, as (compositions,
+        ranks)."""
+        types_by_rank = self._types[self.ranked]
+        found = np.zeros((len(state), len(self.ranked)), dtype=bool)
+        for member_types in self._member_types(state).T:
+            found |= member_types[:, None] == types_by_rank
+        return found
+
     def _is_member(self, state: PartialMixes, parent: IntArray, ranks: IntArray) -> BoolArray:
         """Whether the next member is of a type that occurs already: owned, or rented otherwise."""
         if self._types_are_distinct:
             return np.zeros(len(parent), dtype=bool)
-        share = self.market.share
-        types = np.arange(len(self.market.rates)) if share is None else share.types
-        member_types = np.where(state.counts[parent] > 0, types[state.rows[parent]], -1)
-        return np.asarray((member_types == types[self.ranked[ranks]][:, None]).any(axis=1))
+        added = self._types[self.ranked[ranks]]
+        return np.asarray((self._member_types(state)[parent] == added[:, None]).any(axis=1))
 
     def _completed(
         self, state: PartialMixes, parent: IntArray, ranks: IntArray

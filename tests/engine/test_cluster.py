@@ -101,6 +101,8 @@ def test_executors_that_are_no_number_are_refused_in_a_line(executors: int) -> N
 def test_a_type_is_named() -> None:
     with pytest.raises(BadInput, match="an instance type is a name, not 5"):
         Cluster.of_nodes(instance_type=5, nodes=4)
+    with pytest.raises(BadInput, match="an instance type is a name, not ''"):
+        Cluster.of_nodes(instance_type="", nodes=4)
 
 
 @pytest.mark.parametrize("heap_gib", ["8g", True])
@@ -125,6 +127,15 @@ def test_a_shape_that_is_given_is_more_than_zero(name: str, value: float) -> Non
         Cluster.of_nodes(instance_type="x", nodes=8, **shape)
 
 
+@pytest.mark.parametrize(("name", "most"), [("vcpus", 10**6), ("memory_gib", 10**9)])
+def test_a_shape_that_is_given_is_one_that_a_machine_can_have(name: str, most: int) -> None:
+    """A layout is searched from as many executors down as the vCPUs hold: of a billion, for long."""
+    shape = {"vcpus": 4, "memory_gib": 16.0}
+    assert Cluster.of_nodes(instance_type="x", nodes=8, **{**shape, name: most})
+    with pytest.raises(BadInput, match=f"{name} must be at most {most:,}, not {most + 1}"):
+        Cluster.of_nodes(instance_type="x", nodes=8, **{**shape, name: most + 1})
+
+
 def test_the_name_of_a_catalog_is_no_catalog() -> None:
     with pytest.raises(BadInput, match="a catalog is needed, not 'aws'; load it with"):
         Cluster.of_nodes(instance_type="m5.xlarge", nodes=8, catalog="aws")
@@ -146,6 +157,13 @@ def test_an_input_as_text_is_told_to_be_a_number() -> None:
 def test_a_parameter_is_a_number(value: float) -> None:
     with pytest.raises(BadInput, match="workload: k must be a number"):
         Workload(input_bytes=1e9, parameters={"k": value})
+
+
+def test_parameters_are_numbers_by_name() -> None:
+    with pytest.raises(BadInput, match="a mapping of parameters is needed, not list; like {"):
+        Workload(input_bytes=1e9, parameters=[1])
+    with pytest.raises(BadInput, match="workload: a parameter is named by a text, not 3"):
+        Workload(input_bytes=1e9, parameters={3: 1.0})
 
 
 ENDLESS = 10**400

@@ -16,6 +16,7 @@ import engine
 from tui.arguments import sections
 
 _NEGATIVE = re.compile(r"-(?:\$[\d.,]+|[\d.,]+[a-zA-Z$%])")
+_DASHES_AS_VALUE = re.compile(r"(--[^=]+(?==)|-[a-zA-Z])=?--")
 _VALUE_FORMS = (re.compile(r"[^=]+=[^=]+"), re.compile(r"[\d.,]+%?"), re.compile(r".*\*.*"))
 """Forms of values that are distinguished from sources: "k=10", "0.1", "m5.*"."""
 
@@ -60,6 +61,7 @@ class OneLineParser(argparse.ArgumentParser):
         flags = {name for each in self._actions if each.nargs == 0 for name in each.option_strings}
         for before, word in pairwise(["", *self._given]):
             _refuse_empty(before, word, flags)
+            _refuse_dashes(word)
             _refuse_negative(before, word, flags)
         return super().parse_known_args(args, namespace)
 
@@ -202,6 +204,12 @@ def _refuse_empty(before: str, word: str, flags: Collection[str]) -> None:
         name, equals, value = before, "=" if before.startswith("--") else "", word
     if equals and "=" not in name and name not in flags and not value.strip():
         raise engine.BadInput("is empty", where=name, remedy="give it a value, or leave it out")
+
+
+def _refuse_dashes(word: str) -> None:
+    """Refuse two dashes as a value: argparse would drop them, and hand on an empty list."""
+    if dashes := _DASHES_AS_VALUE.fullmatch(word):
+        raise engine.BadInput("'--' is no value", where=dashes[1], remedy="give it another value")
 
 
 def _refuse_negative(before: str, word: str, flags: Collection[str]) -> None:
