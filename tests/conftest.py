@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
-from kept_fits import ENGINE_FIT, ENGINE_READ, KeptFits, KeptReads
+from kept_fits import ENGINE_FIT, ENGINE_READS, KeptFits, KeptReads
 
 import engine
 
@@ -76,8 +76,9 @@ def commands_share_fits(
         with pytest.MonkeyPatch.context() as patch:
             if is_command and engine.fit is ENGINE_FIT:
                 patch.setattr(engine, "fit", fits.fit)
-            if is_command and engine.read is ENGINE_READ:
-                patch.setattr(engine, "read", reads.read)
+            for name, reading in ENGINE_READS.items():
+                if is_command and getattr(engine, name) is reading:
+                    patch.setattr(engine, name, reads.instead_of(name))
             return run(arguments)
 
     with pytest.MonkeyPatch.context() as patch:

@@ -3,6 +3,7 @@ ask about a few of the logs that the package brings."""
 
 import pickle
 from collections import OrderedDict
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,13 @@ KEPT = 12
 ENGINE_FIT = engine.fit
 """The fit that is kept; a test may put another one in its place."""
 
-ENGINE_READ = engine.read
-"""What reads the samples that are kept, and all other sources each time."""
+ENGINE_READS: dict[str, Callable[..., Any]] = {
+    "read": engine.read,
+    "read_each": engine.read_each,
+    "read_workflow": engine.read_workflow,
+}
+"""What reads the samples that are kept, and all other sources each time, by their names in
+`engine`."""
 
 
 class KeptFits:
@@ -39,21 +45,26 @@ class KeptFits:
 
 
 class KeptReads:
-    """Stands for `engine.read`: of the samples that the package brings, which no test changes, each
-    command gets a copy of its own."""
+    """Stands for what reads sources: of the samples that the package brings, which no test changes,
+    each command gets a copy of its own."""
 
     def __init__(self) -> None:
         self._kept: dict[bytes, bytes] = {}
         self._samples = {sample.name for sample in engine.list_samples()}
 
-    def read(self, *sources: str | Path, **options: Any) -> engine.Profile:
-        """A copy of what these samples said to the same options, else what is read now. A file of
-        that name in the working folder goes before the sample."""
-        if not self._samples.issuperset(sources) or any(Path(one).exists() for one in sources):
-            return ENGINE_READ(*sources, **options)
-        told = {name: value for name, value in options.items() if name != "progress"}
-        key = pickle.dumps((sources, sorted(told.items())))
-        if key not in self._kept:
-            self._kept[key] = pickle.dumps(ENGINE_READ(*sources, **options))
-        copy: engine.Profile = pickle.loads(self._kept[key])
-        return copy
+    def instead_of(self, name: str) -> Callable[..., Any]:
+        """What is called in the place of the engine's function of this name: gives a copy of what
+        the same samples said to the same options, else what is read now. A file of that name in the
+        working folder goes before the sample."""
+
+        def read(*sources: str | Path, **options: Any) -> Any:
+            now = ENGINE_READS[name]
+            if not self._samples.issuperset(sources) or any(Path(one).exists() for one in sources):
+                return now(*sources, **options)
+            told = {option: value for option, value in options.items() if option != "progress"}
+            key = pickle.dumps((name, sources, sorted(told.items())))
+            if key not in self._kept:
+                self._kept[key] = pickle.dumps(now(*sources, **options))
+            return pickle.loads(self._kept[key])
+
+        return read
