@@ -120,10 +120,15 @@ def test_a_reading_that_a_test_replaces_is_the_one_that_is_asked(monkeypatch, na
 
 def test_commands_share_what_they_read():
     workflow = ["workflow", "nightly-pipeline", "--nodes", "2", "--instance", "m5.xlarge"]
-    commands = (ASK, workflow, ["fleet", "sort-small", "--deadline", "1h"])
+    fleet = ["fleet", "sort-small", "--deadline", "1h", "--instances", "m5.xlarge"]
+    commands = (["predict", "sort-small"], workflow, fleet)
     first = [cli.run(words) for words in commands]
+
+    def read_again(*sources, **options):
+        pytest.fail(f"{sources} are read once more")
+
     with pytest.MonkeyPatch.context() as patch:
         for name in ENGINE_READS:
-            patch.setitem(ENGINE_READS, name, pytest.fail)
-            patch.setattr(engine, name, pytest.fail)
+            patch.setitem(ENGINE_READS, name, read_again)
+            patch.setattr(engine, name, read_again)
         assert [cli.run(words) for words in commands] == first == [0, 0, 0]
