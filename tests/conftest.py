@@ -2,10 +2,14 @@
 
 import gc
 from collections import defaultdict
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from kept_fits import ENGINE_FIT, ENGINE_READS, KeptFits, KeptReads
+
+import engine
 
 # A test asserts no times, and Hypothesis would by default: 200 ms for each example, which a busy
 # machine takes for anything.
@@ -40,3 +44,43 @@ def pytest_collection_finish() -> None:
     """What was collected stays until the end, and is looked through no more: it is most of what a
     worker holds, and half a second at each time that everything is."""
     gc.freeze()
+
+
+@pytest.fixture(scope="session")
+def kept_fits() -> KeptFits:
+    """The fits of all command lines that tests run in this process."""
+    return KeptFits()
+
+
+@pytest.fixture(scope="session")
+def kept_reads() -> KeptReads:
+    """The samples that these command lines read."""
+    return KeptReads()
+
+
+@pytest.fixture
+def commands_share_fits(
+    request: pytest.FixtureRequest, kept_fits: KeptFits, kept_reads: KeptReads
+) -> Iterator[None]:
+    """Not those of planners, which ask from several threads, each of which has a fit of its own;
+    what a test or one of its fixtures has put in the place of something is in no fit but its own;
+    and a fit or a reading of the test itself is the one that is asked."""
+    from tui import cli
+
+    replaces = "monkeypatch" in request.fixturenames
+    fits, reads = (KeptFits(), KeptReads()) if replaces else (kept_fits, kept_reads)
+    run = cli.run
+
+    def run_with_fits(arguments: list[str]) -> int:
+        is_command = arguments[:1] and arguments[0] in cli.COMMANDS
+        with pytest.MonkeyPatch.context() as patch:
+            if is_command and engine.fit is ENGINE_FIT:
+                patch.setattr(engine, "fit", fits.fit)
+            for name, reading in ENGINE_READS.items():
+                if is_command and getattr(engine, name) is reading:
+                    patch.setattr(engine, name, reads.instead_of(name))
+            return run(arguments)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cli, "run", run_with_fits)
+        yield

@@ -7,6 +7,8 @@ way.
 import json
 import re
 import shlex
+from collections.abc import Iterator
+from contextlib import chdir
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,8 @@ import pytest
 
 import engine
 from tui.cli import COMMANDS, main
+
+pytestmark = pytest.mark.usefixtures("commands_share_fits")
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
@@ -90,14 +94,14 @@ def assert_shown(shown: str, printed: list[str]) -> None:
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """With the files that the pages show and then speak of."""
+def folder(tmp_path: Path) -> Iterator[Path]:
+    """The working folder, with the files that the pages show and then speak of."""
     table = block_with("formats.md", "", "application,instance_type,")
     (tmp_path / "runs.csv").write_text(table + "\n", encoding="utf-8")
     catalog = block_with("catalogs.md", "yaml", "region: cellar")
     (tmp_path / "cellar.yaml").write_text(catalog + "\n", encoding="utf-8")
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+    with chdir(tmp_path):
+        yield tmp_path
 
 
 @pytest.mark.slow

@@ -10,6 +10,8 @@ import pytest
 
 from tui.cli import main
 
+pytestmark = pytest.mark.usefixtures("commands_share_fits")
+
 PAGE = (Path(__file__).parents[1] / "docs" / "json.md").read_text(encoding="utf-8")
 LOG = "nightly-features --ran-on m5.xlarge"
 AS_NAMED = {"composition", "spot", "executors", "layout", "vcore_seconds", "cost"}

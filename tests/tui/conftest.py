@@ -12,10 +12,7 @@ from textual.css.stylesheet import Stylesheet
 sys.path.insert(0, str(Path(__file__).parent))
 
 from fakes import FakeSession, started
-from kept_fits import ENGINE_FIT, KeptFits
 
-import engine
-from tui import cli
 from tui.app import AppOptions, PlannerApp
 from tui.state import INPUTS
 
@@ -54,31 +51,9 @@ def _sheets_parsed_once() -> Iterator[None]:
         yield
 
 
-@pytest.fixture(scope="session")
-def kept_fits() -> KeptFits:
-    """The fits of all command lines that tests run in this process."""
-    return KeptFits()
-
-
 @pytest.fixture(autouse=True)
-def _commands_share_fits(request: pytest.FixtureRequest, kept_fits: KeptFits) -> Iterator[None]:
-    """Not those of planners, which ask from several threads, each of which has a fit of its own;
-    what a test or one of its fixtures has put in the place of something is in no fit but its own;
-    and a fit of the test itself is the one that is asked."""
-    replaces = "monkeypatch" in request.fixturenames
-    fits, run = KeptFits() if replaces else kept_fits, cli.run
-
-    def run_with_fits(arguments: list[str]) -> int:
-        is_command = arguments[:1] and arguments[0] in cli.COMMANDS
-        if not is_command or engine.fit is not ENGINE_FIT:
-            return run(arguments)
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(engine, "fit", fits.fit)
-            return run(arguments)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cli, "run", run_with_fits)
-        yield
+def _commands_share_fits(commands_share_fits: None) -> None:
+    """All tests of the terminal, whichever run commands."""
 
 
 @pytest.fixture
