@@ -14,6 +14,7 @@ import numpy as np
 
 from engine.forecast import BoolArray, FloatArray, IntArray
 from engine.models.laws.cliff_states import harmonic_mean_shift, side_variance_factors
+from engine.models.laws.core_interpolation import CoreInterpolation
 from engine.models.laws.draw_weights import systematic_resample
 from engine.models.laws.laws import Laws
 from engine.models.laws.observations import NOISE_DOF, NOISE_SCALE, Observations
@@ -63,7 +64,10 @@ class LawPosterior:
         that the data fits and others that it does not, the harmonic mean of the two states stands
         for the mean, and the sides differ (`cliff_states`)."""
         mean, variance, sides = np.empty(len(at)), np.empty(len(at)), np.ones((2, len(at)))
-        for rows in _blocks(at):
+        smooth, others, cores = self._without_cliff(at, at.size.max(initial=0.0))
+        if cores is not None:
+            mean[smooth], variance[smooth] = self._smooth_moments(cores, effects[smooth])
+        for rows in _blocks(at, others):
             law_effects = effects[rows] @ self.effects
             part = at.take(rows)
             mean[rows], deviations, unsure = _mean_and_deviations(
@@ -82,7 +86,13 @@ class LawPosterior:
         if iterations is None and (at.iterations == at.iterations[:1]).all():
             iteration_counts = iteration_counts[:, :1]
         means = np.empty((len(iteration_counts), len(sizes), len(at)))
-        for rows in _blocks(at):
+        smooth, others, cores = self._without_cliff(at, sizes.max(initial=0.0))
+        if cores is not None:
+            no_effects = np.zeros((1, len(self.laws)))
+            means[:, :, smooth] = cores.at_points(
+                self.laws.mean_log_times(cores.nodes, no_effects, sizes, iteration_counts)
+            )
+        for rows in _blocks(at, others):
             law_effects = effects[rows] @ self.effects
             block_iterations = (
                 iteration_counts if iteration_counts.shape[1] == 1 else iteration_counts[:, rows]
@@ -91,6 +101,42 @@ class LawPosterior:
                 at.take(rows), law_effects, sizes, block_iterations
             )
         return means
+
+    def _without_cliff(
+        self, at: Points, largest_size: float
+    ) -> tuple[IntArray, IntArray, CoreInterpolation | None]:
+        """Indices of the points that meet the cliff of no law at sizes up to the largest, those of
+        the others, and how to interpolate the first; all are among the others where that is not
+        worth while."""
+        per_input = at.with_size(1.0).memory_per_input - np.log(largest_size)
+        fits = per_input >= self.laws.threshold.max()
+        smooth = fits.nonzero()[0]
+        cores = CoreInterpolation.of(at.take(smooth))
+        if cores is None:
+            return smooth[:0], np.arange(len(at)), None
+        return smooth, (~fits).nonzero()[0], cores
+
+    def _smooth_moments(
+        self, cores: CoreInterpolation, effects: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """The first two of `moments` at points with (n, e) effects that meet no cliff, from the
+        nodes of their interpolation."""
+        laws = self.laws
+        log_times = laws.log_times(cores.nodes)
+        mean = log_times.mean(axis=1)
+        # Relative to a usual point: laws that take longer have smaller effects, and the difference
+        # of the two large variances would have fewer digits.
+        usual = effects.mean(axis=0)
+        centred = self.effects - self.effects.mean(axis=1)[:, None]
+        deviations = log_times
+        deviations += usual @ centred - mean[:, None]
+        with_effects = deviations @ centred.T / len(laws)
+        parts = np.vstack((mean, _mean_square(deviations), with_effects.T))
+        mean, variance, *covariances = cores.at_points(parts)
+        apart = effects - usual
+        variance += 2.0 * np.einsum("ne,en->n", apart, np.asarray(covariances))
+        variance += np.einsum("ne,ne->n", apart @ (centred @ centred.T / len(laws)), apart)
+        return mean, variance
 
     def with_larger_effects(self, ratios: FloatArray) -> LawPosterior:
         """The same for effects whose prior standard deviations are (e,) times as large."""
@@ -154,11 +200,11 @@ def _mean_square(deviations: FloatArray) -> FloatArray:
     return np.asarray(np.einsum("nd,nd->n", deviations, deviations) / deviations.shape[1])
 
 
-def _blocks(at: Points) -> Iterator[IntArray]:
-    """Indices of blocks of points small enough for the CPU's cache. Points of similar memory per
-    input are together: where all data fits, no extra work is computed."""
-    order = np.argsort(at.memory_per_input, kind="stable")
-    return (order[start : start + BLOCK_POINTS] for start in range(0, len(at), BLOCK_POINTS))
+def _blocks(at: Points, rows: IntArray) -> Iterator[IntArray]:
+    """Some of the points by their indices, in blocks small enough for the CPU's cache. Points of
+    similar memory per input are together: where all data fits, no extra work is computed."""
+    order = rows[np.argsort(at.memory_per_input[rows], kind="stable")]
+    return (order[start : start + BLOCK_POINTS] for start in range(0, len(order), BLOCK_POINTS))
 
 
 @dataclass(frozen=True, slots=True)

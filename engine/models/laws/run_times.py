@@ -331,8 +331,9 @@ SIZES_BEYOND = np.asarray([2.0**0.5, 2.0])
 MOST_MONOTONE_SIZES = 4
 """The most measured sizes at which the mean is made monotone."""
 
-BLOCK_ROWS = 1024
-"""Rows that are predicted at once."""
+BLOCK_ROWS = 2048
+"""Rows that are predicted at once: the more share a number of machines, the fewer laws' times are
+computed for each (`core_interpolation`)."""
 
 
 @one_thread()
