@@ -123,6 +123,8 @@ class StageRun:
         cached_disk_bytes: blocks that it needs and that were only on disk when it began.
         files_bytes: size of the files that it scans, including columns that are not read.
         files_read: how many these are.
+        tables_read: how many unlike tables, or sets of partitions of one, its scans read, if there
+            are several scans and the log says it.
         row_shares: of the width of a row of the columns that its scan reads, and of those that any
             scan of that table reads, what the columns have that it hands on, by what Spark takes a
             value of each type for; empty if the plan does not say.
@@ -204,6 +206,7 @@ class StageRun:
     input_records: float | None = None
     files_bytes: float | None = None
     files_read: float | None = None
+    tables_read: int | None = None
     row_shares: tuple[float, ...] = ()
     files_by: int | None = None
     written_files: float | None = None

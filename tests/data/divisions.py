@@ -6,10 +6,11 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable
+from functools import reduce
 from pathlib import Path
 
 from pyspark import SparkContext
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import expr
 
 
@@ -265,6 +266,24 @@ def paired_small(context: SparkContext, folder: Path) -> None:
     pairs.selectExpr("sum(id * o)").collect()
 
 
+def united(context: SparkContext, folder: Path) -> None:
+    """One table that a union scans five times, one of folders whose scans choose one each, and each
+    file of a folder by itself: of as many files as `spark.divided.files` says."""
+    session, table, days = SparkSession(context), folder / "table", folder / "days"
+    files = int(context.getConf().get("spark.divided.files", "5"))
+    rows = session.range(0, files * 2000, 1, files)
+    rows.write.parquet(str(table))
+    rows.selectExpr("id", f"id % {files} day").write.partitionBy("day").parquet(str(days))
+    one, other = session.read.parquet(str(table)), session.read.parquet(str(days))
+    each = [session.read.parquet(str(path)) for path in sorted(table.glob("*.parquet"))]
+    for scans in (
+        [one.where(f"id % 5 = {rest}") for rest in range(5)],
+        [other.where(f"day = {day}") for day in range(files)],
+        each,
+    ):
+        reduce(DataFrame.unionAll, scans).selectExpr("sum(id)").collect()
+
+
 def planned_again(context: SparkContext, folder: Path) -> None:
     """The last rows of a table, and an RDD of the same plan: of as many files as
     `spark.divided.files` says."""
@@ -292,6 +311,6 @@ DIVIDED: dict[str, Callable[[SparkContext, Path], None]] = {
     for job in (
         divided, paired, combined, planned_early, columns, merged, written, grouped,
         kept_groups, ordered, graph, trees, own_settings, paired_small,
-        planned_again,
+        planned_again, united,
     )
 }  # fmt: skip

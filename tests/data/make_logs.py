@@ -150,6 +150,8 @@ RECIPES = (
     also("paired_small_more", "paired_small", 15, slots=2, **CHEAP_FILES),
     also("planned_again", "planned_again", 4, slots=2),
     also("planned_again_more", "planned_again", 12, slots=6),
+    also("united", "united", 5, slots=2, **CHEAP_FILES),
+    also("united_more", "united", 15, slots=6, **CHEAP_FILES),
     Recipe("combined", master="local[2]", conf=ONE_FILE),
     also("combined_more", "combined", 15),
     Recipe(

@@ -184,10 +184,12 @@ def _check_stage(stage: StageRun, located: Located, path: str) -> None:
         ("tasks", "tasks", stage.tasks),
         ("task_cpus", "task_cpus", stage.task_cpus),
         ("count of task_seconds", "task_seconds", stage.task_seconds.count),
-        (
-            "coalesced_most",
-            "coalesced_most",
-            1 if stage.coalesced_most is None else stage.coalesced_most,
+        *(
+            (name, name, 1 if value is None else value)
+            for name, value in (
+                ("coalesced_most", stage.coalesced_most),
+                ("tables_read", stage.tables_read),
+            )
         ),
         *(("partitions", "paired", number) for number in stage.paired),
         *(("partitions", "united", number) for number in stage.united),

@@ -25,6 +25,7 @@ from engine.sources.logs.entities import Stage
 from engine.sources.logs.plan_events import (
     OUTPUT_ROWS,
     Accumulable,
+    PlanMetadata,
     PlanNode,
     SqlPlan,
     TaskEndAccumulables,
@@ -54,6 +55,10 @@ _OTHER_PARTITIONS = re.compile("Exchange|InMemoryTableScan")
 
 _NOTHING_READ = "struct<>"
 _SCHEME = re.compile(r"\[([a-zA-Z][a-zA-Z0-9+.-]*):")
+_CUT_OFF = re.compile(r"\.\.\.[\])]*\Z")
+"""The end of metadata that Spark shortened."""
+
+_EXPRESSION_ID = re.compile(r"#[0-9]+")
 _PARQUET = "Scan parquet"
 """Start of the operation name of a Parquet scan whose plan knows the size of its files."""
 
@@ -80,6 +85,8 @@ class FileScan:
         execution: the SQL execution that it is part of.
         size: accumulator of the bytes of its files.
         files: accumulator of their number; None where the plan has none.
+        table: where its files are, and which of their partitions it reads; None where the plan does
+            not state all of it.
         parquet: whether these are Parquet.
         scheme: of its file system; None where the plan does not state it.
         columns: whether it reads any columns; a mere count of rows does not.
@@ -91,6 +98,7 @@ class FileScan:
     execution: int
     size: int
     files: int | None
+    table: tuple[str, str] | None
     parquet: bool
     scheme: str | None
     columns: bool
@@ -137,6 +145,7 @@ class FileScans(NodeTracker[FileScan]):
                 execution=event.execution,
                 size=size,
                 files=files,
+                table=_table_of(metadata),
                 parquet="parquet" in f"{node.name} {metadata.format or ''}".lower(),
                 scheme=scheme[1].lower() if scheme else None,
                 columns=metadata.schema != _NOTHING_READ,
@@ -194,8 +203,8 @@ class FileScans(NodeTracker[FileScan]):
         return InferredInput(with_input, not unknown, present(notices))
 
     def _with_file_sizes(self, stage: StageRun, entry: Stage) -> StageRun:
-        """The stage with the size and number of its files, where logged for each of its scans, and
-        whether any of these is bucketed."""
+        """The stage with the size and number of its files and tables, where logged for each of its
+        scans, and whether any of these is bucketed."""
         ran = self.ran_by(stage.stage_id)
         stage = replace(stage, bucketed=any(scan.bucketed for scan in ran))
         files = [name for name in entry.file_scans if name.startswith("Scan ")]
@@ -206,7 +215,7 @@ class FileScans(NodeTracker[FileScan]):
         files_read = float(sum(file_counts)) if len(file_counts) == len(sizes) else None
         coalesced_to = ran[0].coalesced_to if len(ran) == 1 else None
         stage = replace(
-            stage, files_bytes=float(sum(sizes)), files_read=files_read,
+            stage, files_bytes=float(sum(sizes)), files_read=files_read, tables_read=_tables(ran),
             coalesced_most=coalesced_to or None,
         )  # fmt: skip
         return self._with_input_files(stage, sorted(ran, key=lambda scan: scan.order))
@@ -273,6 +282,20 @@ class FileScans(NodeTracker[FileScan]):
             share *= entry.source_read.first_share
         size = share * sum(self._values[scan.size] for scan in scans)
         return size if stage.outside_bytes < COUNTED_SHARE * size else None
+
+
+def _table_of(metadata: PlanMetadata) -> tuple[str, str] | None:
+    """What tells the table of a scan, and the partitions that it reads of it, from others."""
+    location, filters = metadata.location, metadata.partition_filters or ""
+    if not location or _CUT_OFF.search(location) or _CUT_OFF.search(filters):
+        return None
+    return location, _EXPRESSION_ID.sub("", filters)
+
+
+def _tables(scans: Sequence[FileScan]) -> int | None:
+    """How many unlike tables several scans read; None for one scan, and where any is not known."""
+    tables = {scan.table for scan in scans}
+    return len(tables) if len(scans) > 1 and None not in tables else None
 
 
 def _accumulables_of(task_end: bytes) -> Sequence[Accumulable]:

@@ -17,13 +17,14 @@ class PlanMetric(Struct, frozen=True, gc=False):
 
 
 class PlanMetadata(Struct, frozen=True, gc=False):
-    """The metadata of a file scan node: location (truncated where long), format, columns read, and
-    the selected buckets where tasks read buckets."""
+    """The metadata of a file scan node: location (truncated where long), format, columns read, the
+    selected buckets where tasks read buckets, and the filters that choose partitions of a table."""
 
     location: str | None = field(default=None, name="Location")
     format: str | None = field(default=None, name="Format")
     schema: str | None = field(default=None, name="ReadSchema")
     buckets: str | None = field(default=None, name="SelectedBucketsCount")
+    partition_filters: str | None = field(default=None, name="PartitionFilters")
 
 
 OUTPUT_ROWS = "number of output rows"

@@ -132,21 +132,53 @@ def test_a_log_with_twice_the_rule_s_number_has_twice_as_many_everywhere() -> No
     assert found / ruled == pytest.approx([2.0] * 4, rel=0.01)
 
 
-@pytest.mark.parametrize(
-    ("mib", "seen", "twice"),
-    [(1024.0, 16.0, 32.0), (1024.0, 17.0, 33.0), (1040.0, 17.0, 33.25), (1024.0, 20.0, 40.0)],
-)
-def test_one_more_than_the_rule_is_one_more_of_twice_the_input(
-    mib: float, seen: float, twice: float
+def by_size(mib: float, seen: float) -> CoalescedPartitions:
+    """A shuffle in 200 partitions, to be coalesced to 64 MiB each."""
+    return CoalescedPartitions(200.0, mib * MIB, MIB, 64.0 * MIB, 2.0, seen, observed_initial=200.0)
+
+
+@pytest.mark.parametrize(("mib", "seen"), [(1024.0, 18.0), (1040.0, 19.0), (3072.0, 66.7)])
+def test_up_to_one_more_than_the_rule_is_as_many_more_of_more_input(
+    mib: float, seen: float
 ) -> None:
-    """1 GiB is 16 partitions of 64 MiB; a leftover makes 17, and of 2 GiB 33. 1,040 MiB are 16.25
-    by the rule: 17 are 0.75 more, and so they are of twice as much."""
-    shuffle = CoalescedPartitions(
-        200.0, mib * MIB, MIB, 64.0 * MIB, 2.0, seen, observed_initial=200.0
-    )
-    assert shuffle.on_log_cores(2.0) == pytest.approx(twice)
-    if seen < 18.0:
-        assert shuffle.on_log_cores(1.05) == pytest.approx(seen + 0.05 * mib / 64.0)
+    """Of 5.12 MiB each 11 or 12 fill 64 MiB: 17.7 tasks. A leftover makes 18, and 37.75 of twice as
+    much, where the rule has 37.45."""
+    shuffle, cores = by_size(mib, seen), np.asarray([2.0])
+    more = seen - shuffle.count(cores, 1.0)[0]
+    assert 0.0 <= more < 1.0
+    for ratio in (1.05, 2.0):
+        assert shuffle.on_log_cores(ratio) - shuffle.count(cores, ratio)[0] == pytest.approx(more)
+
+
+def test_more_than_one_above_the_rule_is_that_share_of_any_input() -> None:
+    shuffle, cores = by_size(1024.0, 20.0), np.asarray([2.0])
+    assert shuffle.count(cores, 1.0) == pytest.approx([20.0])
+    assert shuffle.on_log_cores(2.0) == pytest.approx(20.0 / 17.73 * 37.45, rel=1e-3)
+
+
+OF_ADVISORY = {
+    200: {0.53: 200, 1.53: 200, 1.87: 200, 2.13: 121, 3.0: 100, 3.67: 67, 4.17: 61, 4.87: 50,
+          6.07: 40, 7.93: 29, 8.33: 28},
+    40: {0.53: 40, 1.53: 40, 1.87: 40, 3.0: 20, 3.67: 14, 4.17: 11, 4.87: 10, 6.07: 8,
+         7.93: 6, 8.33: 6},
+}  # fmt: skip
+"""Tasks of Spark 3.5.9 after a shuffle of 13.8 MB in 200 and in 40 partitions, by how many times
+the mean partition is advised."""
+
+
+@pytest.mark.parametrize("partitions", OF_ADVISORY)
+def test_whole_partitions_fill_the_advisory_size(partitions: int) -> None:
+    """Of those above half of it none are joined. By the sum alone 200 are 107, 94, 67 and 54 where
+    they stay 200 and are 121, 100 and 67."""
+    measured = OF_ADVISORY[partitions]
+    for known, seen in measured.items():
+        shuffle = CoalescedPartitions(
+            float(partitions), 13.764e6, 1024.0, known * 13.764e6 / partitions, 2.0, float(seen),
+            float(partitions),
+        )  # fmt: skip
+        for advised, tasks in measured.items():
+            found = float(shuffle.on_log_cores(known / advised))
+            assert found == pytest.approx(tasks, rel=0.1, abs=2.0), (known, advised)
 
 
 def test_fewer_than_the_rule_s_number_is_never_less_than_one() -> None:

@@ -80,10 +80,11 @@ def test_a_source_whose_bytes_nobody_counts_is_an_input_like_others(scan: str) -
 
 
 def test_coalesced_partitions_multiply_up_to_the_configured_number() -> None:
+    """Four of 14 MB each are joined to 64 MiB, two of 1.8 times that, and none of eight times."""
     sql = {"sql_execution_id": 1}
     limit = {"spark__sql__shuffle__partitions": "40"}
-    _, replay = growth_of(replace(SHUFFLED, more=sql), **limit)
-    assert replay.replayed(4, ratio=3.0).tasks[1] == 30
+    _, replay = growth_of(replace(SHUFFLED, shuffle_bytes=5.7e8, more=sql), **limit)
+    assert replay.replayed(4, ratio=1.8).tasks[1] == 20
     assert replay.replayed(4, ratio=8.0).tasks[1] == 40
     own = replay.replayed(1, ratio=8.0)
     growing = 10 * (4.0 - SET_UP_SECONDS)

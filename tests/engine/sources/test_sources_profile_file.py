@@ -52,6 +52,7 @@ stages = st.builds(
     fetched_bytes=st.none() | st.just(0.0) | numbers,
     files_bytes=st.none() | st.just(0.0) | numbers,
     files_read=st.none() | st.just(0.0) | numbers,
+    tables_read=st.none() | st.integers(1, 100),
     row_shares=st.just(()) | st.tuples(shares, shares),
     files_by=st.none() | st.integers(0, 99),
     ungrouped_rows=st.none() | st.just(0.0) | numbers,

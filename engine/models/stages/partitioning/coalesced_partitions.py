@@ -16,7 +16,7 @@ from functools import cached_property
 
 import numpy as np
 
-from engine.forecast import FloatArray
+from engine.forecast import BoolArray, FloatArray
 
 SIZE_SPREAD = 0.05
 """Relative standard deviation of the sizes of a shuffle's partitions: hashing spreads some hundred
@@ -94,7 +94,7 @@ class CoalescedPartitions:
         from the rule's by more than one, the same factor holds everywhere."""
         predicted, by_rule = self._by_rule(cores, ratio, self.initial), self._rule_of_log
         factor = np.where(np.abs(self.observed - by_rule) > 1.0, self.observed / by_rule, 1.0)
-        return np.asarray(np.minimum(np.maximum(predicted * factor, 1.0), self._nonempty))
+        return self._limited(predicted * factor, ratio)
 
     def on_log_cores(self, ratio: float) -> FloatArray:
         """() or (m,) partitions on the log's own cluster; at the log's input the observed
@@ -108,43 +108,70 @@ class CoalescedPartitions:
                 (more >= 0.0) & (more <= 1.0) & (self.initial == np.asarray(self.observed_initial))
             )
             partitions = np.where(as_ruled, grown + more, partitions)
-        return np.asarray(np.minimum(partitions, self._nonempty))
+        return self._limited(partitions, ratio)
+
+    def _limited(self, partitions: FloatArray, ratio: float) -> FloatArray:
+        """(n,) partitions at `ratio` times the input: not so few that they hold more than those of
+        the log may, and no more than are not empty."""
+        in_log = self._by_sum(1.0, self.observed_initial)
+        least = self._by_sum(ratio, self.initial) * np.minimum(1.0, self.observed / in_log)
+        return np.asarray(np.minimum(np.maximum(partitions, least), self._nonempty))
 
     @cached_property
     def _rule_of_log(self) -> FloatArray:
-        """() or (m,) partitions that the rule gives for the log."""
-        return np.asarray(np.minimum(self._unlimited_rule, self.observed_initial))
+        """() or (m,) partitions that the rule gives for the log, less empty ones."""
+        by_rule = self._by_rule(np.asarray(self.cores), 1.0, self.observed_initial)
+        return np.where(self._uncoalesced, self.observed, by_rule)
 
     @cached_property
-    def _unlimited_rule(self) -> FloatArray:
-        """() or (m,) partitions that the rule gives for the log's bytes, not limited by the number
-        before coalescing."""
-        return self._by_rule(np.asarray(self.cores), 1.0, self.observed_initial)
+    def _uncoalesced(self) -> BoolArray:
+        """() or (m,) whether the log's bytes left no partitions to coalesce, however unlike their
+        sizes are: the mean one has the advisory size, or there are too few for the cores."""
+        initial, reported = self.observed_initial, self._reported_bytes(1.0)
+        for_cores = self._filled(1.0 / np.asarray(self.cores), initial, reported)
+        return np.maximum(for_cores, self._by_sum(1.0, initial)) >= initial
 
     @cached_property
     def _nonempty(self) -> FloatArray:
         """() or (m,) partitions that are not empty: Spark drops empty ones. If the log's bytes left
         none to coalesce, the partitions that it had are all that keys were hashed to; of another
         number of partitions the same keys fill the share that is expected of random hashing."""
-        uncoalesced = np.asarray(self._unlimited_rule >= self.observed_initial)
         empty = np.where(
-            uncoalesced, np.maximum(0.0, 1.0 - self.observed / self.observed_initial), 0.0
+            self._uncoalesced, np.maximum(0.0, 1.0 - self.observed / self.observed_initial), 0.0
         )
         initial = np.asarray(self.initial)
         return np.asarray(initial * (1.0 - empty ** (self.observed_initial / initial)))
 
     def _by_rule(self, cores: FloatArray, ratio: float, initial: float | FloatArray) -> FloatArray:
-        """(n,) partitions by the rule alone. Once they are of the advisory size their number grows
-        with the input, as far as each has the least size; until then it stays, so that the time
-        never falls with more input."""
-        total = self.total_bytes * ratio
-        reported = np.maximum(REPORTED_SIZE_FACTOR * total, LEAST_BYTES)
-        least = coalesced_until(np.asarray(initial * self.smallest_bytes / reported))
-        for_cores = np.maximum(coalesced_within(np.asarray(initial / cores)), least)
-        by_cores = self._in_groups(initial / for_cores, reported)
-        most = np.where(least > 1.0, self._in_groups(initial / least, reported), np.inf)
-        by_size = np.minimum(total / self.advisory_bytes, most)
-        return np.asarray(np.maximum(1.0, np.maximum(by_size, by_cores)))
+        """(n,) partitions by the rule alone: never fewer of more input."""
+        reported = self._reported_bytes(ratio)
+        target = np.minimum(1.0 / cores, self.advisory_bytes / reported)
+        return self._filled(target, initial, reported)
+
+    def _filled(
+        self, target: FloatArray, initial: float | FloatArray, reported: FloatArray
+    ) -> FloatArray:
+        """(n,) partitions, each filled to a target, (n,) shares of all bytes, with whole ones of
+        `initial`: none are joined if two are beyond it."""
+        joined = np.maximum(
+            coalesced_within(np.asarray(initial * target)), self._least(initial, reported)
+        )
+        return np.maximum(1.0, self._in_groups(initial / joined, reported))
+
+    def _by_sum(self, ratio: float, initial: float | FloatArray) -> FloatArray:
+        """() or (m,) partitions if each held the advisory size: the fewest that hold all bytes."""
+        reported = self._reported_bytes(ratio)
+        least = self._least(initial, reported)
+        most = np.where(least > 1.0, self._in_groups(initial / least, reported), initial)
+        return np.maximum(1.0, np.minimum(self.total_bytes * ratio / self.advisory_bytes, most))
+
+    def _least(self, initial: float | FloatArray, reported: FloatArray) -> FloatArray:
+        """() or (m,) partitions that are joined until they have the least size."""
+        return coalesced_until(np.asarray(initial * self.smallest_bytes / reported))
+
+    def _reported_bytes(self, ratio: float) -> FloatArray:
+        """() or (m,) bytes of the shuffle at `ratio` times the input, as the driver knows them."""
+        return np.maximum(REPORTED_SIZE_FACTOR * self.total_bytes * ratio, LEAST_BYTES)
 
     def _in_groups(self, groups: FloatArray, reported: FloatArray) -> FloatArray:
         """(n,) partitions when (n,) `groups` of them are joined, of (n,) reported bytes in all: a

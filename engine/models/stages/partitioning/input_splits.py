@@ -43,6 +43,8 @@ class InputSplits:
             one per core (`defaultParallelism`).
         scans: number of scans; those of a union are split separately and taken to be alike. For
             rows that the program makes, the number of ranges or collections.
+        in_a_loop: whether more data is taken to mean more scans, not larger ones: a program that
+            unites the files of a folder in a loop.
         maybe_coalesced: whether a `coalesce` of unknown limit may have capped the number of splits.
         packed: how its files were packed into splits, if their number is known and explains the
             splits of the log.
@@ -58,6 +60,7 @@ class InputSplits:
     is_hadoop: bool
     one_per_core: bool
     scans: int
+    in_a_loop: bool
     maybe_coalesced: bool
     settings: PartitioningSettings
     packed: PackedFiles | None
@@ -95,6 +98,7 @@ class InputSplits:
         left_out = int(hadoop and stage.name.startswith(COUNTS_ALL_BUT_LAST))
         return cls(
             stage.tasks + left_out, total, largest, cut, scan, hadoop, one_per_core, scans,
+            scan and _unites_in_a_loop(stage, scans),
             reads_splits and coalesced == math.inf and not COALESCES.isdisjoint(stage.operations),
             settings, packed, most, left_out,
         )  # fmt: skip
@@ -127,12 +131,6 @@ class InputSplits:
             self.settings.log_cores, float(self.scans), 0.0, math.inf, 0.0, math.inf
         )
         return PartitionCount(float(self.tasks), self.settings.log_cores, each)
-
-    @property
-    def in_a_loop(self) -> bool:
-        """Whether more data is taken to mean more scans, not larger ones: a program that unites the
-        files of a folder in a loop."""
-        return self.scans > MAX_UNION_TABLES
 
     def splits_at(self, ratio: float, *, small_table: bool = False) -> PartitionCount:
         """Splits at `ratio` times the input on any number of cores; of a dimension table those of
@@ -278,7 +276,7 @@ def _packed_files(
 ) -> PackedFiles | None:
     if not stage.files_read or not stage.files_bytes:
         return _one_unsplittable_file(stage, settings)
-    if scans > MAX_UNION_TABLES:
+    if _unites_in_a_loop(stage, scans):
         return None
     files = stage.files_read / scans
     sizes = FileSizes(
@@ -292,6 +290,12 @@ def _packed_files(
         unsplittable=_unsplittable(stage),
         may_be_early=settings.scans_depend_on_cluster,
     )
+
+
+def _unites_in_a_loop(stage: StageRun, scans: int) -> bool:
+    """Whether a stage unites more tables than a program writes out. Any number of scans may read
+    one table."""
+    return min(scans, stage.tables_read or scans) > MAX_UNION_TABLES
 
 
 def _unsplittable(stage: StageRun) -> bool | None:
