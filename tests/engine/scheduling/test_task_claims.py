@@ -151,6 +151,11 @@ def offered(nodes: list[ScheduledNode], slots: int) -> list[float]:
     events = [(node.delay_seconds, "a", i) for i, node in enumerate(nodes) if not node.after]
     heapq.heapify(events)
 
+    def freed_by(index: int) -> list[int]:
+        """The stages for which one that ended was the last to wait for."""
+        waiting = [(child, set(node.after)) for child, node in enumerate(nodes)]
+        return [child for child, after in waiting if index in after and ends.keys() >= after]
+
     def claim(index: int) -> tuple[int, int]:
         """How many tasks start at once, and the cores of each."""
         node = nodes[index]
@@ -175,9 +180,8 @@ def offered(nodes: list[ScheduledNode], slots: int) -> list[float]:
             open_tasks[index] -= 1
             if not open_tasks[index]:
                 ends[index] = now
-                for child, node in enumerate(nodes):
-                    if index in node.after and ends.keys() >= set(node.after):
-                        heapq.heappush(events, (now + node.delay_seconds, "a", child))
+                for child in freed_by(index):
+                    heapq.heappush(events, (now + nodes[child].delay_seconds, "a", child))
         while (candidate := first_that_fits()) is not None:
             count, cores = claim(candidate)
             for seconds in left[candidate][:count]:
