@@ -28,6 +28,7 @@ def write_text(
     """
     if not str(path):
         raise BadInput("no file is named", remedy="add its name")
+    _require_possible_name(path)
     try:
         _write(Path(path), text, check)
     except OSError as error:
@@ -38,12 +39,25 @@ def write_text(
         ) from None
 
 
+_NAME_SHOWN = 40
+"""Characters of a file's name in that of its temporary file, which would otherwise be too long
+where the name is nearly as long as file systems allow (255 bytes)."""
+
+
+def _require_possible_name(path: str | Path) -> None:
+    """Refuses a name with a NUL, of which the system's calls say no more than that it is there."""
+    if "\0" in str(path):
+        raise BadInput("no file has a NUL in its name", where=str(path), remedy="check the path")
+
+
 def _write(target: Path, text: str, check: Callable[[Path], None]) -> None:
     """As `write_text`; raises OSError when it cannot be written."""
     stream = _is_stream(target)
     target = target if stream else target.resolve()
     handle, name = tempfile.mkstemp(
-        dir=None if stream else target.parent, prefix=f".{target.name}.", suffix=target.suffix
+        dir=None if stream else target.parent,
+        prefix=f".{target.name[:_NAME_SHOWN]}.",
+        suffix=target.suffix,
     )
     temporary = Path(name)
     try:
@@ -67,6 +81,7 @@ def read_text(path: Path, *, most_bytes: int) -> str:
     Raises:
         BadInput: when there is no such file, it is larger, or not UTF-8.
     """
+    _require_possible_name(path)
     try:
         if path.stat().st_size > most_bytes:
             raise BadInput(f"larger than {most_bytes >> 20} MiB", where=str(path))

@@ -134,6 +134,11 @@ class SearchTree:
         rows = np.flatnonzero(total)
         return np.asarray(rows[np.argsort(total[rows], kind="stable")])
 
+    @cached_property
+    def _fits(self) -> BoolArray:
+        """Whether a node of each type fits below the target, as (windows, ranks)."""
+        return np.ascontiguousarray(self.max_fitting[self.ranked].T > 0)
+
     def _max_counts(self, parts: PartialSums, rows: IntArray, most: IntArray) -> IntArray:
         """(n,) the most nodes of a type with which the bound stays below the target, by
         bisection."""
@@ -185,8 +190,8 @@ class SearchTree:
     def _extensions(self, state: PartialMixes) -> tuple[IntArray, IntArray]:
         """Pairs of a partial composition and the rank of a type that may be its next member."""
         ranks = np.arange(len(self.ranked))
-        fitting = self.max_fitting[self.ranked][:, state.parts.window] > 0
-        possible = (ranks > state.last_rank[:, None]) & fitting.T
+        possible = ranks > state.last_rank[:, None]
+        possible &= self._fits[state.parts.window]
         if not self._types_are_distinct:
             # No type may be added to the most types, only their nodes that are rented otherwise:
             # few of all pairs, which are not listed one by one for that.

@@ -129,7 +129,7 @@ def test_a_shape_that_is_given_is_more_than_zero(name: str, value: float) -> Non
 
 @pytest.mark.parametrize(("name", "most"), [("vcpus", 10**6), ("memory_gib", 10**9)])
 def test_a_shape_that_is_given_is_one_that_a_machine_can_have(name: str, most: int) -> None:
-    """A layout is searched from as many executors down as the vCPUs hold: of a billion, for long."""
+    """A layout is searched from as many executors down as the vCPUs hold: a billion take long."""
     shape = {"vcpus": 4, "memory_gib": 16.0}
     assert Cluster.of_nodes(instance_type="x", nodes=8, **{**shape, name: most})
     with pytest.raises(BadInput, match=f"{name} must be at most {most:,}, not {most + 1}"):
@@ -160,7 +160,7 @@ def test_a_parameter_is_a_number(value: float) -> None:
 
 
 def test_parameters_are_numbers_by_name() -> None:
-    with pytest.raises(BadInput, match="a mapping of parameters is needed, not list; like {"):
+    with pytest.raises(BadInput, match="a mapping of parameters is needed, not list; like"):
         Workload(input_bytes=1e9, parameters=[1])
     with pytest.raises(BadInput, match="workload: a parameter is named by a text, not 3"):
         Workload(input_bytes=1e9, parameters={3: 1.0})

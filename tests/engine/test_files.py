@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from engine.errors import BadInput
-from engine.files import write_text
+from engine.files import read_text, write_text
 
 
 def test_a_named_pipe_is_written_to_and_stays_a_pipe(tmp_path: Path) -> None:
@@ -74,3 +74,20 @@ def test_names_of_open_files_are_told_from_files_in_memory() -> None:
 def test_a_file_without_a_name_is_none() -> None:
     with pytest.raises(BadInput, match="no file is named; add its name"):
         write_text("", "text")
+
+
+@pytest.mark.parametrize("letter", ["x", "界"])
+def test_a_name_as_long_as_file_systems_allow_is_written(tmp_path: Path, letter: str) -> None:
+    """The name of the temporary file beside it must not be longer still."""
+    most = 255 - len(".yaml")
+    file = tmp_path / f"{letter * (most // len(letter.encode()))}.yaml"
+    write_text(file, "new")
+    assert [path.name for path in tmp_path.iterdir()] == [file.name]
+
+
+def test_a_name_with_a_nul_is_refused_in_a_line() -> None:
+    """The system's calls raise a ValueError that names no file."""
+    with pytest.raises(BadInput, match="no file has a NUL in its name; check the path"):
+        write_text("a\0b", "text")
+    with pytest.raises(BadInput, match="no file has a NUL in its name; check the path"):
+        read_text(Path("a\0b"), most_bytes=10)

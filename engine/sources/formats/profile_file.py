@@ -123,6 +123,23 @@ def _default_instance_types(located: Located) -> None:
             job.setdefault("instance_type", None)
 
 
+_IN_WORDS = {
+    "array": "a list",
+    "bool": "true or false",
+    "float": "a number",
+    "int": "a whole number",
+    "null": "empty",
+    "object": "a mapping (key: value)",
+    "str": "a text",
+}
+"""The kinds of values as msgspec names them, in words."""
+
+_KIND = f"(?:{'|'.join(_IN_WORDS)})"
+_KINDS = re.compile(rf"Expected `({_KIND}(?: \| {_KIND})*)`, got `({_KIND})`")
+
+_SOME_KEY = "[...]"
+"""How msgspec writes a key of a mapping of any keys: it does not say which."""
+
 _PATH = re.compile(r" - at `\$\.?(.*)`$")
 
 
@@ -131,11 +148,31 @@ def _validation_error(message: str, located: Located, *, below: str = "") -> Bad
     match = _PATH.search(message)
     path = ".".join(part for part in (below, match[1] if match else "") if part)
     what = message[: match.start()] if match else message
-    key = path.rpartition(".")[2] or "the file"
+    key = path.removesuffix(_SOME_KEY).rpartition(".")[2] or "the file"
+    if path.endswith(_SOME_KEY):
+        key = f"a value of {key}"
     missing = re.match(r"Object missing required field `(\w+)`", what)
     if missing:
         return BadInput(f"{missing[1]} is missing", where=located.where(path))
+    kinds = _KINDS.fullmatch(what)
+    if kinds:
+        wanted = " or ".join(_IN_WORDS[kind] for kind in kinds[1].split(" | ") if kind != "null")
+        value = _value_at(path, located.value)
+        given = repr(value) if isinstance(value, str) else _IN_WORDS[kinds[2]]
+        return BadInput(f"{key} must be {wanted}, not {given}", where=located.where(path))
     return BadInput(f"{key}: {what[:1].lower()}{what[1:]}", where=located.where(path))
+
+
+def _value_at(path: str, value: Any) -> Any:
+    """The value at a path such as `runs[0].seconds`; None where msgspec leaves its keys out."""
+    for step in re.findall(r"[^.\[\]]+", path):
+        if isinstance(value, dict):
+            value = value.get(step)
+        elif isinstance(value, list) and step.isdecimal():
+            value = value[int(step)]
+        else:
+            return None
+    return value
 
 
 def _contradiction_location(located: Located) -> str:
