@@ -52,7 +52,8 @@ class ReadTracker:
         return self._current
 
     def done(self) -> None:
-        """The evidence is shown: from now on its logs are watched."""
+        """The evidence is shown, or was refused and there is no other: from now on its logs are
+        watched."""
         self.watch = self._current.watch
 
     def cancel(self) -> None:

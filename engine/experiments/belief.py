@@ -230,7 +230,7 @@ def _from_model(
     points, such as the edge of a memory cliff, which no smooth correction can follow. They become
     the nugget, so that the posterior at a measured point is what was measured there.
     """
-    mean, scale = np.log(forecast.seconds), with_default_scales(forecast).rms_scale
+    mean, scale = np.log(forecast.seconds), with_bounded_scales(forecast).rms_scale
     known = np.flatnonzero(np.isfinite(mean[n:])) + n
     observed = np.log([profile.runs[index - n].seconds for index in known])
     nugget = misfit(observed - mean[known], noise.scale) if len(known) else 0.0
@@ -251,12 +251,13 @@ def _from_model(
 
 def with_default_scales(forecast: Forecast) -> Forecast:
     """The forecasts, with `UNKNOWN_SPREAD` as the scale where the model gives no interval."""
+    return forecast.rescaled(lambda scale: np.where(np.isnan(scale), UNKNOWN_SPREAD, scale))
 
-    def known(scale: FloatArray) -> FloatArray:
-        scale = np.where(np.isnan(scale), UNKNOWN_SPREAD, scale)
-        return np.clip(scale, SMALLEST_SPREAD, LARGEST_SPREAD)
 
-    return forecast.rescaled(known)
+def with_bounded_scales(forecast: Forecast) -> Forecast:
+    """`with_default_scales`, with scales that beliefs can be computed of."""
+    known = with_default_scales(forecast)
+    return known.rescaled(lambda scale: np.clip(scale, SMALLEST_SPREAD, LARGEST_SPREAD))
 
 
 def misfit(residuals: FloatArray, noise: float) -> float:

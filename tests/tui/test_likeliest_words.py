@@ -7,6 +7,7 @@ from fakes import answered
 from synthetic import TWO, model
 
 import engine
+from tui import format as text
 from tui.headless import recommend
 from tui.views import sentences
 from tui.views.marks import Marks
@@ -103,3 +104,16 @@ def test_the_chance_of_a_nearest_miss_alone_is_before_its_intervals() -> None:
     _, nearest, *_ = sentences.brief(state, shown, Marks("*", "x", "!"))
     said = "".join(part for part, _ in nearest)
     assert said.startswith("Nearest (2 % in time): 1 × slow in 51 s (9 in 10 runs: 50.2 to")
+
+
+def test_a_type_that_lost_says_its_chance_where_it_is_looked_at() -> None:
+    """How late it is was all that was told of it."""
+    state, any_answer = answered()
+    recommendation = found(45.0)
+    shown = replace(any_answer, report=replace(any_answer.report, recommendation=recommendation))
+    for lost in recommendation.rejected:
+        (line,) = sentences.selected(
+            replace(state, selected=lost.instance), shown, Marks("*", "x", "!")
+        )
+        said = "".join(part for part, _ in line)
+        assert said.endswith(f"; in time in {text.percent(lost.p_deadline)} of runs.")

@@ -1,9 +1,15 @@
-"""Two looks at once at the logs that may have grown."""
+"""Logs that may have grown: two looks at once, and those that could not be read yet."""
 
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from pathlib import Path
 from threading import Barrier, BrokenBarrierError
 
+import pytest
+from fakes import FakeSession
+from screen import settled, text_of
+
+import engine
 from tui import log_watcher
 from tui.log_watcher import LogWatcher
 
@@ -26,3 +32,54 @@ def test_the_end_of_a_log_is_told_once(tmp_path, monkeypatch):
         changes = [found.result() for found in [pool.submit(watch.poll) for _ in range(2)]]
     (change,) = [change for change in changes if change is not None]
     assert change.sources == (str(tmp_path / "app"),)
+
+
+class WithoutTask(FakeSession):
+    """Its log has no finished task until it has grown to three bytes, or has ended."""
+
+    def build(self, state, say, *shown):
+        (source,) = state.sources
+        if source.endswith(".inprogress") and Path(source).stat().st_size < 3:
+            raise engine.BadInput("no finished task in this log")
+        return super().build(state, say, *shown)
+
+
+@pytest.mark.parametrize("ends", [False, True])
+async def test_a_log_that_is_opened_before_its_first_task_ends_is_read_again(
+    planner, tmp_path, monkeypatch, ends
+):
+    """It was refused, and never looked at again."""
+    monkeypatch.setattr("tui.log_watcher.QUIET_SECONDS", 0.0)
+    log = tmp_path / "app.inprogress"
+    log.write_bytes(b"x")
+    app = planner(WithoutTask(), sources=(str(log),))
+    async with app.run_test(size=(160, 40)) as pilot:
+        await settled(pilot)
+        assert "no finished task in this log; it is read again when it has grown" in text_of(app)
+        log.write_bytes(b"xx")
+        await app._poll_growing_logs()
+        await settled(pilot)
+        assert app.answer is None
+        assert "no finished task in this log; it is read again when it has grown" in text_of(app)
+        if ends:
+            log.rename(tmp_path / "app")
+        else:
+            log.write_bytes(b"xxx")
+        await app._poll_growing_logs()
+        await settled(pilot)
+        assert app.answer is not None
+        assert "no finished task" not in text_of(app)
+
+
+async def test_of_a_log_that_has_ended_nothing_more_is_promised(planner, tmp_path):
+    log = tmp_path / "app"
+    app = planner(FakeSession(), sources=(str(log),))
+    app._session.build = _refuse
+    async with app.run_test(size=(160, 40)) as pilot:
+        await settled(pilot)
+        assert "no finished task in this log" in text_of(app)
+        assert "read again" not in text_of(app)
+
+
+def _refuse(*_):
+    raise engine.BadInput("no finished task in this log")

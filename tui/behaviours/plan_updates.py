@@ -292,7 +292,9 @@ class PlanUpdates(RefusedPlans):
         if self._return_to_unbuilt():
             app.show_refusal(message.text)
         elif app._last_good is None:
-            app.show_notice(message.text, "bad", stays=True)
+            app._reading.done()  # a log without a finished task may get one
+            waits = "; it is read again when it has grown" if app._reading.watch.active else ""
+            app.show_notice(f"{message.text}{waits}", "bad", stays=True)
             if app.state.view == "compare" and app.pins:
                 app._panels.focus_view("compare")  # enter goes back to one
         else:

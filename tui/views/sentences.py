@@ -74,9 +74,10 @@ def selected(state: PlanState, answer: Answer, marks: Marks) -> list[Line]:
     for rejected in recommendation.rejected:
         if rejected.instance == state.selected:
             named = text.composition(dict(rejected.composition or {})) or rejected.instance
-            return [
-                [(f"{marks.missed} ", "bad"), (named, "strong"), (f": {rejected.reason}.", "base")]
-            ]
+            p = text.in_time(rejected.p_deadline, recommendation.goal.confidence)
+            odds = "" if rejected.p_deadline is None else f"; in time in {p} of runs"
+            said = f": {rejected.reason}{odds}."
+            return [[(f"{marks.missed} ", "bad"), (named, "strong"), (said, "base")]]
     return []
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import engine
-from engine.experiments.belief import belief_at
+from engine.experiments.belief import belief_at, forecast_at
 from engine.experiments.narrowing import MISFIT, narrowed
 from engine.experiments.plans import Experiment
 from engine.experiments.points import Points
@@ -87,6 +87,21 @@ def test_the_interval_now_is_the_one_that_is_predicted(fitted):
     found = narrowed(fitted, cluster=cluster(), runs=runs())
     predicted = fitted.predict(cluster=cluster())
     assert (found.low, found.high) == pytest.approx((predicted.low, predicted.high))
+
+
+def test_an_interval_wider_than_a_belief_is_told_as_it_is(fitted, monkeypatch):
+    """It was cut to a belief's greatest spread, beside the interval of the same cluster."""
+    forecast = type(fitted).forecast
+
+    def vague(self, batch, workload):
+        return forecast(self, batch, workload).rescaled(lambda scale: np.full_like(scale, 1.3))
+
+    monkeypatch.setattr(type(fitted), "forecast", vague)
+    found = narrowed(fitted, cluster=cluster(), runs=runs())
+    points = Points.of([cluster()], [fitted.profile.reference_workload], fitted.profile)
+    low, high = forecast_at(fitted, points).interval(0.9)
+    assert (found.low, found.high) == pytest.approx((low[0], high[0]))
+    assert found.low < found.then_low < found.then_high < found.high
 
 
 def test_a_run_leaves_the_choice_no_less_sure(fitted):
