@@ -9,7 +9,7 @@ def test_runners_up_beside_a_share_of_spot_nodes_are_said_to_be_on_demand(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """Their costs seemed to be at spot prices, as that of the recommendation is."""
-    line = f"recommend {LOG} --ran-on m5.2xlarge --instances m5.?xlarge --max-nodes 8 --deadline 1h"
+    line = f"recommend {LOG} --ran-on m5.2xlarge --instances m5.?xlarge --max-nodes 8 --deadline 4m"
     for more, title in (
         ("--spot --max-spot 50%", "runners-up on demand"),
         ("--max-spot 0%", "runners-up"),

@@ -11,7 +11,7 @@ from kept_fits import ENGINE_FIT, ENGINE_READS, KeptReads
 import engine
 from tui import cli
 
-ASK = ["recommend", "nightly-features-small", "--deadline", "1h"]
+ASK = ["recommend", "nightly-features-small", "--deadline", "2m"]
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ STREAM = "order-stream-small"
         ("predict {}", ("for one micro-batch on ", "9 in 10 micro-batches take ")),
         ("curve {} --over input-size", ("of one micro-batch",)),
         (
-            "recommend {} --ran-on m5.xlarge --instances c5.2xlarge --max-nodes 4 --deadline 1h",
+            "recommend {} --ran-on m5.xlarge --instances c5.2xlarge --max-nodes 4 --deadline 90s",
             ("that of one micro-batch",),
         ),
         (
@@ -27,7 +27,7 @@ STREAM = "order-stream-small"
             ("that of one micro-batch",),
         ),
         (
-            "export {} --ran-on m5.xlarge --instances c5.2xlarge --max-nodes 4 --deadline 1h"
+            "export {} --ran-on m5.xlarge --instances c5.2xlarge --max-nodes 4 --deadline 90s"
             " --to spark-submit",
             ("# predicted time of one micro-batch ", "# expected cost of one micro-batch "),
         ),

@@ -51,7 +51,7 @@ def test_a_profile_may_be_replaced_by_what_it_went_into(
     assert kept.read_text("utf-8").startswith("format: sparkplan-profile")
     (tmp_path / "empty.yaml").touch()
     run(capsys, "profile sort-small -o empty.yaml")
-    run(capsys, "export sort-small --ran-on m5.xlarge --deadline 1h --to emr -o empty.yaml")
+    run(capsys, "export sort-small --ran-on m5.xlarge --deadline 2m --to emr -o empty.yaml")
 
 
 def sample(name: str, to: Path) -> Path:
@@ -67,7 +67,7 @@ def test_a_log_of_a_folder_is_not_replaced(
     """`export logs -o logs/a.zstd` replaced a log that it had just read."""
     log = sample("sort-small.zstd", tmp_path / "logs" / "sub")
     before = log.read_bytes()
-    line = f"export {source.format(folder=tmp_path)} --ran-on m5.xlarge --deadline 1h --to emr"
+    line = f"export {source.format(folder=tmp_path)} --ran-on m5.xlarge --deadline 2m --to emr"
     err = refused(capsys, f"{line} -o logs/sub/sort-small.zstd")
     assert "logs/sub/sort-small.zstd: lies in " in err
     assert "a source, and would be replaced" in err
@@ -82,7 +82,7 @@ def test_a_part_of_a_rolling_log_is_not_replaced(
     name = "eventlog_v2_order-stream-large"
     shutil.copytree(str(files("sample_logs") / name), tmp_path / name)
     part = f"{name}/events_1_order-stream-large.zstd"
-    line = f"export {name} --ran-on m5.xlarge --deadline 1h --to spark-submit -o {part}"
+    line = f"export {name} --ran-on m5.xlarge --deadline 2m --to spark-submit -o {part}"
     assert f"{part}: lies in '{name}', a source" in refused(capsys, line)
 
 
@@ -115,7 +115,7 @@ def test_the_folder_of_price_files_is_not_written_over(
     prices.mkdir()
     price_file = next(bundled.glob("aws.us-east-1.*.prices.yaml"))
     shutil.copy(price_file, prices)
-    line = "export sort-small --catalog prices --ran-on m5.xlarge --deadline 1h --to emr"
+    line = "export sort-small --catalog prices --ran-on m5.xlarge --deadline 2m --to emr"
     assert "lies in 'prices', a catalog" in refused(capsys, f"{line} -o prices/{price_file.name}")
 
 
@@ -131,7 +131,7 @@ def test_a_bundled_catalog_is_no_file_of_that_name(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     (tmp_path / "aws").touch()
-    run(capsys, "export sort-small --catalog aws --ran-on m5.xlarge --deadline 1h --to emr -o aws")
+    run(capsys, "export sort-small --catalog aws --ran-on m5.xlarge --deadline 2m --to emr -o aws")
     assert (tmp_path / "aws").read_text("utf-8")
 
 

@@ -13,7 +13,7 @@ from tui.state import PlanState
 from tui.views import at_crosshair, curves
 from tui.widgets.glyphs import UNICODE
 
-ON = "nightly-features --ran-on m5.large --deadline 4h"
+ON = "nightly-features --ran-on m5.large --deadline 5m"
 CODE = "not-supported-by-emr"
 
 
