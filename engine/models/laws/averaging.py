@@ -64,7 +64,7 @@ class LawPosterior:
         that the data fits and others that it does not, the harmonic mean of the two states stands
         for the mean, and the sides differ (`cliff_states`)."""
         mean, variance, sides = np.empty(len(at)), np.empty(len(at)), np.ones((2, len(at)))
-        smooth, others, cores = self._without_cliff(at, at.size.max(initial=0.0))
+        smooth, others, cores = self._without_cliff(at, at.size)
         if cores is not None:
             mean[smooth], variance[smooth] = self._smooth_moments(cores, effects[smooth])
         for rows in _blocks(at, others):
@@ -86,29 +86,43 @@ class LawPosterior:
         if iterations is None and (at.iterations == at.iterations[:1]).all():
             iteration_counts = iteration_counts[:, :1]
         means = np.empty((len(iteration_counts), len(sizes), len(at)))
-        smooth, others, cores = self._without_cliff(at, sizes.max(initial=0.0))
+        smooth, others, cores = self._without_cliff(at, sizes)
         if cores is not None:
-            no_effects = np.zeros((1, len(self.laws)))
-            means[:, :, smooth] = cores.at_points(
-                self.laws.mean_log_times(cores.nodes, no_effects, sizes, iteration_counts)
+            nodes = cores.nodes
+            no_effects = np.zeros((len(nodes), effects.shape[1]))
+            at_nodes = np.empty((len(iteration_counts), len(sizes), len(nodes)))
+            self._fill_means(
+                at_nodes, np.arange(len(nodes)), nodes, no_effects, sizes, iteration_counts
             )
-        for rows in _blocks(at, others):
-            law_effects = effects[rows] @ self.effects
-            block_iterations = (
-                iteration_counts if iteration_counts.shape[1] == 1 else iteration_counts[:, rows]
-            )
-            means[:, :, rows] = self.laws.mean_log_times(
-                at.take(rows), law_effects, sizes, block_iterations
-            )
+            means[:, :, smooth] = cores.at_points(at_nodes)
+        self._fill_means(means, others, at, effects, sizes, iteration_counts)
         return means
 
+    def _fill_means(
+        self,
+        means: FloatArray,
+        indices: IntArray,
+        at: Points,
+        effects: FloatArray,
+        sizes: FloatArray,
+        iterations: FloatArray,
+    ) -> None:
+        """Computes `means` (k, s, n) at some of the points, in blocks, with each of k numbers of
+        iterations, (k, 1) or (k, n)."""
+        for rows in _blocks(at, indices):
+            block_iterations = iterations if iterations.shape[1] == 1 else iterations[:, rows]
+            means[:, :, rows] = self.laws.mean_log_times(
+                at.take(rows), effects[rows] @ self.effects, sizes, block_iterations
+            )
+
     def _without_cliff(
-        self, at: Points, largest_size: float
+        self, at: Points, sizes: FloatArray
     ) -> tuple[IntArray, IntArray, CoreInterpolation | None]:
-        """Indices of the points that meet the cliff of no law at sizes up to the largest, those of
-        the others, and how to interpolate the first; all are among the others where that is not
-        worth while."""
-        per_input = at.with_size(1.0).memory_per_input - np.log(largest_size)
+        """Indices of the points that meet the cliff of no law at any of the sizes, those of the
+        others, and how to interpolate the first; all are among the others where that is not worth
+        while."""
+        largest = np.log(sizes).max(initial=-np.inf)
+        per_input = at.with_size(1.0).memory_per_input - largest
         fits = per_input >= self.laws.threshold.max()
         smooth = fits.nonzero()[0]
         cores = CoreInterpolation.of(at.take(smooth))

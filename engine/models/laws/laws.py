@@ -224,9 +224,10 @@ class Laws:
         # Indexed by law, then by point: the laws that meet a cliff are contiguous.
         unit = self.frame.features(at.with_size(1.0))
         fixed, grown = (self.shares @ (unit.terms * of).T for of in (~GROWING, GROWING))
-        extra_work = self.extra_work @ unit.terms[:, DONE_AGAIN].T
+        meeting = self._meeting_cliff(unit.memory_per_input - np.log(sizes[-1]))
+        extra_work = self.extra_work[meeting] @ unit.terms[:, DONE_AGAIN].T
         saved = np.multiply.outer(
-            self._saved_share, np.exp(unit.memory_per_input - self.frame.high)
+            self._saved_share[meeting], np.exp(unit.memory_per_input - self.frame.high)
         )
         saved *= extra_work
         means = np.empty((len(iterations), len(sizes), len(at)))

@@ -45,7 +45,7 @@ def one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_moments_are_those_of_every_point(monkeypatch: pytest.MonkeyPatch, memory: float) -> None:
     found, at = posterior(), grid(np.asarray([1.0, 2.0, 7.0, 64.0]), memory)
     effects = np.linspace(2.9, 3.1, len(at))[:, None]
-    smooth = found._without_cliff(at, 1.0)[0]
+    smooth = found._without_cliff(at, at.size)[0]
     assert len(smooth) == len(at) if memory > 1.0 else 0 < len(smooth) < len(at)
     by_nodes = found.moments(at, effects)
     one_by_one(monkeypatch)
