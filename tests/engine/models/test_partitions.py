@@ -61,7 +61,6 @@ def test_coalesced_partitions(total_mib: float, slots: int, partitions: float) -
 
 
 def test_coalescing_by_size_alone_looks_at_no_cores() -> None:
-    """Of eight times 64 MiB in 200 partitions 23 or 24 fill a task: some are left for a ninth."""
     run = plan(coalesced_tasks=1, spark_sql_adaptive_coalescePartitions_parallelismFirst="false")
     coalesced = models(run)[1]
     assert not coalesced.depends_on_cluster
@@ -69,23 +68,21 @@ def test_coalescing_by_size_alone_looks_at_no_cores() -> None:
 
 
 def test_a_log_that_coalesced_by_size_goes_on_so() -> None:
-    """1 GiB in 16 partitions on 100 cores: 64 MiB each, whatever the settings do not say. Of twice
-    as much there are 34 and not 32, since whole partitions of 10 MiB leave room."""
+    """1 GiB in 16 partitions on 100 cores: 64 MiB each, whatever the settings do not say."""
     coalesced = models(plan(coalesced_tasks=16, shuffle_mib=1024.0, slots=100))[1]
     assert not coalesced.depends_on_cluster
-    assert coalesced.scaled(2.0, None, 400).tasks == 34
+    assert coalesced.scaled(2.0, None, 400).tasks == 34  # whole ones of 10 MiB leave room
 
 
 def test_a_small_shuffle_is_cut_for_the_cores_whatever_its_size() -> None:
     """Half as much data again on the same cluster: as many partitions, each half as large again.
-    Twice the data leave more than 1 MiB for a fifth, which stays by itself. Of 6.25 GiB in 200
-    partitions two seldom fit into 64 MiB."""
+    Twice the data leave more than 1 MiB for a fifth, which stays by itself."""
     coalesced = models(plan())[1]
     same, more = coalesced.scaled(1.5, None), coalesced.scaled(2.0, None)
     assert (same.tasks, same.work) == (4, pytest.approx(1.5))
     assert (more.tasks, more.work) == (5, pytest.approx(2.0, rel=0.02))
     assert coalesced.scaled(1.0, None, 16).tasks == 17
-    assert coalesced.scaled(100.0, None).tasks == 184
+    assert coalesced.scaled(100.0, None).tasks == 184  # two of 32 MiB seldom fit
 
 
 def test_a_leftover_of_a_small_shuffle_is_no_other_rule() -> None:
