@@ -69,7 +69,7 @@ def failed_notice(
     tasks, done = sum(number for number, _ in failed), sum(ended for _, ended in failed)
     return Notice(
         "failed-stages",
-        f"{format_count(len(failed), 'stage')} failed with {done} of {tasks} tasks done: the "
-        "run did less work than one that succeeds",
+        "the run did less work than one that succeeds: "
+        f"{format_count(len(failed), 'stage')} failed with {done} of {tasks} tasks done",
         "give the log of a run that succeeded",
     )

@@ -69,7 +69,7 @@ def test_a_failed_job_is_said_and_the_run_is_whole() -> None:
     run = one(DATA / "failing.zstd")
     assert run.complete
     assert run.lost == ()
-    assert notice(run, "failed-stages").startswith("1 stage failed with 3 of 4 tasks done")
+    assert notice(run, "failed-stages").endswith(": 1 stage failed with 3 of 4 tasks done")
     assert stages_of(run)[0].waste.failed_tasks == 4
     assert stages_of(run)[1].task_seconds.count == 4
 

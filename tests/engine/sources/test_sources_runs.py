@@ -124,12 +124,12 @@ def test_stages_that_were_given_up_miss_nothing_and_did_less(tmp_path: Path) -> 
         ],
     )
     assert (run.lost, run.complete) == ((), True)
-    assert notice(run, "failed-stages").startswith("2 stages failed with 2 of 9 tasks done: ")
+    assert notice(run, "failed-stages").endswith(": 2 stages failed with 2 of 9 tasks done")
     alone = run_of(
         tmp_path,
         [*log.header(), *ran(stages[0], 2.0, 4.0, tasks=2, failure="cancelled"), log.end(7.0)],
     )
-    assert notice(alone, "failed-stages").startswith("1 stage failed with 2 of 5 tasks done: ")
+    assert notice(alone, "failed-stages").endswith(": 1 stage failed with 2 of 5 tasks done")
     whole = run_of(tmp_path, [*log.header(), *ran(stages[2], 2.0, 4.0), log.end(7.0)])
     assert not [said for said in whole.notices if said.code == "failed-stages"]
 
