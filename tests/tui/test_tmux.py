@@ -90,7 +90,7 @@ def test_a_session_from_the_sample_to_the_export(terminal, size):
     terminal.start(size=size, env=COLOURS)
     terminal.wait_for("nightly-features", "finishes in", "9 in 10 runs")
     terminal.keys("Home")
-    terminal.wait_for("No cluster of up to 64 nodes", "Nearest:")
+    terminal.wait_for("No cluster of up to 64 nodes", "Nearest (")
     terminal.keys("End")
     terminal.wait_for("finishes in")
     terminal.keys("2")
