@@ -106,7 +106,9 @@ class Workload:
             value = getattr(self, name)
             if value is not None:
                 _more_than_zero(name, value, where="workload")
-        require_kind(self.parameters, Mapping, "a mapping of parameters", remedy='like {"k": 10.0}')
+        if not callable(getattr(self.parameters, "items", None)):  # a row of a table has them too
+            remedy = 'like {"k": 10.0}'
+            require_kind(self.parameters, Mapping, "a mapping of parameters", remedy=remedy)
         for name, value in self.parameters.items():
             if not isinstance(name, str):
                 raise BadInput(f"a parameter is named by a text, not {name!r}", where="workload")
@@ -291,7 +293,7 @@ class Cluster:
         for name, value, most in shape:
             if value is not None:
                 _more_than_zero(name, value, remedy="leave it out where it is not known")
-                _at_most(most, name, value)
+                _at_most(most, name, value, remedy="check the unit")
         if not (instance_type is None or (isinstance(instance_type, str) and instance_type)):
             raise BadInput(f"an instance type is a name, not {instance_type!r}")
         if catalog is not None:
@@ -384,6 +386,6 @@ def _at_least_one(name: str, value: int) -> None:
     _at_most(MOST_NODES, name, value)
 
 
-def _at_most(most: float, name: str, value: float) -> None:
+def _at_most(most: float, name: str, value: float, *, remedy: str | None = None) -> None:
     if value > most:
-        raise BadInput(f"{name} must be at most {most:,.0f}, not {value!r}")
+        raise BadInput(f"{name} must be at most {most:,.0f}, not {value!r}", remedy=remedy)

@@ -39,9 +39,9 @@ def write_text(
         ) from None
 
 
-_NAME_SHOWN = 40
-"""Characters of a file's name in that of its temporary file, which would otherwise be too long
-where the name is nearly as long as file systems allow (255 bytes)."""
+_NAME_SHOWN = 20
+"""Characters of a file's name, and of its ending, in that of its temporary file, which would
+otherwise be too long where the name is nearly as long as file systems allow (255 bytes)."""
 
 
 def _require_possible_name(path: str | Path) -> None:
@@ -57,7 +57,7 @@ def _write(target: Path, text: str, check: Callable[[Path], None]) -> None:
     handle, name = tempfile.mkstemp(
         dir=None if stream else target.parent,
         prefix=f".{target.name[:_NAME_SHOWN]}.",
-        suffix=target.suffix,
+        suffix=target.suffix[:_NAME_SHOWN],
     )
     temporary = Path(name)
     try:

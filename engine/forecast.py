@@ -153,9 +153,9 @@ class Forecast:
 
     def p_within(self, deadline_seconds: float) -> FloatArray:
         """(n,) P(T <= deadline); NaN where unknown."""
-        distance = np.log(deadline_seconds / self.seconds)
-        scale = np.where(distance >= 0.0, self.log_scale, self.scale_below)
         with np.errstate(divide="ignore", invalid="ignore"):
+            distance = np.log(deadline_seconds / self.seconds)
+            scale = np.where(distance >= 0.0, self.log_scale, self.scale_below)
             standard = distance / scale
         p = stdtr(np.minimum(self.dof, LARGE_DOF), standard)
         exact = np.where(distance >= 0.0, 1.0, 0.0)

@@ -1,5 +1,6 @@
 import copy
 
+import pandas as pd
 import pytest
 
 from engine.batch import ClusterBatch
@@ -157,6 +158,10 @@ def test_an_input_as_text_is_told_to_be_a_number() -> None:
 def test_a_parameter_is_a_number(value: float) -> None:
     with pytest.raises(BadInput, match="workload: k must be a number"):
         Workload(input_bytes=1e9, parameters={"k": value})
+
+
+def test_a_row_of_a_table_is_a_mapping_of_parameters() -> None:
+    assert Workload(parameters=pd.Series({"k": 10.0})).parameters == {"k": 10.0}
 
 
 def test_parameters_are_numbers_by_name() -> None:

@@ -66,15 +66,16 @@ def test_the_docs_tell_the_order():
 
 
 def said_codes() -> set[str]:
-    """The codes of all `Notice(...)` in the engine: texts, or constants of a module or of the one
-    that it imports them from."""
-    trees = [ast.parse(path.read_text()) for path in ROOT.glob("engine/**/*.py")]
+    """The codes of all `Notice(...)`: texts, or constants of a module or of the one that it imports
+    them from."""
+    paths = [*ROOT.glob("engine/**/*.py"), *ROOT.glob("tui/**/*.py")]
+    trees = [ast.parse(path.read_text()) for path in paths]
     everywhere = {name: text for tree in trees for name, text in text_constants(tree).items()}
     codes = set()
     for tree in trees:
         known = everywhere | text_constants(tree)
         for call in ast.walk(tree):
-            if isinstance(call, ast.Call) and ast.unparse(call.func) == "Notice":
+            if isinstance(call, ast.Call) and ast.unparse(call.func) in ("Notice", "engine.Notice"):
                 code = call.args[0]
                 chosen = (code.body, code.orelse) if isinstance(code, ast.IfExp) else (code,)
                 names = (
@@ -87,17 +88,28 @@ def said_codes() -> set[str]:
 
 def text_constants(tree: ast.Module) -> dict[str, str]:
     """The names of a module that are texts."""
-    return {
-        ast.unparse(node.targets[0]): str(node.value.value)
-        for node in tree.body
-        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant)
-    }
+    found = {}
+    for node in tree.body:
+        if isinstance(node, ast.Assign):
+            target, value = node.targets[0], node.value
+            pairs = (
+                zip(target.elts, value.elts, strict=True)
+                if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple)
+                else [(target, value)]
+            )
+            found |= {
+                ast.unparse(name): str(text.value)
+                for name, text in pairs
+                if isinstance(text, ast.Constant)
+            }
+    return found
 
 
 def test_every_code_stands_on_a_page() -> None:
     pages = " ".join(page.read_text() for page in (ROOT / "docs").rglob("*.md"))
     told = said_codes()
-    assert {"single-run", "few-runs", "executors-do-not-fit", "groups-inferred"} <= told
+    named = {"executors-do-not-fit", "groups-inferred", "transferred-parameters", "not-planned"}
+    assert {"single-run", "few-runs", *named} <= told
     assert sorted(code for code in told if f"`{code}`" not in pages) == []
 
 

@@ -77,10 +77,13 @@ def test_a_file_without_a_name_is_none() -> None:
 
 
 @pytest.mark.parametrize("letter", ["x", "界"])
-def test_a_name_as_long_as_file_systems_allow_is_written(tmp_path: Path, letter: str) -> None:
+@pytest.mark.parametrize("name", ["{}.yaml", "long.{}"])
+def test_a_name_as_long_as_file_systems_allow_is_written(
+    tmp_path: Path, name: str, letter: str
+) -> None:
     """The name of the temporary file beside it must not be longer still."""
     most = 255 - len(".yaml")
-    file = tmp_path / f"{letter * (most // len(letter.encode()))}.yaml"
+    file = tmp_path / name.format(letter * (most // len(letter.encode())))
     write_text(file, "new")
     assert [path.name for path in tmp_path.iterdir()] == [file.name]
 

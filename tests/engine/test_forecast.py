@@ -1,3 +1,5 @@
+import warnings
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -170,3 +172,13 @@ def test_one_scale_stays_one_and_two_stay_two() -> None:
     exact = Forecast.of(np.array([10.0]), 0.2, 5.0, scale_below=np.array([0.0]))
     assert (exact.p_within(9.9)[0], exact.p_within(10.0)[0]) == (0.0, 0.5)
     assert exact.widened(0.0).scale_below[0] == 0.0
+
+
+def test_a_time_that_is_no_time_has_a_chance_without_a_warning() -> None:
+    """A model may answer so of a type, which is then rejected."""
+    forecast = Forecast.of(np.array([0.0, np.inf, -1.0, 2.0]), 0.1, 5.0)
+    with warnings.catch_warnings(action="error"):
+        chances = forecast.p_within(2.0)
+    assert chances.tolist()[:2] == [1.0, 0.0]
+    assert np.isnan(chances[2])
+    assert chances[3] == 0.5

@@ -161,6 +161,10 @@ def test_the_likeliest_of_a_job_is_that_of_recommend(capsys: pytest.CaptureFixtu
     out, _ = run(capsys, f"fleet {asked}", status=1)
     (line,) = (line for line in out.splitlines() if "likeliest of one type" in line)
     assert line.startswith("    likeliest of one type to keep this deadline within the budget: ")
+    _, said = run(capsys, f"fleet {asked}", status=1)
+    (name,) = job["likeliest"]["composition"]
+    assert name not in job["nearest"]["composition"]
+    assert [f"{name} was not measured" in warning for warning in said.splitlines()].count(True) == 1
     assert all(len(line) <= 80 for line in out.splitlines())
 
 

@@ -269,6 +269,7 @@ def test_money_below_zero_and_what_follows_two_dashes(capsys: pytest.CaptureFixt
     assert refused(capsys, line) == said
     err = refused(capsys, "predict nightly-features -- -5m")
     assert "unknown file or sample '-5m'" in err
+    assert "unknown file or sample '-x--'" in refused(capsys, "predict nightly-features -- -x--")
 
 
 def test_a_first_word_of_no_meaning_may_have_been_meant_for_a_command(

@@ -9,7 +9,7 @@ import re
 import sys
 from collections.abc import Callable, Collection, Iterator, Sequence
 from difflib import get_close_matches
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from typing import Any
 
 import engine
@@ -59,9 +59,10 @@ class OneLineParser(argparse.ArgumentParser):
         self._given = () if args is None else tuple(args)
         self._refuse_cut_values()
         flags = {name for each in self._actions if each.nargs == 0 for name in each.option_strings}
+        for word in takewhile(lambda each: each != "--", self._given):
+            _refuse_dashes(word)
         for before, word in pairwise(["", *self._given]):
             _refuse_empty(before, word, flags)
-            _refuse_dashes(word)
             _refuse_negative(before, word, flags)
         return super().parse_known_args(args, namespace)
 

@@ -242,8 +242,9 @@ def print_notices(jobs: Sequence[JobPlan]) -> None:
     """Print the notices of the jobs, each once with the names of its jobs."""
     about: dict[engine.Notice, list[str]] = {}
     for job in jobs:
-        chosen = job.chosen or job.nearest
-        notices = [*job.warnings, *(chosen.warnings if chosen else ())]
+        notices = list(job.warnings)
+        if job.recommendation is not None:
+            notices = recommend.with_notices_of_clusters(notices, job.recommendation)
         if job.problem is not None:
             notices.append(engine.Notice("not-planned", *message_and_remedy(job.problem)))
         for notice in dict.fromkeys(notices):

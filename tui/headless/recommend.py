@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -102,11 +103,17 @@ def as_dict(
 
 
 def notices(recommendation: engine.Recommendation) -> list[engine.Notice]:
-    """Warnings about the answer as a whole and about the cluster that it names; of the likeliest to
-    keep the deadline, where that is named too, those that nothing else has, and those that say its
-    type."""
+    """Warnings about the answer as a whole and about the clusters that it names."""
+    return with_notices_of_clusters(recommendation.warnings, recommendation)
+
+
+def with_notices_of_clusters(
+    about_all: Sequence[engine.Notice], recommendation: engine.Recommendation
+) -> list[engine.Notice]:
+    """The warnings, with those about the cluster that an answer names; of the likeliest to keep the
+    deadline, where that is named too, those that nothing else has, and those that say its type."""
     chosen = recommendation.recommended or recommendation.nearest
-    found = [*recommendation.warnings, *(chosen.warnings if chosen else ())]
+    found = [*about_all, *(chosen.warnings if chosen else ())]
     likeliest = recommendation.likeliest_beside_nearest
     if likeliest is not None:
         codes, name = {notice.code for notice in found}, str(likeliest.instance)

@@ -150,7 +150,7 @@ def simulated(
     run: RunCosts, *, epsilon: float = EPSILON, confidence: float = CONFIDENCE
 ) -> Estimate:
     """4.1: a run's time when its tasks are drawn again from those observed, with replacement, until
-    the stopping rule holds.
+    the stopping rule holds, in at most `MOST_ROUNDS` rounds.
 
     Args:
         epsilon: as a share of the mean.
@@ -161,7 +161,7 @@ def simulated(
     """
     if not (epsilon > 0.0 and 0.0 < confidence < 1.0):
         raise BadInput(
-            f"samples are never enough at epsilon {epsilon:g} and confidence {confidence:g}",
+            f"no stopping rule has epsilon {epsilon:g} and confidence {confidence:g}",
             remedy="give an epsilon above 0 and a confidence between 0 and 1",
         )
     estimate = simulate(partial(_redrawn, run), epsilon=epsilon, confidence=confidence)
