@@ -71,7 +71,7 @@ def test_a_log_that_coalesced_by_size_goes_on_so() -> None:
     """1 GiB in 16 partitions on 100 cores: 64 MiB each, whatever the settings do not say."""
     coalesced = models(plan(coalesced_tasks=16, shuffle_mib=1024.0, slots=100))[1]
     assert not coalesced.depends_on_cluster
-    assert coalesced.scaled(2.0, None, 400).tasks == 34  # whole ones of 10 MiB leave room
+    assert coalesced.scaled(2.0, None, 400).tasks == 32
 
 
 def test_a_small_shuffle_is_cut_for_the_cores_whatever_its_size() -> None:

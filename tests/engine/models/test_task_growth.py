@@ -79,13 +79,21 @@ def test_a_source_whose_bytes_nobody_counts_is_an_input_like_others(scan: str) -
     assert taken is numbers is Growth.NONE
 
 
-def test_coalesced_partitions_multiply_up_to_the_configured_number() -> None:
-    """Four of 14 MB each are joined to 64 MiB, two of 1.8 times that, and none of eight times."""
+@pytest.mark.parametrize(
+    ("shuffle_bytes", "tasks"),
+    [(1e9, {3.0: 30, 8.0: 40, 50.0: 40}), (5.7e8, {1.8: 20, 8.0: 40})],
+    ids=["fewer than fill the advisory size", "as many as fill it"],
+)
+def test_coalesced_partitions_multiply_up_to_the_configured_number(
+    shuffle_bytes: float, tasks: dict[float, int]
+) -> None:
+    """Of 0.57 GB four of 14 MB each are joined to 64 MiB, two of 1.8 times that, and none of eight
+    times."""
     sql = {"sql_execution_id": 1}
     limit = {"spark__sql__shuffle__partitions": "40"}
-    _, replay = growth_of(replace(SHUFFLED, shuffle_bytes=5.7e8, more=sql), **limit)
-    assert replay.replayed(4, ratio=1.8).tasks[1] == 20
-    assert replay.replayed(4, ratio=8.0).tasks[1] == 40
+    _, replay = growth_of(replace(SHUFFLED, shuffle_bytes=shuffle_bytes, more=sql), **limit)
+    for ratio, expected in tasks.items():
+        assert replay.replayed(4, ratio=ratio).tasks[1] == expected
     own = replay.replayed(1, ratio=8.0)
     growing = 10 * (4.0 - SET_UP_SECONDS)
     assert own.end[1] - own.start[1] == pytest.approx(8 * growing + 40 * SET_UP_SECONDS, rel=1e-6)

@@ -90,32 +90,55 @@ class CoalescedPartitions:
     observed_initial: float | FloatArray
 
     def count(self, cores: FloatArray, ratio: float) -> FloatArray:
-        """(n,) partitions at `ratio` times the input on (n,) cores. If the log's number differs
-        from the rule's by more than one, the same factor holds everywhere."""
-        predicted, by_rule = self._by_rule(cores, ratio, self.initial), self._rule_of_log
-        factor = np.where(np.abs(self.observed - by_rule) > 1.0, self.observed / by_rule, 1.0)
-        return self._limited(predicted * factor, ratio)
+        """(n,) partitions at `ratio` times the input on (n,) cores: as the log's if their number
+        differs from the rule's by more than one."""
+        by_rule = self._by_rule(cores, ratio, self.initial)
+        differs = np.abs(self.observed - self._rule_of_log) > 1.0
+        as_log = self._as_in_log(by_rule, cores, ratio)
+        return self._limited(np.where(differs, as_log, by_rule), ratio)
 
     def on_log_cores(self, ratio: float) -> FloatArray:
         """() or (m,) partitions on the log's own cluster; at the log's input the observed
         number."""
-        by_rule = self._rule_of_log
-        grown = self._by_rule(np.asarray(self.cores), ratio, self.initial)
-        partitions = self.observed * grown / by_rule
+        cores = np.asarray(self.cores)
+        grown = self._by_rule(cores, ratio, self.initial)
+        partitions = self._as_in_log(grown, cores, ratio)
         if ratio >= 1.0:
-            more = self.observed - by_rule
+            more = self.observed - self._rule_of_log
             as_ruled = (
                 (more >= 0.0) & (more <= 1.0) & (self.initial == np.asarray(self.observed_initial))
             )
             partitions = np.where(as_ruled, grown + more, partitions)
         return self._limited(partitions, ratio)
 
+    def _as_in_log(self, by_rule: FloatArray, cores: FloatArray, ratio: float) -> FloatArray:
+        """(n,) partitions for the (n,) of the rule. In a log that has fewer, yet enough for all
+        bytes, sizes are so unlike that some fit together where two mean ones do not: as much
+        between both numbers as there. Otherwise the same factor holds everywhere."""
+        fewest = np.minimum(self._fewest(cores, ratio, self.initial), by_rule)
+        between = fewest + self._share_between * (by_rule - fewest)
+        factor = self.observed / self._rule_of_log
+        return np.where(np.isnan(self._share_between), by_rule * factor, between)
+
+    @cached_property
+    def _share_between(self) -> FloatArray:
+        """() or (m,) place of the log's number from the fewest that hold all bytes (0) to that of
+        the rule (1); NaN if it does not lie between, by more than one."""
+        by_rule = self._rule_of_log
+        fewest = self._fewest(np.asarray(self.cores), 1.0, self.observed_initial)
+        between = (fewest <= self.observed) & (self.observed < by_rule - 1.0)
+        return np.where(between, self.observed - fewest, np.nan) / np.where(
+            between, by_rule - fewest, 1.0
+        )
+
     def _limited(self, partitions: FloatArray, ratio: float) -> FloatArray:
-        """(n,) partitions at `ratio` times the input: not so few that they hold more than those of
-        the log may, and no more than are not empty."""
-        in_log = self._by_sum(1.0, self.observed_initial)
-        least = self._by_sum(ratio, self.initial) * np.minimum(1.0, self.observed / in_log)
-        return np.asarray(np.minimum(np.maximum(partitions, least), self._nonempty))
+        """(n,) partitions at `ratio` times the input: not so few that they hold more than the
+        advisory size and more than those of the log, and no more than are not empty."""
+        beyond = np.minimum(1.0, self.observed / np.maximum(1.0, self._advised(1.0)))
+        least = np.minimum(self._advised(ratio) * beyond, self._most(ratio, self.initial))
+        return np.asarray(
+            np.minimum(np.maximum(1.0, np.maximum(partitions, least)), self._nonempty)
+        )
 
     @cached_property
     def _rule_of_log(self) -> FloatArray:
@@ -129,7 +152,8 @@ class CoalescedPartitions:
         sizes are: the mean one has the advisory size, or there are too few for the cores."""
         initial, reported = self.observed_initial, self._reported_bytes(1.0)
         for_cores = self._filled(1.0 / np.asarray(self.cores), initial, reported)
-        return np.maximum(for_cores, self._by_sum(1.0, initial)) >= initial
+        advised = np.minimum(self._advised(1.0), self._most(1.0, initial))
+        return np.maximum(for_cores, advised) >= initial
 
     @cached_property
     def _nonempty(self) -> FloatArray:
@@ -158,12 +182,20 @@ class CoalescedPartitions:
         )
         return np.maximum(1.0, self._in_groups(initial / joined, reported))
 
-    def _by_sum(self, ratio: float, initial: float | FloatArray) -> FloatArray:
-        """() or (m,) partitions if each held the advisory size: the fewest that hold all bytes."""
+    def _fewest(self, cores: FloatArray, ratio: float, initial: float | FloatArray) -> FloatArray:
+        """(n,) fewest partitions that hold all bytes: each filled to the target by bytes alone."""
+        target = np.maximum(cores, self._advised(ratio))
+        return np.maximum(1.0, np.minimum(target, self._most(ratio, initial)))
+
+    def _advised(self, ratio: float) -> FloatArray:
+        """() or (m,) partitions if each held the advisory size; no whole number."""
+        return np.asarray(self.total_bytes * ratio / self.advisory_bytes)
+
+    def _most(self, ratio: float, initial: float | FloatArray) -> FloatArray:
+        """() or (m,) partitions that each have the least size, if none is filled further."""
         reported = self._reported_bytes(ratio)
         least = self._least(initial, reported)
-        most = np.where(least > 1.0, self._in_groups(initial / least, reported), initial)
-        return np.maximum(1.0, np.minimum(self.total_bytes * ratio / self.advisory_bytes, most))
+        return np.where(least > 1.0, self._in_groups(initial / least, reported), initial)
 
     def _least(self, initial: float | FloatArray, reported: FloatArray) -> FloatArray:
         """() or (m,) partitions that are joined until they have the least size."""
