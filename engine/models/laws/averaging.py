@@ -90,10 +90,9 @@ class LawPosterior:
         if cores is not None:
             nodes = cores.nodes
             no_effects = np.zeros((len(nodes), effects.shape[1]))
-            at_nodes = np.empty((len(iteration_counts), len(sizes), len(nodes)))
-            self._fill_means(
-                at_nodes, np.arange(len(nodes)), nodes, no_effects, sizes, iteration_counts
-            )
+            counts = iteration_counts if iterations is not None else nodes.iterations[None, :1]
+            at_nodes = np.empty((len(counts), len(sizes), len(nodes)))
+            self._fill_means(at_nodes, np.arange(len(nodes)), nodes, no_effects, sizes, counts)
             means[:, :, smooth] = cores.at_points(at_nodes)
         self._fill_means(means, others, at, effects, sizes, iteration_counts)
         return means

@@ -64,6 +64,25 @@ def test_means_of_sizes_and_iterations_are_those_of_every_point(
     assert by_nodes == pytest.approx(found.means(at, *asked), rel=1e-12, abs=1e-13)
 
 
+def test_means_of_points_of_several_numbers_of_iterations_are_each_of_its_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The points that meet no cliff, of one number, had that of the others, which stand first."""
+    found, machines = posterior(), np.asarray([2.0, 7.0, 64.0])
+    iterations = np.repeat([10.0, 20.0], 3 * len(CORES))
+    (first, then) = (grid(machines, memory) for memory in (1e-3, 1e3))
+    pairs = zip(vars(first).values(), vars(then).values(), strict=True)
+    *rest, _ = (np.concatenate(pair) for pair in pairs)
+    at = Points(*rest, iterations)
+    smooth, others, _ = found._without_cliff(at, at.size)
+    assert at.iterations[smooth].tolist() == [20.0] * len(then)
+    assert at.iterations[others].tolist() == [10.0] * len(first)
+    asked = np.zeros((len(at), 1)), np.asarray([0.5, 1.0]), None
+    by_nodes = found.means(at, *asked)
+    one_by_one(monkeypatch)
+    assert by_nodes == pytest.approx(found.means(at, *asked), rel=1e-12, abs=1e-13)
+
+
 @pytest.mark.parametrize("machines", [1.0, 3.0, 50.0, 512.0])
 def test_any_law_of_the_prior_is_interpolated_to_rounding(machines: float) -> None:
     """Each of 2,000 laws by itself, the sums of few terms and of many alike."""
