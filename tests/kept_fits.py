@@ -46,7 +46,8 @@ class KeptFits:
 
 class KeptReads:
     """Stands for what reads sources: of the samples that the package brings, which no test changes,
-    each command gets a copy of its own."""
+    each command gets a copy of its own. Only the first reading of one calls `progress`: a test of
+    what is said meanwhile has to read a file of its own."""
 
     def __init__(self) -> None:
         self._kept: dict[bytes, bytes] = {}

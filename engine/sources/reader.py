@@ -254,14 +254,16 @@ class Reader:
         if _EVENT.match(start):
             return self._events([(stream, everything, 0)], stream.name)
         known = source_format(start)
-        if known is not None:
-            contents = known.parse(_text(everything, stream), stream.name)
-            return with_instance_type(contents, self.ran_on)
-        if WORKFLOW.search(start):
+        # The key of a format tells more than the looks of a text.
+        has_key = known is not None and known.key is not None
+        if not has_key and WORKFLOW.search(start):
             remedy = "give its file alone to sparkplan workflow, or to the planner"
             if stream.size is None:
                 remedy = "save it as a file, beside which the sources of its jobs are looked for"
             raise BadInput("is a workflow, not a job", where=stream.name, remedy=remedy)
+        if known is not None:
+            contents = known.parse(_text(everything, stream), stream.name)
+            return with_instance_type(contents, self.ran_on)
         if _lacks_beginning(start):
             return self._events([(stream, everything, 0)], stream.name)
         raise _as_bad_input(UnrecognisedFile(start, stream.name))

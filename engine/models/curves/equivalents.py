@@ -151,8 +151,8 @@ def _unknown_size_remedy(measured: Sequence[MachineRuns]) -> str:
     names = dict.fromkeys(name for runs in measured for name in runs.members)
     of = f" of {', '.join(names)}" if names else ""
     return (
-        f"ask for nodes{of} (predict --nodes; recommend --catalog), or store the job profile "
-        "with sparkplan profile -o FILE and say slots_per_node in it"
+        f"ask for nodes{of} (sparkplan predict --nodes; sparkplan recommend --catalog), or store "
+        "the job profile with sparkplan profile -o FILE and say slots_per_node in it"
     )
 
 

@@ -64,7 +64,7 @@ class LawPosterior:
         that the data fits and others that it does not, the harmonic mean of the two states stands
         for the mean, and the sides differ (`cliff_states`)."""
         mean, variance, sides = np.empty(len(at)), np.empty(len(at)), np.ones((2, len(at)))
-        smooth, others, cores = self._without_cliff(at, at.size)
+        smooth, others, cores = self._without_cliff(at, effects, at.size)
         if cores is not None:
             mean[smooth], variance[smooth] = self._smooth_moments(cores, effects[smooth])
         for rows in _blocks(at, others):
@@ -86,14 +86,13 @@ class LawPosterior:
         if iterations is None and (at.iterations == at.iterations[:1]).all():
             iteration_counts = iteration_counts[:, :1]
         means = np.empty((len(iteration_counts), len(sizes), len(at)))
-        smooth, others, cores = self._without_cliff(at, sizes)
+        smooth, others, cores = self._without_cliff(at, effects, sizes)
         if cores is not None:
             nodes = cores.nodes
             no_effects = np.zeros((len(nodes), effects.shape[1]))
-            at_nodes = np.empty((len(iteration_counts), len(sizes), len(nodes)))
-            self._fill_means(
-                at_nodes, np.arange(len(nodes)), nodes, no_effects, sizes, iteration_counts
-            )
+            counts = iteration_counts if iterations is not None else nodes.iterations[None, :1]
+            at_nodes = np.empty((len(counts), len(sizes), len(nodes)))
+            self._fill_means(at_nodes, np.arange(len(nodes)), nodes, no_effects, sizes, counts)
             means[:, :, smooth] = cores.at_points(at_nodes)
         self._fill_means(means, others, at, effects, sizes, iteration_counts)
         return means
@@ -116,19 +115,20 @@ class LawPosterior:
             )
 
     def _without_cliff(
-        self, at: Points, sizes: FloatArray
+        self, at: Points, effects: FloatArray, sizes: FloatArray
     ) -> tuple[IntArray, IntArray, CoreInterpolation | None]:
-        """Indices of the points that meet the cliff of no law at any of the sizes, those of the
-        others, and how to interpolate the first; all are among the others where that is not worth
-        while."""
+        """Indices of the points with known effects that meet the cliff of no law at any of the
+        sizes, those of the others, and how to interpolate the first; all are among the others where
+        that is not worth while."""
         largest = np.log(sizes).max(initial=-np.inf)
         per_input = at.with_size(1.0).memory_per_input - largest
-        fits = per_input >= self.laws.threshold.max()
-        smooth = fits.nonzero()[0]
+        is_smooth = per_input >= self.laws.threshold.max()
+        is_smooth &= np.isfinite(effects).all(axis=1)
+        smooth = is_smooth.nonzero()[0]
         cores = CoreInterpolation.of(at.take(smooth))
         if cores is None:
             return smooth[:0], np.arange(len(at)), None
-        return smooth, (~fits).nonzero()[0], cores
+        return smooth, (~is_smooth).nonzero()[0], cores
 
     def _smooth_moments(
         self, cores: CoreInterpolation, effects: FloatArray
@@ -150,7 +150,7 @@ class LawPosterior:
         apart = effects - usual
         variance += 2.0 * np.einsum("ne,en->n", apart, np.asarray(covariances))
         variance += np.einsum("ne,ne->n", apart @ (centred @ centred.T / len(laws)), apart)
-        return mean, variance
+        return mean, np.maximum(variance, 0.0)
 
     def with_larger_effects(self, ratios: FloatArray) -> LawPosterior:
         """The same for effects whose prior standard deviations are (e,) times as large."""

@@ -50,9 +50,11 @@ class CoreInterpolation:
 
     @classmethod
     def of(cls, at: Points) -> CoreInterpolation | None:
-        """For points that meet no cliff; None where computing there takes about as long, or where
-        they are of several sizes or numbers of iterations."""
-        if len(at) == 0 or np.ptp(at.size) > 0.0 or np.ptp(at.iterations) > 0.0:
+        """For points that meet no cliff; None where computing there takes about as long, where they
+        are of several sizes or numbers of iterations, or where one is no number."""
+        if len(at) == 0 or not all((of == of[0]).all() for of in (at.size, at.iterations)):
+            return None
+        if not np.isfinite((at.machines, at.cores)).all():
             return None
         cores, cores_index = np.unique(at.cores, return_inverse=True)
         machines, first, machines_index = np.unique(
@@ -69,7 +71,9 @@ class CoreInterpolation:
 
     def at_points(self, values: FloatArray) -> FloatArray:
         """(..., n) what is (..., g q) at the nodes."""
-        by_machines = values.reshape(*values.shape[:-1], -1, len(self.weights)) @ self.weights
+        nodes = len(self.weights)
+        by_machines = values.reshape(*values.shape[:-1], len(self.nodes) // nodes, nodes)
+        by_machines = by_machines @ self.weights
         return np.asarray(by_machines[..., self.machines_index, self.cores_index])
 
 

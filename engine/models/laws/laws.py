@@ -224,7 +224,8 @@ class Laws:
         # Indexed by law, then by point: the laws that meet a cliff are contiguous.
         unit = self.frame.features(at.with_size(1.0))
         fixed, grown = (self.shares @ (unit.terms * of).T for of in (~GROWING, GROWING))
-        meeting = self._meeting_cliff(unit.memory_per_input - np.log(sizes[-1]))
+        largest = np.log(sizes[-1:]).max(initial=-np.inf)
+        meeting = self._meeting_cliff(unit.memory_per_input - largest)
         extra_work = self.extra_work[meeting] @ unit.terms[:, DONE_AGAIN].T
         saved = np.multiply.outer(
             self._saved_share[meeting], np.exp(unit.memory_per_input - self.frame.high)
@@ -263,9 +264,8 @@ class Laws:
         growing_factor, fixed_factor = self.iteration_factors(
             known[:, None] / self.frame.iterations
         )
-        return fixed * (fixed_factor / growing_factor)[iteration_index].T, np.log(growing_factor)[
-            iteration_index
-        ].T
+        ratio = (fixed_factor / growing_factor)[iteration_index]
+        return fixed * ratio.T, np.log(growing_factor)[iteration_index].T
 
     def newly_unfit(self, memory_per_input: FloatArray) -> tuple[IntArray, BoolArray]:
         """(m,) indices among (n,) log memories per input where it is open whether data fits, and

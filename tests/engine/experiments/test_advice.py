@@ -3,15 +3,19 @@ on."""
 
 from functools import cache
 
+import numpy as np
 import pytest
 from depth import DEEP
 
 from engine import fit, load_catalog, read
+from engine.batch import ClusterBatch
 from engine.catalog import Catalog
 from engine.choosing.recommendation import Choice
 from engine.cluster import Cluster, Workload
 from engine.errors import BadInput
 from engine.experiments.advice import Advice, advise
+from engine.experiments.belief import LARGEST_SPREAD, SMALLEST_SPREAD
+from engine.forecast import Forecast
 from engine.models.base import FittedModel
 from engine.optimiser import recommend
 from engine.profile import Profile, Run
@@ -137,6 +141,26 @@ def test_without_a_catalog_none_is_made_up_either() -> None:
     advice = advise(fitted, catalog=None, nodes=(1, 2, 4), deadline_seconds=300.0)
     assert (advice.low, advice.high, advice.p_deadline) == (None, None, None)
     assert "no-interval" in [notice.code for notice in advice.notices]
+
+
+@pytest.mark.parametrize("log_scale", [0.3 * SMALLEST_SPREAD, 1.3 * LARGEST_SPREAD])
+def test_now_has_the_interval_that_is_predicted_however_wide(
+    log_scale: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was cut to the spreads that beliefs are computed of."""
+    fitted = fit(priced("m4.large"))
+    forecast = type(fitted).forecast
+
+    def of_that_scale(self: FittedModel, batch: ClusterBatch, workload: Workload) -> Forecast:
+        return forecast(self, batch, workload).rescaled(lambda s: np.full_like(s, log_scale))
+
+    monkeypatch.setattr(type(fitted), "forecast", of_that_scale)
+    advice = advise(fitted, catalog=None, nodes=(1, 2, 4), deadline_seconds=300.0)
+    clusters = [run.cluster for run in fitted.profile.runs]
+    (chosen,) = [one for one in clusters if one.nodes == advice.nodes]
+    predicted = fitted.predict(cluster=chosen)
+    assert (advice.low, advice.high) == pytest.approx((predicted.low, predicted.high))
+    assert advice.p_deadline == pytest.approx(predicted.forecast.p_within(300.0)[0])
 
 
 def test_prices_without_types_are_no_prices_of_types() -> None:

@@ -1,5 +1,7 @@
 """Laws at many numbers of cores, from their times at few: equal to those computed at each."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from law_fits import fitted
@@ -45,7 +47,7 @@ def one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_moments_are_those_of_every_point(monkeypatch: pytest.MonkeyPatch, memory: float) -> None:
     found, at = posterior(), grid(np.asarray([1.0, 2.0, 7.0, 64.0]), memory)
     effects = np.linspace(2.9, 3.1, len(at))[:, None]
-    smooth = found._without_cliff(at, at.size)[0]
+    smooth = found._without_cliff(at, effects, at.size)[0]
     assert len(smooth) == len(at) if memory > 1.0 else 0 < len(smooth) < len(at)
     by_nodes = found.moments(at, effects)
     one_by_one(monkeypatch)
@@ -62,6 +64,67 @@ def test_means_of_sizes_and_iterations_are_those_of_every_point(
     by_nodes = found.means(at, *asked)
     one_by_one(monkeypatch)
     assert by_nodes == pytest.approx(found.means(at, *asked), rel=1e-12, abs=1e-13)
+
+
+def test_means_of_points_of_several_numbers_of_iterations_are_each_of_its_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The points that meet no cliff, of one number, had that of the others, which stand first."""
+    found, machines = posterior(), np.asarray([2.0, 7.0, 64.0])
+    iterations = np.repeat([10.0, 20.0], 3 * len(CORES))
+    (first, then) = (grid(machines, memory) for memory in (1e-3, 1e3))
+    pairs = zip(vars(first).values(), vars(then).values(), strict=True)
+    *rest, _ = (np.concatenate(pair) for pair in pairs)
+    at = Points(*rest, iterations)
+    smooth, others, _ = found._without_cliff(at, np.zeros((len(at), 1)), at.size)
+    assert at.iterations[smooth].tolist() == [20.0] * len(then)
+    assert at.iterations[others].tolist() == [10.0] * len(first)
+    asked = np.zeros((len(at), 1)), np.asarray([0.5, 1.0]), None
+    by_nodes = found.means(at, *asked)
+    one_by_one(monkeypatch)
+    assert by_nodes == pytest.approx(found.means(at, *asked), rel=1e-12, abs=1e-13)
+
+
+@pytest.mark.parametrize("unknown", ["machines", "cores", "size"])
+def test_what_is_no_number_concerns_its_own_point_alone(unknown: str) -> None:
+    """One number of cores that is not known was an error at all points."""
+    found, at = posterior(), grid(np.asarray([2.0, 7.0]), 1e3)
+    effects, other = np.full((len(at), 1), 3.0), np.arange(len(at)) != 5
+    given = np.where(other, getattr(at, unknown), np.nan)
+    mean, variance, _ = found.moments(replace(at, **{unknown: given}), effects)
+    known = found.moments(at, effects)
+    assert np.isnan([mean[5], variance[5]]).all()
+    assert mean[other] == pytest.approx(known[0][other], rel=1e-12)
+    assert variance[other] == pytest.approx(known[1][other], rel=1e-12, abs=1e-13)
+
+
+def test_an_effect_that_is_no_number_concerns_its_own_point_alone() -> None:
+    found, at = posterior(), grid(np.asarray([2.0, 7.0]), 1e3)
+    effects, other = np.full((len(at), 1), 3.0), np.arange(len(at)) != 5
+    known = found.moments(at, effects)
+    effects[5] = np.nan
+    mean, variance, _ = found.moments(at, effects)
+    assert mean == pytest.approx(known[0], rel=1e-12)
+    assert np.isnan(variance[5])
+    assert variance[other] == pytest.approx(known[1][other], rel=1e-12, abs=1e-13)
+
+
+def test_laws_that_are_all_alike_have_no_variance_below_zero() -> None:
+    found, at = posterior(), grid(np.asarray([2.0, 7.0]), 1e3)
+    alike = replace(
+        found, laws=found.laws.take(np.zeros(9, dtype=int)), effects=np.full((1, 9), 1.0 / 3.0)
+    )
+    variance = alike.moments(at, np.linspace(2.9, 3.1, len(at))[:, None])[1]
+    assert variance.min() >= 0.0
+    assert variance.max() < 1e-25
+
+
+def test_no_sizes_have_no_means() -> None:
+    found, at = posterior(), grid(np.asarray([2.0, 7.0]), 1e3)
+    effects = np.zeros((len(at), 1))
+    assert found.means(at, effects, np.empty(0), None).shape == (1, 0, len(at))
+    few = at.take(slice(0, 3))
+    assert found.means(few, effects[:3], np.empty(0), None).shape == (1, 0, 3)
 
 
 @pytest.mark.parametrize("machines", [1.0, 3.0, 50.0, 512.0])

@@ -254,6 +254,14 @@ def test_a_workflow_is_no_source_of_a_job() -> None:
         read("nightly-pipeline")
 
 
+def test_a_workflow_below_the_heading_of_a_table_is_no_table(tmp_path: Path) -> None:
+    """It was told which columns it lacks."""
+    path = tmp_path / "pipeline.yaml"
+    path.write_text("nodes,input_gb,seconds\nformat: sparkplan-workflow/1\njobs: []\n", "utf-8")
+    with pytest.raises(EngineError, match="is a workflow, not a job; give its file alone to"):
+        read(path)
+
+
 def test_a_long_chain_needs_no_deep_stack() -> None:
     jobs = "".join(
         f"- {{name: j{i}, {'after: j' + str(i + 1) + ', ' if i < 999 else ''}"
