@@ -2,10 +2,11 @@
 
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from threading import Event
 
 import pytest
 from fakes import Gated
-from screen import at_rest, settled, shows
+from screen import at_rest, settled, shows, waits
 
 import engine
 from tui.changes import OpenSources, SetDeadline, SetLimits, SetMaxNodes, SetModel, SetScale
@@ -208,6 +209,32 @@ async def test_it_is_asked_once_more_alone_and_then_given_up(planner):
         await goes_on(app, pilot)
         assert await shows(pilot, "no size but the measured one")
         assert (app.state, app.history.past) == (good, ())
+
+
+async def test_an_undo_while_the_plan_before_is_tried_is_not_overridden(planner):
+    """The data size was asked for again behind it, and the undone step was lost."""
+    async with held(planner, "optex") as (app, pilot):
+        build, undone, built = app._session.build, Event(), set()
+
+        def until_undone(state, *said):
+            if built and state.scale == 1.0:
+                assert undone.wait(60.0)
+            if state.scale == 2.0:
+                built.add(state)
+            return build(state, *said)
+
+        app._session.build = until_undone
+        asks(app, SetModel("optex"), SetScale(2.0), SetScale(3.0))
+        app._session.go_on.set()
+        async for _ in waits():
+            if app.state.scale == 1.0:
+                break
+        assert app.state.model == "optex"
+        await pilot.press("u")
+        undone.set()
+        await settled(pilot)
+        assert (app.state.model, app.state.scale) == ("sparkplan", 1.0)
+        assert [(step.model, step.scale) for step in app.history.future] == [("optex", 1.0)]
 
 
 async def test_a_source_opened_behind_a_refused_change_is_read(planner):

@@ -48,11 +48,12 @@ class RefusedPlans(PlannerMixin):
 
     def _remember_unbuilt(self, before: PlanState, history: History, *, whole: bool) -> None:
         """Remember what another plan is asked for instead of. The steps of one gesture are one
-        change; undo and redo change nothing here, as they lead to what was asked for before."""
+        change; undo and redo add nothing here, as they lead to what was asked for before, but what
+        they took back is not to be asked for again."""
         app = self.planner
+        self._refused = ()
         if app.history.past is history.past:
             return
-        self._refused = ()
         key = plan_key(before)
         if not app.busy or self.is_last_good(before):
             self._unbuilt, self.replaced_inputs = (), None
