@@ -9,7 +9,7 @@ from fakes import Gated
 from screen import at_rest, settled, shows, waits
 
 import engine
-from tui.changes import OpenSources, SetDeadline, SetLimits, SetMaxNodes, SetModel, SetScale
+from tui.changes import OpenSources, SetBudget, SetDeadline, SetLimits, SetMaxNodes, SetModel, SetScale
 
 
 class Refusing(Gated):
@@ -235,6 +235,56 @@ async def test_an_undo_while_the_plan_before_is_tried_is_not_overridden(planner)
         await settled(pilot)
         assert (app.state.model, app.state.scale) == ("sparkplan", 1.0)
         assert [(step.model, step.scale) for step in app.history.future] == [("optex", 1.0)]
+
+
+async def test_each_step_before_a_goal_behind_a_refused_change_can_be_undone(planner):
+    """Undo stuck at the goal, which had been set on the refused model."""
+    async with held(planner, "optex") as (app, pilot):
+        good = app.state
+        asks(app, SetModel("optex"), SetDeadline(1800.0), SetScale(2.0), SetBudget(5.0))
+        await goes_on(app, pilot)
+        in_time = replace(good, deadline_seconds=1800.0, deadline_chosen=True)
+        within = replace(in_time, budget_usd=5.0)
+        assert app.state == replace(within, scale=2.0)
+        for earlier in (within, in_time, good):
+            await pilot.press("u")
+            await settled(pilot)
+            assert app.state == earlier
+        assert app.history.past == ()
+
+
+@pytest.mark.parametrize(
+    ("changes", "undos"),
+    [
+        ([SetModel("optex"), SetDeadline(1800.0)], 1),
+        ([SetModel("optex"), SetScale(2.0), SetModel("sparkplan")], 3),
+    ],
+)
+async def test_undo_does_not_stick_at_a_refused_plan(planner, changes, undos):
+    """It was asked for, refused, and stood in the history again."""
+    async with held(planner, "optex") as (app, pilot):
+        good = app.state
+        asks(app, *changes)
+        await goes_on(app, pilot)
+        assert app.state.model == "sparkplan"
+        for _ in range(undos):
+            await pilot.press("u")
+            await settled(pilot)
+        assert (app.state, app.history.past) == (good, ())
+
+
+async def test_a_redone_step_that_is_refused_is_dropped(planner):
+    """It was the next one to be redone, again and again."""
+    async with held(planner) as (app, pilot):
+        asks(app, SetModel("ernest"))
+        await goes_on(app, pilot)
+        await pilot.press("u")
+        good = await settled(pilot)
+        app._session.refused = ("ernest",)
+        await pilot.press("ctrl+y")
+        await settled(pilot)
+        assert await shows(pilot, "ernest needs more")
+        assert (app.state, app.history.future) == (good.state, ())
 
 
 async def test_a_source_opened_behind_a_refused_change_is_read(planner):

@@ -84,15 +84,20 @@ class RefusedPlans(PlannerMixin):
         return False
 
     def _revert_to(self, good: PlanState) -> None:
-        """Restore the last good inputs, as if the refused change had not been made."""
+        """Restore the last good inputs, as if the refused change had not been made, and drop the
+        steps to what was refused."""
         app = self.planner
+        plans = {plan_key(each) for each in self._refused}
         if self.replaced_inputs is not None:
             self._refused = ()
         app.state = reduce(
             app.state,
             PlanRefused(self.replaced_inputs or good, whole=self.replaced_inputs is not None),
         )
-        app.history = self.history_to_return or app.history.refused(app.state)
+        if self.history_to_return is not None:
+            app.history = self.history_to_return.without_plans(plans, app.state)
+        else:
+            app.history = app.history.refused(app.state, plans)
         self.replaced_inputs = self.history_to_return = None
         app._ask()
 
