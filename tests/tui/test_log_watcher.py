@@ -71,6 +71,22 @@ async def test_a_log_that_is_opened_before_its_first_task_ends_is_read_again(
         assert "no finished task" not in text_of(app)
 
 
+async def test_what_was_refused_with_each_look_at_a_log_is_not_kept(planner, tmp_path, monkeypatch):
+    """Without any plan it grew with the log."""
+    monkeypatch.setattr("tui.log_watcher.QUIET_SECONDS", 0.0)
+    log = tmp_path / "app.inprogress"
+    log.write_bytes(b"")
+    app = planner(WithoutTask(), sources=(str(log),))
+    async with app.run_test(size=(160, 40)) as pilot:
+        await settled(pilot)
+        for size in (1, 2):
+            log.write_bytes(b"x" * size)
+            await app._poll_growing_logs()
+            await settled(pilot)
+            assert app.state.reading == size
+            assert app._refused == ()
+
+
 async def test_of_a_log_that_has_ended_nothing_more_is_promised(planner, tmp_path):
     log = tmp_path / "app"
     app = planner(FakeSession(), sources=(str(log),))

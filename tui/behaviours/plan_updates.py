@@ -292,6 +292,7 @@ class PlanUpdates(RefusedPlans):
         if self._return_to_unbuilt():
             app.show_refusal(message.text)
         elif app._last_good is None:
+            self._refused = ()  # there is no plan behind which it could be asked for again
             app._reading.done()  # a log without a finished task may get one
             waits = "; it is read again when it has grown" if app._reading.watch.active else ""
             app.show_notice(f"{message.text}{waits}", "bad", stays=True)
