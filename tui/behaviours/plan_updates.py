@@ -77,7 +77,9 @@ class PlanUpdates(RefusedPlans):
             except Cancelled:
                 return
             except Exception as error:
-                app.post_message(PlanFailed(key, error_text(error)))
+                # Of its subclasses none is about a file: names, numbers of runs.
+                where = error.where if type(error) is engine.BadInput else None
+                app.post_message(PlanFailed(key, error_text(error), where))
             else:
                 app.post_message(PlanReady(key, built))
 
@@ -294,7 +296,8 @@ class PlanUpdates(RefusedPlans):
         elif app._last_good is None:
             self._refused = ()  # there is no plan behind which it could be asked for again
             app._reading.done()  # a log without a finished task may get one
-            waits = "; it is read again when it has grown" if app._reading.watch.active else ""
+            may_do = app._reading.watch.watches(message.where)
+            waits = "; it is read again when it has grown" if may_do else ""
             app.show_notice(f"{message.text}{waits}", "bad", stays=True)
             if app.state.view == "compare" and app.pins:
                 app._panels.focus_view("compare")  # enter goes back to one
