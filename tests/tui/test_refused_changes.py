@@ -9,7 +9,15 @@ from fakes import Gated
 from screen import at_rest, settled, shows, waits
 
 import engine
-from tui.changes import OpenSources, SetBudget, SetDeadline, SetLimits, SetMaxNodes, SetModel, SetScale
+from tui.changes import (
+    OpenSources,
+    SetBudget,
+    SetDeadline,
+    SetLimits,
+    SetMaxNodes,
+    SetModel,
+    SetScale,
+)
 
 
 class Refusing(Gated):
