@@ -6,7 +6,7 @@ from threading import Event
 
 import pytest
 from fakes import Gated
-from screen import at_rest, settled, shows, waits
+from screen import at_rest, settled, shows, text_of, waits
 
 import engine
 from tui.changes import (
@@ -217,6 +217,27 @@ async def test_it_is_asked_once_more_alone_and_then_given_up(planner):
         await goes_on(app, pilot)
         assert await shows(pilot, "no size but the measured one")
         assert (app.state, app.history.past) == (good, ())
+
+
+async def test_what_is_given_up_with_a_second_refusal_is_named(planner):
+    """The number of nodes went with the data size, and nothing said so."""
+    async with held(planner, "optex") as (app, pilot):
+        good, build = app.state, app._session.build
+
+        def only_as_it_was(state, *said):
+            built = build(state, *said)
+            if state.scale != 1.0:
+                raise engine.BadInput("no size but the measured one")
+            return built
+
+        app._session.build = only_as_it_was
+        asks(app, SetModel("optex"), SetScale(2.0), SetMaxNodes(200))
+        await goes_on(app, pilot)
+        assert await shows(pilot, "no size but the measured one; given up with it: ")
+        said = text_of(app).partition("given up with it: ")[2]
+        assert "maximum nodes 64 → 200" in said
+        assert "data size 1x → 2x" in said
+        assert app.state == good
 
 
 async def test_an_undo_while_the_plan_before_is_tried_is_not_overridden(planner):
