@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Hashable, Mapping
 from dataclasses import dataclass, replace
 
 from tui.changes import EvidenceRead
 from tui.input_text.term_text import TERMS
 from tui.reducer import reduce
-from tui.state import INPUTS, PlanState, with_inputs, with_renamed_sources
+from tui.state import (
+    INPUTS,
+    PlanState,
+    plan_key,
+    with_inputs,
+    with_plan,
+    with_renamed_sources,
+)
 from tui.storage.scenario import typed_values
 from tui.widgets.numbers import money_text, time_text
 
@@ -50,17 +57,37 @@ class History:
             return History(past[:-1])  # the gesture ended where it began: there is nothing to undo
         return History(past, (), changed, now_seconds)
 
-    def refused(self, state: PlanState) -> History:
+    def refused(self, state: PlanState, plans: Collection[Hashable] = ()) -> History:
         """The history after a refused change, which left `state`: steps to that state are dropped,
         with those on evidence that was opened after it and never read, and the next change is a
-        step of its own."""
-        past = list(self.past)
+        step of its own.
+
+        Args:
+            plans: the keys of the plans that were refused, as for `without_plans`.
+        """
+        past = self.past
         on_its_evidence = [i for i, step in enumerate(past) if step.sources == state.sources]
         if on_its_evidence and not self.future:  # else the last change was an undo
-            del past[on_its_evidence[-1] + 1 :]
+            past = past[: on_its_evidence[-1] + 1]
+        return History(past, self.future).without_plans(plans, state)
+
+    def without_plans(self, plans: Collection[Hashable], state: PlanState) -> History:
+        """The history of `state` without steps to refused plans, where an undo would stick. A goal
+        that was set on one is a step on the plan before it; steps to redo are dropped."""
+        past: list[PlanState] = []
+        for step in self.past:
+            asked = step
+            if plan_key(step) in plans:
+                if not past or past[-1].sources != step.sources:
+                    continue
+                asked = with_plan(step, past[-1])
+                if not changed_inputs(past[-1], asked):
+                    continue
+            past.append(asked)
         while past and not changed_inputs(past[-1], state):
             past.pop()
-        return History(tuple(past), self.future)
+        future = tuple(step for step in self.future if plan_key(step) not in plans)
+        return History(tuple(past), future)
 
     def started(self, state: PlanState, read: EvidenceRead) -> History:
         """The history once evidence is read and planned, which gave `state` its default deadline:

@@ -78,6 +78,12 @@ class LogWatcher:
             _FollowedLog(source, now, now) for source, now in snapshots if now is not None
         ]
 
+    def watches(self, where: str | None) -> bool:
+        """Whether a file or folder, as errors name it, is among what is watched."""
+        if where is None:
+            return False
+        return any(Path(where).is_relative_to(log.source) for log in self._followed)
+
     def poll(self) -> SourceChange | None:
         """The change if a log has grown and come to rest, or ended; None while there is nothing
         new. Of two threads at once each change is told to one."""

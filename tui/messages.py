@@ -73,10 +73,11 @@ class MixFailed(Message):
 @dataclass(eq=False, repr=False)
 class PlanFailed(Message):
     """The plan for the state with this key could not be built; `text` says what, where and what to
-    do."""
+    do; `where` is the file that was refused, None where that was something else."""
 
     key: Hashable
     text: str
+    where: str | None = None
 
 
 @dataclass(eq=False, repr=False)

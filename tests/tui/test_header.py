@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 from depth import values
-from fakes import FakeSession, profile
-from screen import settled, text_of
+from fakes import FakeSession, Gated, profile
+from screen import at_rest, settled, text_of
 
 from tui.changes import SetSpot
 from tui.reducer import reduce
@@ -150,6 +150,24 @@ async def test_a_type_that_is_not_used_is_not_where_it_ran(planner, tmp_path):
         assert "ran on" not in left
         assert "not used: m5.xlarge" in text_of(app)
         assert "Where did it run?" not in text_of(app)
+
+
+async def test_where_it_ran_is_what_was_said_last_while_it_is_read(planner):
+    """The header and the inputs named the type before until the plan was built."""
+    session = Gated()
+    session.go_on.set()
+    async with at_rest(planner(session, ran_on="m5.xlarge"), (120, 40)) as (app, pilot):
+        session.go_on.clear()
+        await app.run_command_line("ran-on r5.2xlarge")
+        await pilot.pause()
+        assert app.busy
+        row = next(line[:40] for line in text_of(app).splitlines() if "Ran on " in line)
+        assert "r5.2xlarge" in row
+        assert "ran on r5.2xlarge" in shown(app, 200)[0]
+        assert "m5.xlarge" not in row + shown(app, 200)[0]
+        session.go_on.set()
+        await settled(pilot)
+        assert "ran on r5.2xlarge" in shown(app, 200)[0]
 
 
 async def test_types_that_the_runs_name_are_where_they_ran(planner, tmp_path):

@@ -12,6 +12,7 @@ from screen import settled, text_of
 import engine
 from tui import log_watcher
 from tui.log_watcher import LogWatcher
+from tui.session import EngineSession
 
 
 def test_the_end_of_a_log_is_told_once(tmp_path, monkeypatch):
@@ -40,7 +41,7 @@ class WithoutTask(FakeSession):
     def build(self, state, say, *shown):
         (source,) = state.sources
         if source.endswith(".inprogress") and Path(source).stat().st_size < 3:
-            raise engine.BadInput("no finished task in this log")
+            raise engine.BadInput("no finished task in this log", where=source)
         return super().build(state, say, *shown)
 
 
@@ -71,15 +72,65 @@ async def test_a_log_that_is_opened_before_its_first_task_ends_is_read_again(
         assert "no finished task" not in text_of(app)
 
 
+@pytest.mark.parametrize("named", ["app.inprogress", "./app.inprogress", "", "."])
+async def test_only_of_a_log_that_was_refused_itself_more_is_promised(
+    planner, tmp_path, monkeypatch, named
+):
+    """An unknown type, and a model that needs more runs, were to be known once the log grew."""
+    monkeypatch.chdir(tmp_path)
+    source = named or str(tmp_path)
+    start = '{"Event":"SparkListenerLogStart","Spark Version":"3.5.0"}\n'
+    (tmp_path / "app.inprogress").write_text(start, "utf-8")
+    for inputs, promised in (({}, True), ({"ran_on": "m5.xlargest"}, False)):
+        app = planner(EngineSession(), sources=(source,), **inputs)
+        async with app.run_test(size=(240, 40)) as pilot:
+            await settled(pilot)
+            seen = text_of(app)
+            assert ("no finished task in this log" in seen) == promised
+            assert ("it is read again when it has grown" in seen) == promised
+            assert ("unknown instance type" in seen) != promised
+
+
+async def test_of_a_model_that_needs_more_than_a_growing_log_nothing_is_promised(planner, tmp_path):
+    log = tmp_path / "app.inprogress"
+    log.write_bytes(b"xxx")
+    app = planner(FakeSession(), sources=(str(log),))
+    app._session.build = _needs_runs
+    async with app.run_test(size=(160, 40)) as pilot:
+        await settled(pilot)
+        assert "optex needs two runs" in text_of(app)
+        assert "read again" not in text_of(app)
+
+
+def _needs_runs(*_):
+    raise engine.ModelDoesNotFit("optex needs two runs", remedy="open more")
+
+
+async def test_what_was_refused_with_each_look_at_a_log_is_not_kept(planner, tmp_path, monkeypatch):
+    """Without any plan it grew with the log."""
+    monkeypatch.setattr("tui.log_watcher.QUIET_SECONDS", 0.0)
+    log = tmp_path / "app.inprogress"
+    log.write_bytes(b"")
+    app = planner(WithoutTask(), sources=(str(log),))
+    async with app.run_test(size=(160, 40)) as pilot:
+        await settled(pilot)
+        for size in (1, 2):
+            log.write_bytes(b"x" * size)
+            await app._poll_growing_logs()
+            await settled(pilot)
+            assert app.state.reading == size
+            assert app._refused == ()
+
+
 async def test_of_a_log_that_has_ended_nothing_more_is_promised(planner, tmp_path):
     log = tmp_path / "app"
     app = planner(FakeSession(), sources=(str(log),))
-    app._session.build = _refuse
+
+    def refuse(*_):
+        raise engine.BadInput("no finished task in this log", where=str(log))
+
+    app._session.build = refuse
     async with app.run_test(size=(160, 40)) as pilot:
         await settled(pilot)
         assert "no finished task in this log" in text_of(app)
         assert "read again" not in text_of(app)
-
-
-def _refuse(*_):
-    raise engine.BadInput("no finished task in this log")

@@ -2,13 +2,22 @@
 
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from threading import Event
 
 import pytest
 from fakes import Gated
-from screen import at_rest, settled, shows
+from screen import at_rest, settled, shows, text_of, waits
 
 import engine
-from tui.changes import OpenSources, SetDeadline, SetLimits, SetMaxNodes, SetModel, SetScale
+from tui.changes import (
+    OpenSources,
+    SetBudget,
+    SetDeadline,
+    SetLimits,
+    SetMaxNodes,
+    SetModel,
+    SetScale,
+)
 
 
 class Refusing(Gated):
@@ -208,6 +217,103 @@ async def test_it_is_asked_once_more_alone_and_then_given_up(planner):
         await goes_on(app, pilot)
         assert await shows(pilot, "no size but the measured one")
         assert (app.state, app.history.past) == (good, ())
+
+
+async def test_what_is_given_up_with_a_second_refusal_is_named(planner):
+    """The number of nodes went with the data size, and nothing said so."""
+    async with held(planner, "optex") as (app, pilot):
+        good, build = app.state, app._session.build
+
+        def only_as_it_was(state, *said):
+            built = build(state, *said)
+            if state.scale != 1.0:
+                raise engine.BadInput("no size but the measured one")
+            return built
+
+        app._session.build = only_as_it_was
+        asks(app, SetModel("optex"), SetScale(2.0), SetMaxNodes(200))
+        await goes_on(app, pilot)
+        assert await shows(pilot, "no size but the measured one; given up with it: ")
+        said = text_of(app).partition("given up with it: ")[2]
+        assert "maximum nodes 64 → 200" in said
+        assert "data size 1x → 2x" in said
+        assert app.state == good
+
+
+async def test_an_undo_while_the_plan_before_is_tried_is_not_overridden(planner):
+    """The data size was asked for again behind it, and the undone step was lost."""
+    async with held(planner, "optex") as (app, pilot):
+        build, undone, built = app._session.build, Event(), set()
+
+        def until_undone(state, *said):
+            if built and state.scale == 1.0:
+                assert undone.wait(60.0)
+            if state.scale == 2.0:
+                built.add(state)
+            return build(state, *said)
+
+        app._session.build = until_undone
+        asks(app, SetModel("optex"), SetScale(2.0), SetScale(3.0))
+        app._session.go_on.set()
+        async for _ in waits():
+            if app.state.scale == 1.0:
+                break
+        assert app.state.model == "optex"
+        await pilot.press("u")
+        undone.set()
+        await settled(pilot)
+        assert (app.state.model, app.state.scale) == ("sparkplan", 1.0)
+        assert [(step.model, step.scale) for step in app.history.future] == [("optex", 1.0)]
+
+
+async def test_each_step_before_a_goal_behind_a_refused_change_can_be_undone(planner):
+    """Undo stuck at the goal, which had been set on the refused model."""
+    async with held(planner, "optex") as (app, pilot):
+        good = app.state
+        asks(app, SetModel("optex"), SetDeadline(1800.0), SetScale(2.0), SetBudget(5.0))
+        await goes_on(app, pilot)
+        in_time = replace(good, deadline_seconds=1800.0, deadline_chosen=True)
+        within = replace(in_time, budget_usd=5.0)
+        assert app.state == replace(within, scale=2.0)
+        for earlier in (within, in_time, good):
+            await pilot.press("u")
+            await settled(pilot)
+            assert app.state == earlier
+        assert app.history.past == ()
+
+
+@pytest.mark.parametrize(
+    ("changes", "undos"),
+    [
+        ([SetModel("optex"), SetDeadline(1800.0)], 1),
+        ([SetModel("optex"), SetScale(2.0), SetModel("sparkplan")], 3),
+    ],
+)
+async def test_undo_does_not_stick_at_a_refused_plan(planner, changes, undos):
+    """It was asked for, refused, and stood in the history again."""
+    async with held(planner, "optex") as (app, pilot):
+        good = app.state
+        asks(app, *changes)
+        await goes_on(app, pilot)
+        assert app.state.model == "sparkplan"
+        for _ in range(undos):
+            await pilot.press("u")
+            await settled(pilot)
+        assert (app.state, app.history.past) == (good, ())
+
+
+async def test_a_redone_step_that_is_refused_is_dropped(planner):
+    """It was the next one to be redone, again and again."""
+    async with held(planner) as (app, pilot):
+        asks(app, SetModel("ernest"))
+        await goes_on(app, pilot)
+        await pilot.press("u")
+        good = await settled(pilot)
+        app._session.refused = ("ernest",)
+        await pilot.press("ctrl+y")
+        await settled(pilot)
+        assert await shows(pilot, "ernest needs more")
+        assert (app.state, app.history.future) == (good.state, ())
 
 
 async def test_a_source_opened_behind_a_refused_change_is_read(planner):

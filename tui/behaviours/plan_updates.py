@@ -77,7 +77,9 @@ class PlanUpdates(RefusedPlans):
             except Cancelled:
                 return
             except Exception as error:
-                app.post_message(PlanFailed(key, error_text(error)))
+                # Of its subclasses none is about a file: names, numbers of runs.
+                where = error.where if type(error) is engine.BadInput else None
+                app.post_message(PlanFailed(key, error_text(error), where))
             else:
                 app.post_message(PlanReady(key, built))
 
@@ -292,14 +294,17 @@ class PlanUpdates(RefusedPlans):
         if self._return_to_unbuilt():
             app.show_refusal(message.text)
         elif app._last_good is None:
+            self._refused = ()  # there is no plan behind which it could be asked for again
             app._reading.done()  # a log without a finished task may get one
-            waits = "; it is read again when it has grown" if app._reading.watch.active else ""
+            may_do = app._reading.watch.watches(message.where)
+            waits = "; it is read again when it has grown" if may_do else ""
             app.show_notice(f"{message.text}{waits}", "bad", stays=True)
             if app.state.view == "compare" and app.pins:
                 app._panels.focus_view("compare")  # enter goes back to one
         else:
+            given_up = self._given_up_with_refused(app._last_good)
             self._revert_to(app._last_good)
             self._ask_behind_refused()
-            app.show_refusal(message.text)
+            app.show_refusal(f"{message.text}{given_up}")
         app._panels.show()
         app._act_if_settled()

@@ -3,14 +3,16 @@ what was asked for behind them is asked of that plan."""
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from itertools import takewhile
 from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple
 
 from tui.behaviours.planner_mixin import PlannerMixin
 from tui.changes import PlanRefused
+from tui.history import changed_inputs, difference
 from tui.reducer import reduce
-from tui.state import PlanState, evidence_key, plan_key, with_plan_change
+from tui.state import PlanState, evidence_key, plan_key, with_plan, with_plan_change
 
 if TYPE_CHECKING:
     from tui.history import History
@@ -46,13 +48,17 @@ class RefusedPlans(PlannerMixin):
     """What was refused since a plan was built or another change came: first what was asked for
     last. Nothing behind a change of every input, which was made on those."""
 
+    _asked_behind: Hashable = None
+    """The key of the last plan that was asked for behind a refused change."""
+
     def _remember_unbuilt(self, before: PlanState, history: History, *, whole: bool) -> None:
         """Remember what another plan is asked for instead of. The steps of one gesture are one
-        change; undo and redo change nothing here, as they lead to what was asked for before."""
+        change; undo and redo add nothing here, as they lead to what was asked for before, but what
+        they took back is not to be asked for again."""
         app = self.planner
+        self._refused = ()
         if app.history.past is history.past:
             return
-        self._refused = ()
         key = plan_key(before)
         if not app.busy or self.is_last_good(before):
             self._unbuilt, self.replaced_inputs = (), None
@@ -83,17 +89,31 @@ class RefusedPlans(PlannerMixin):
         return False
 
     def _revert_to(self, good: PlanState) -> None:
-        """Restore the last good inputs, as if the refused change had not been made."""
+        """Restore the last good inputs, as if the refused change had not been made, and drop the
+        steps to what was refused."""
         app = self.planner
+        plans = {plan_key(each) for each in self._refused}
         if self.replaced_inputs is not None:
             self._refused = ()
         app.state = reduce(
             app.state,
             PlanRefused(self.replaced_inputs or good, whole=self.replaced_inputs is not None),
         )
-        app.history = self.history_to_return or app.history.refused(app.state)
+        if self.history_to_return is not None:
+            app.history = self.history_to_return.without_plans(plans, app.state)
+        else:
+            app.history = app.history.refused(app.state, plans)
         self.replaced_inputs = self.history_to_return = None
         app._ask()
+
+    def _given_up_with_refused(self, good: PlanState) -> str:
+        """The inputs that go with what is refused now, for its notice; "" where it is one input, or
+        one change: only changes behind a refused one are asked for together."""
+        state = self.planner.state
+        kept = with_plan(state, good)
+        if plan_key(state) != self._asked_behind or len(changed_inputs(kept, state)) < 2:
+            return ""
+        return f"; given up with it: {difference(kept, state)}"
 
     def _ask_behind_refused(self) -> None:
         """Ask of the plan that stays what was changed behind the refused change: it was refused
@@ -118,6 +138,7 @@ class RefusedPlans(PlannerMixin):
         for step, following in zip(steps, [*steps[1:], wanted], strict=True):
             app.history = app.history.recorded(step, following, now_seconds=monotonic())
         app.state, refusal = wanted, app.visible_refusal
+        self._asked_behind = plan_key(wanted)
         app._rebuild()
         for line in refusal:
             app.set_notice(line)

@@ -125,11 +125,14 @@ def category(state: PlanState, profile: Profile | None) -> str:
 
 def ran_on(state: PlanState, profile: Profile | None) -> str | None:
     """The instance types of the runs, else the one that was named; None where neither is known, or
-    that one is not used. Runs may name other types than was said (`origin-already-named`)."""
+    that one is not used. Runs may name other types than was said (`origin-already-named`); without
+    that notice other types are those of what was said before, while the evidence is read anew."""
     if _is_unused(state, profile):
         return None
-    names = profile.instance_types if profile else ()
-    return ", ".join(names) or state.ran_on
+    names, said = profile.instance_types if profile else (), state.ran_on
+    if said is None or said.partition("@")[0] in names:
+        return ", ".join(names) or None
+    return ", ".join(names) if _has_notice(profile, "origin-already-named") else said
 
 
 def ran_on_unknown(state: PlanState, profile: Profile | None) -> bool:
@@ -141,8 +144,11 @@ def ran_on_unknown(state: PlanState, profile: Profile | None) -> bool:
 
 def _is_unused(state: PlanState, profile: Profile | None) -> bool:
     """Whether a type was named and is not used: nothing says on how many nodes the runs ran."""
-    notices = profile.notices if profile and state.ran_on is not None else ()
-    return any(notice.code == "nodes-not-told" for notice in notices)
+    return state.ran_on is not None and _has_notice(profile, "nodes-not-told")
+
+
+def _has_notice(profile: Profile | None, code: str) -> bool:
+    return profile is not None and any(notice.code == code for notice in profile.notices)
 
 
 def questions(state: PlanState, built: BuiltPlan) -> str:

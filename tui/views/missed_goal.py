@@ -81,7 +81,8 @@ def _in_few_rows(nearest: Choice, likeliest: Choice | None, goal: Goal, batch: s
             *_with_intervals(nearest, goal, batch),
             end,
         ]
-    likely = _in_short("Likeliest", likeliest, goal, batch, kind=", one type")
+    kind = ", one type" if goal.budget_usd is None else ", one type in budget"
+    likely = _in_short("Likeliest", likeliest, goal, batch, kind=kind)
     return [*likely, ("; ", "base"), *_in_short("nearest", nearest, goal, batch), end]
 
 
