@@ -201,18 +201,24 @@ async def test_behind_two_refused_changes_it_is_asked_without_either(planner):
         assert (app.state.model, app.state.scale) == ("sparkplan", 3.0)
 
 
+def refuses_other_sizes(app):
+    """No plan is built for another size than the measured one."""
+    build = app._session.build
+
+    def only_as_it_was(state, *said):
+        built = build(state, *said)
+        if state.scale != 1.0:
+            raise engine.BadInput("no size but the measured one")
+        return built
+
+    app._session.build = only_as_it_was
+
+
 async def test_it_is_asked_once_more_alone_and_then_given_up(planner):
     """Neither change can be planned."""
     async with held(planner, "optex") as (app, pilot):
-        good, build = app.state, app._session.build
-
-        def only_as_it_was(state, *said):
-            built = build(state, *said)
-            if state.scale != 1.0:
-                raise engine.BadInput("no size but the measured one")
-            return built
-
-        app._session.build = only_as_it_was
+        good = app.state
+        refuses_other_sizes(app)
         asks(app, SetModel("optex"), SetScale(2.0))
         await goes_on(app, pilot)
         assert await shows(pilot, "no size but the measured one")
@@ -222,15 +228,8 @@ async def test_it_is_asked_once_more_alone_and_then_given_up(planner):
 async def test_what_is_given_up_with_a_second_refusal_is_named(planner):
     """The number of nodes went with the data size, and nothing said so."""
     async with held(planner, "optex") as (app, pilot):
-        good, build = app.state, app._session.build
-
-        def only_as_it_was(state, *said):
-            built = build(state, *said)
-            if state.scale != 1.0:
-                raise engine.BadInput("no size but the measured one")
-            return built
-
-        app._session.build = only_as_it_was
+        good = app.state
+        refuses_other_sizes(app)
         asks(app, SetModel("optex"), SetScale(2.0), SetMaxNodes(200))
         await goes_on(app, pilot)
         assert await shows(pilot, "no size but the measured one; given up with it: ")
