@@ -43,7 +43,7 @@ _HOMES = {
     "engine.text.amounts": ("format_usd_to", "usd_decimals"),
     "engine.text.lists": ("printable",),
     "engine.text.time_differences": ("format_time_difference",),
-    "engine.text.reachable": ("reachable_seconds", "reachable_usd"),
+    "engine.text.reachable": ("format_factor", "reachable_seconds", "reachable_usd"),
     "engine.notices": ("Notice", "in_order", "never_ends", "of_one_batch"),
     "engine.catalog": ("Billing", "Catalog", "InstanceType", "Offer", "Price"),
     "engine.cost": ("OWNED_MASTER_LINE", "billing_notes"),

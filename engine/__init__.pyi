@@ -171,6 +171,7 @@ from engine.text.quantities import parse_memory_gib as parse_memory_gib
 from engine.text.quantities import parse_seconds as parse_seconds
 from engine.text.quantities import parse_times as parse_times
 from engine.text.quantities import parse_usd as parse_usd
+from engine.text.reachable import format_factor as format_factor
 from engine.text.reachable import reachable_seconds as reachable_seconds
 from engine.text.reachable import reachable_usd as reachable_usd
 from engine.text.time_differences import format_time_difference as format_time_difference

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from engine.bracketing import largest_kept
 from engine.catalog import Billing
 from engine.choosing.recommendation import (
     HARDLY_SLOWER,
@@ -29,7 +30,7 @@ from engine.cost import billed_seconds
 from engine.errors import EngineError
 from engine.mixing.composition import PlacedComposition
 from engine.notices import Notice
-from engine.text.reachable import promised_seconds
+from engine.text.reachable import factor_steps_per_unit, promised_seconds
 from engine.units import SECONDS_PER_HOUR
 
 NOTABLE_SAVING = 0.05
@@ -50,7 +51,7 @@ _MAX_INPUT_FACTOR = 1024.0
 """The largest input that is tried, in multiples of the present one: a power of two."""
 
 _INPUT_FACTOR_TOLERANCE = 1e-3
-"""Relative width to which the largest input is bisected."""
+"""Relative width to which the largest input is narrowed down."""
 
 Ask = Callable[[Goal], Recommendation]
 
@@ -88,7 +89,7 @@ class SensitivityAnalysis:
 
     def _answers(self) -> Sensitivity:
         promised, cost = self._promised(self.best), self.best.cost_usd or 0.0
-        until, note, warnings = self._holds_until()
+        until, note, warnings = self._holds_until(promised)
         bound_by_time = self.goal.deadline_seconds is not None
         by_budget = self.goal.budget_usd is not None
         below = below_budget = self._below_budget(cost)
@@ -299,40 +300,46 @@ class SensitivityAnalysis:
     def _placed(self, choice: Choice) -> PlacedComposition:
         return PlacedComposition.on(self.surface, choice.composition, spot=choice.spot)
 
-    def _holds_until(self) -> tuple[float | None, str, tuple[Notice, ...]]:
+    def _holds_until(self, promised: float) -> tuple[float | None, str, tuple[Notice, ...]]:
         """The largest input, in multiples of the present one, with which the answer still satisfies
         the goal; or why none can be named."""
-        if self.goal.deadline_seconds is None and self.goal.budget_usd is None:
+        goal = self.goal
+        if goal.deadline_seconds is None and goal.budget_usd is None:
             return None, "without a deadline or a budget any input will do", ()
+        late = _log_ratio(promised, goal.deadline_seconds or math.inf)
+        at_one = max(late, _log_ratio(self.best.cost_usd or 0.0, goal.most_usd))
         try:
-            low, high = 1.0, 2.0
-            # Up from the present input: a thousand times as many tasks cost most to predict.
-            while self._satisfies(high):
-                if high >= _MAX_INPUT_FACTOR:
-                    most = f"{_MAX_INPUT_FACTOR:g} times the input, the most that is tried"
-                    return None, f"the goal is kept at {most}", ()
-                low, high = high, 2.0 * high
-            while high > low * (1.0 + _INPUT_FACTOR_TOLERANCE):
-                middle = math.sqrt(low * high)
-                low, high = (middle, high) if self._satisfies(middle) else (low, middle)
-            return low, "", self._new_warnings(low)
+            times = largest_kept(
+                self._log_excess,
+                at_one=at_one,
+                most=_MAX_INPUT_FACTOR,
+                steps_per_unit=factor_steps_per_unit,
+                tolerance=_INPUT_FACTOR_TOLERANCE,
+            )
+            if times is None:
+                most = f"{_MAX_INPUT_FACTOR:g} times the input, the most that is tried"
+                return None, f"the goal is kept at {most}", ()
+            return times, "", self._new_warnings(times)
         except EngineError as error:
             return None, f"the model cannot say: {error.what}", ()
 
-    def _satisfies(self, times: float) -> bool:
-        """Whether the answer satisfies the goal with `times` the input."""
-        workload = self.surface.workload.times(times)
-        forecast = self._placed(self.best).forecast(workload)
+    def _log_excess(self, times: float) -> float:
+        """The logarithm of how many times as long, or as much, as allowed the answer takes or costs
+        with `times` the input, whichever is more: at most 0 where it satisfies the goal."""
+        forecast = self._placed(self.best).forecast(self.surface.workload.times(times))
         seconds = float(forecast.seconds[0])
         if not math.isfinite(seconds):
-            return False
+            return math.inf
         deadline = self.goal.deadline_seconds or math.inf
         sure = float(forecast.quantile(self.goal.confidence)[0])
-        in_time = seconds < deadline if math.isnan(sure) else sure <= deadline * (1.0 + TIE)
+        if not math.isnan(sure):
+            late = _log_ratio(sure, deadline * (1.0 + TIE))
+        else:  # strictly less, by the time alone
+            late = math.inf if seconds == deadline else _log_ratio(seconds, deadline)
         # The rate per hour does not change with the size: the cost is in proportion to the bill.
         now, then = billed_seconds([self.best.seconds, seconds], self.billing)
         cost = (self.best.cost_usd or 0.0) * float(then / now)
-        return in_time and cost <= self.goal.most_usd
+        return max(late, _log_ratio(cost, self.goal.most_usd))
 
     def _new_warnings(self, times: float) -> tuple[Notice, ...]:
         """The model's warnings at that size that it does not give at the present one."""
@@ -340,3 +347,8 @@ class SensitivityAnalysis:
         before = {notice.code for notice in self.best.warnings}
         after = placed.notices(self.surface.workload.times(times))
         return tuple(notice for notice in after if notice.code not in before)
+
+
+def _log_ratio(amount: float, bound: float) -> float:
+    """log(amount / bound), and -inf where nothing is bounded or there is nothing of it."""
+    return math.log(amount / bound) if amount > 0.0 and bound < math.inf else -math.inf

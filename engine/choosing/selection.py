@@ -28,8 +28,8 @@ from engine.choosing.answer_notices import with_interval_notice
 from engine.choosing.candidates import Candidates
 from engine.choosing.choices import SPEED_NOTES, ChoiceBuilder
 from engine.choosing.goal_view import GoalView
-from engine.choosing.likeliest import likeliest_point
 from engine.choosing.outlines import Outline, OutlinedChoices
+from engine.choosing.ranking import Ranking
 from engine.choosing.recommendation import Choice, Goal, Recommendation, Rejected
 from engine.choosing.surface import Surface
 from engine.errors import BadInput
@@ -65,25 +65,27 @@ def select(
         BadInput: when the surface ends before `max_nodes`.
         UnknownName: when the catalog does not hold the master's type.
     """
-    if goal.max_nodes > surface.max_nodes:
-        raise BadInput(f"the surface ends at {surface.max_nodes} nodes, not {goal.max_nodes}")
+    _require_nodes(surface, goal)
     candidates = candidates or surface.candidates
     surface, billing = surface.for_purchase_option(billing or candidates.catalog.billing)
-    view = GoalView.of(surface, goal, billing, candidates)
+    return _answer(Ranking.of(surface, goal, billing, candidates), candidates, today)
+
+
+def _answer(ranking: Ranking, candidates: Candidates, today: date | None) -> Recommendation:
+    """What a ranking of a surface's candidates recommends, or what comes closest."""
+    view, ranked = ranking.view, ranking.rows
+    surface, goal, billing = view.surface, view.goal, view.billing
     answers = ChoiceBuilder(surface, goal, billing, today)
     frontier = surface.frontier(billing, candidates, goal.max_nodes)
-    ranked, nearest_misses = view.ranked_and_nearest_misses()
-    best_points = [view.best_of(row) for row in ranked[:2]]
+    best_points = ranking.best_points(2)
     recommended = nearest = likeliest = None
-    compromise_points: list[int] = []
     if best_points:
         runner_up = best_points[1] if len(best_points) > 1 else None
         recommended = answers.with_reasons(best_points[0], frontier=frontier, runner_up=runner_up)
-    elif len(nearest_misses) and np.isfinite(surface.costs(billing).ravel()[nearest_misses[0]]):
-        nearest = answers.choice(int(nearest_misses[0]))
-        compromise_points = view.compromises()
-        if (point := likeliest_point(view)) is not None:
-            likeliest = answers.choice(point)
+    if ranking.nearest is not None:
+        nearest = answers.choice(ranking.nearest)
+    if ranking.likeliest is not None:
+        likeliest = answers.choice(ranking.likeliest)
     return Recommendation(
         goal=goal,
         model=surface.fitted.model,
@@ -94,7 +96,9 @@ def select(
             lambda: _outlines(answers, view.best_of_each(ranked[1:])),
         ),
         frontier=OutlinedChoices(frontier, answers.choice, lambda: _outlines(answers, frontier)),
-        rejected=_ChainedRejections(_rejections(answers, nearest_misses), candidates.rejected),
+        rejected=_ChainedRejections(
+            _rejections(answers, ranking.nearest_misses), candidates.rejected
+        ),
         nearest=nearest,
         likeliest=likeliest,
         optimal=surface.is_precise,
@@ -102,7 +106,7 @@ def select(
         hidden=candidates.hidden,
         warnings=_warnings(surface, goal, recommended or nearest),
         dynamic_allocation=surface.limits.executors,
-        compromises=tuple(map(answers.compromise, compromise_points)),
+        compromises=tuple(map(answers.compromise, ranking.compromises)),
     )
 
 
@@ -122,25 +126,29 @@ def select_exact(
     """
     billing = billing or surface.candidates.catalog.billing
     surface, billing = surface.for_purchase_option(billing)
-    answer = select(surface, goal, billing, today=today)
+    _require_nodes(surface, goal)
+    candidates = surface.candidates
+    ranking = Ranking.of(surface, goal, billing, candidates)
     most_at_once = surface.fitted.exact_at_once(surface.workload)
     types_at_once, near_best_refined = _REFINED_AT_ONCE, False
     for _ in range(_REFINEMENTS):
-        refined = surface.refined(points := _deciding_points(surface, answer, types_at_once))
+        points = ranking.deciding_points(types_at_once, precise=surface.is_precise)
+        refined = surface.refined(points)
         if refined is surface and not near_best_refined:
             near_best_refined = True
             near_best: list[int] = []
-            for asked in (goal, *_compromise_goals(answer)):
-                view = GoalView.of(surface, asked, billing, surface.candidates)
+            for asked in (goal, *_compromise_goals(ranking)):
+                view = GoalView.of(surface, asked, billing, candidates)
                 near_best += view.nearly_best(most_at_once)
             refined = surface.refined(near_best)
         if refined is surface:
             break
         changed, surface = refined.forecast is not surface.forecast, refined
         if changed:
-            answer = select(surface, goal, billing, today=today)
-            if _deciding_points(surface, answer, 1)[:1] != points[:1]:
+            ranking = Ranking.of(surface, goal, billing, candidates)
+            if ranking.deciding_points(1, precise=True)[:1] != points[:1]:
                 types_at_once = min(2 * types_at_once, most_at_once)
+    answer = _answer(ranking, candidates, today)
     answers = ChoiceBuilder(surface, goal, billing, today)
     return replace(
         answer,
@@ -149,6 +157,11 @@ def select_exact(
         nearest=answers.with_model_warnings(answer.nearest) if answer.nearest else None,
         likeliest=answers.with_model_warnings(answer.likeliest) if answer.likeliest else None,
     )
+
+
+def _require_nodes(surface: Surface, goal: Goal) -> None:
+    if goal.max_nodes > surface.max_nodes:
+        raise BadInput(f"the surface ends at {surface.max_nodes} nodes, not {goal.max_nodes}")
 
 
 def with_all_exact(surface: Surface) -> Surface:
@@ -160,39 +173,18 @@ def with_all_exact(surface: Surface) -> Surface:
     return surface.refined(points.tolist())
 
 
-def _compromise_goals(answer: Recommendation) -> list[Goal]:
+def _compromise_goals(ranking: Ranking) -> list[Goal]:
     """The single-limit goals for which the compromises of an answer are the best choices."""
-    if not answer.compromises:
+    if not ranking.compromises:
         return []
-    first, last = answer.compromises[0], answer.compromises[-1]
+    goal = ranking.view.goal
+    answers = ChoiceBuilder(ranking.view.surface, goal, ranking.view.billing)
+    first, last = (answers.compromise(ranking.compromises[at]) for at in (0, -1))
     deadline, budget = first.deadline_seconds, last.budget_usd
     return [
-        replace(answer.goal, deadline_seconds=deadline, budget_usd=None, objective="cost"),
-        replace(answer.goal, deadline_seconds=None, budget_usd=budget, objective="time"),
+        replace(goal, deadline_seconds=deadline, budget_usd=None, objective="cost"),
+        replace(goal, deadline_seconds=None, budget_usd=budget, objective="time"),
     ]
-
-
-def _deciding_points(surface: Surface, answer: Recommendation, most: int) -> list[int]:
-    """The flat indices that decide an answer: the best of each of up to `most` types, the best of
-    all with one node fewer, and if nothing satisfies the goal the compromises and the likeliest.
-    Where the surface is not precise, each of these types with one node fewer and with one more."""
-    best = answer.recommended or answer.nearest
-    if best is None:
-        return []
-    choices = [best, *answer.alternatives[: most - 1]]
-    points = [surface.index(str(choice.instance), choice.nodes or 1) for choice in choices]
-    beside = [point - 1 for point in points[:1] if point % surface.max_nodes]
-    if not surface.is_precise:
-        beside = [
-            point + step
-            for point in points
-            for step in (-1, 1)
-            if 0 <= point % surface.max_nodes + step < answer.goal.max_nodes
-        ]
-    others = [one.choice for one in answer.compromises]
-    others += [answer.likeliest] if answer.likeliest else []
-    other_points = [surface.index(str(choice.instance), choice.nodes or 1) for choice in others]
-    return [*points, *beside, *other_points]
 
 
 def _outlines(answers: ChoiceBuilder, points: IntArray) -> list[Outline]:

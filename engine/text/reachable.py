@@ -1,4 +1,5 @@
-"""Rounds suggested deadlines and budgets up, so that they suffice when typed as shown."""
+"""Rounds suggested deadlines and budgets up, so that they suffice when typed as shown, and factors
+of the input down, so that the goal is kept with them."""
 
 from __future__ import annotations
 
@@ -37,3 +38,16 @@ def reachable_usd(usd: float) -> float:
         return float(math.ceil(enough))
     after_point = 2 if enough >= 1.0 or enough <= 0.0 else 2 - math.floor(math.log10(enough))
     return math.ceil(enough * 10.0**after_point) / 10.0**after_point
+
+
+def factor_steps_per_unit(factor: float) -> int:
+    """How many steps of 1 a factor of this size is told in: hundredths below 2, tenths below 100,
+    else whole numbers."""
+    return 100 if factor < 2.0 else 10 if factor < 100.0 else 1
+
+
+def format_factor(factor: float) -> str:
+    """A factor, rounded down to `factor_steps_per_unit`: up to 3.1 times is kept where 3.19 is."""
+    per_unit = factor_steps_per_unit(factor)
+    digits = {100: 2, 10: 1, 1: 0}[per_unit]
+    return f"{math.floor(factor * ENOUGH * per_unit) / per_unit:.{digits}f}"

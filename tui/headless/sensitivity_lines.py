@@ -120,9 +120,8 @@ def _input_margin(sensitivity: engine.Sensitivity) -> str:
         return sensitivity.holds_note
     codes = list(dict.fromkeys(notice.code for notice in sensitivity.holds_warnings))
     # Not "3.1x": --input-size takes that as a multiple of the largest run, not of this input.
-    goal_kept = (
-        f"the goal is kept up to {_times(sensitivity.holds_until)} times the input asked for"
-    )
+    times = engine.format_factor(sensitivity.holds_until)
+    goal_kept = f"the goal is kept up to {times} times the input asked for"
     if sensitivity.holds_until < HARDLY_MORE:
         goal_kept = "the goal is kept with hardly more than the input asked for"
     warnings = "the warning" if len(codes) == 1 else "the warnings"
@@ -131,9 +130,3 @@ def _input_margin(sensitivity: engine.Sensitivity) -> str:
 
 HARDLY_MORE = 1.01
 """A factor that two decimals do not distinguish from one."""
-
-
-def _times(value: float) -> str:
-    """A factor, rounded down: 3.1 times still holds."""
-    digits = 2 if value < 2.0 else 1
-    return f"{int(value * 10**digits) / 10**digits:.{digits}f}"
