@@ -244,9 +244,12 @@ def sensitivity(
     if best is None:
         return None
 
+    steps = mix == 1 and not rents_both_ways(surface, billing, mix)
+
     def ask(changed: Goal) -> Recommendation:
+        if steps:
+            return select_exact(surface, changed, billing, with_warnings=False)
         return select_with_mixes(surface, changed, billing, mix=mix, most_bounds=most_bounds)
 
-    steps = mix == 1 and not rents_both_ways(surface, billing, mix)
     surface, _ = surface.for_purchase_option(billing)
     return SensitivityAnalysis(ask, surface, goal, billing, best, steps=steps).sensitivity()

@@ -116,9 +116,10 @@ def select_exact(
     billing: Billing | None = None,
     *,
     today: date | None = None,
+    with_warnings: bool = True,
 ) -> Recommendation:
     """As `select`, with the deciding points evaluated exactly, and with all of the model's
-    warnings.
+    warnings unless only times and costs are asked for.
 
     `select` uses the surface alone, as a slider needs. This evaluates the model again at the few
     best points, until the best one no longer changes. Models in closed form give the same answer
@@ -148,11 +149,12 @@ def select_exact(
             ranking = Ranking.of(surface, goal, billing, candidates)
             if ranking.deciding_points(1, precise=True)[:1] != points[:1]:
                 types_at_once = min(2 * types_at_once, most_at_once)
-    answer = _answer(ranking, candidates, today)
+    answer = replace(_answer(ranking, candidates, today), optimal=surface.is_precise)
+    if not with_warnings:
+        return answer
     answers = ChoiceBuilder(surface, goal, billing, today)
     return replace(
         answer,
-        optimal=surface.is_precise,
         recommended=answers.with_model_warnings(answer.recommended) if answer.recommended else None,
         nearest=answers.with_model_warnings(answer.nearest) if answer.nearest else None,
         likeliest=answers.with_model_warnings(answer.likeliest) if answer.likeliest else None,

@@ -6,7 +6,7 @@ need not be: nearer logs weigh more, so that the mean of growing times may fall 
 passes from one log to another, and what memory adds or saves may fall while the replay grows.
 
 Most inputs of a path were on that of a slider's last step as well: `MeanTimesCache` keeps their
-times on half a million clusters for the next one.
+times on half a million clusters for the next one, and on the last few clusters.
 
 In: mean times by input. Out: the time at one input. Explained in
 docs/models/sparkplan_rules_replay.md#more-input-is-never-less-time.
@@ -30,7 +30,8 @@ from engine.models.replay.times import input_steps
 from engine.profile import Run
 
 FEWEST_CLUSTERS = 2_048
-"""Smaller batches are not cached: single clusters come in between, and are quick to compute."""
+"""Smaller batches are no grids: single clusters come in between, and are to push none out. Of them
+the last is cached, which is asked about other inputs where it is to be told how far it holds."""
 
 CACHED_GRIDS = 2
 """All candidates, and those of them that may be among the best."""
@@ -58,6 +59,7 @@ class MeanTimesCache:
 
     def __init__(self) -> None:
         self._by_grid: tuple[tuple[ClusterBatch, LruCache[MeanTimes]], ...] = ()
+        self._of_few: tuple[tuple[ClusterBatch, LruCache[MeanTimes]], ...] = ()
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), ()
@@ -66,12 +68,15 @@ class MeanTimesCache:
         self, batch: ClusterBatch, workload_key: Hashable, compute: Callable[[], MeanTimes]
     ) -> MeanTimes:
         """The mean times of a workload on a batch, computed where they are not cached."""
-        if len(batch) < FEWEST_CLUSTERS:
-            return compute()
-        same = [entry for entry in self._by_grid if entry[0].equals(batch)]
+        few = len(batch) < FEWEST_CLUSTERS
+        cached = self._of_few if few else self._by_grid
+        same = [entry for entry in cached if entry[0].equals(batch)]
         grid = same[0] if same else (batch, LruCache[MeanTimes](CACHED_WORKLOADS))
-        others = tuple(entry for entry in self._by_grid if entry is not grid)
-        self._by_grid = (grid, *others)[:CACHED_GRIDS]
+        if few:
+            self._of_few = (grid,)
+        else:
+            others = tuple(entry for entry in cached if entry is not grid)
+            self._by_grid = (grid, *others)[:CACHED_GRIDS]
         return grid[1].get(workload_key, compute)
 
 

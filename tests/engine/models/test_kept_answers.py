@@ -121,14 +121,17 @@ def test_unknown_memory_is_like_unknown_memory() -> None:
     assert asked.times == 1
 
 
-def test_few_clusters_are_asked_about_each_time_and_push_none_out() -> None:
+def test_of_few_clusters_the_last_are_kept_and_push_no_grid_out() -> None:
     asked = Asked()
     asked(grid())
     for nodes in (1, 2, 3, FEWEST_CLUSTERS - 1):
         asked(grid(nodes=nodes))
         asked(grid(nodes=nodes))
     asked(grid())
-    assert asked.times == 9
+    assert asked.times == 5
+    for nodes in (1, 2, 1):  # each is the last no longer when it is asked again
+        asked(grid(nodes=nodes))
+    assert asked.times == 8
 
 
 def test_of_many_questions_and_grids_the_last_are_kept() -> None:
