@@ -58,7 +58,7 @@ _HOMES = {
     "engine.given_profiles": ("OptexProfile", "ResourceProfile"),
     "engine.stage_run": ("Measure", "StageRun"),
     "engine.profile": ("CATEGORIES", "Profile", "Run"),
-    "engine.mixing.composition": ("Composed", "predict_composition"),
+    "engine.mixing.composition": ("Composed", "composition_cost", "predict_composition"),
     "engine.machines.beside_heap": ("with_overhead_per_core",),
     "engine.machines.hardware_threads": ("with_filled_nodes",),
     "engine.memory": ("beside_heap_gib",),

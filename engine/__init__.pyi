@@ -94,6 +94,7 @@ from engine.machines.where_it_ran import noting_missing_dbus as noting_missing_d
 from engine.machines.where_it_ran import where_it_ran as where_it_ran
 from engine.memory import beside_heap_gib as beside_heap_gib
 from engine.mixing.composition import Composed as Composed
+from engine.mixing.composition import composition_cost as composition_cost
 from engine.mixing.composition import predict_composition as predict_composition
 from engine.mixing.methods import METHODS as METHODS
 from engine.models import DEFAULT_MODEL as DEFAULT_MODEL

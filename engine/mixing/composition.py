@@ -81,23 +81,64 @@ def predict_composition(
         BadInput: for an invalid number of nodes, a type that holds no executor or has no spot
             price, types that no executor shape fits, and whatever the model raises.
     """
-    workload = workload or fitted.profile.reference_workload
+    placed, billing = _rented(fitted, composition, catalog, billing, spot=spot, max_spot=max_spot)
+    goal = Goal(deadline_seconds, None, confidence, sum(placed.counts))
+    today = today or date.today()
+    surface = placed.surface(workload or fitted.profile.reference_workload)
+    if placed.is_alike:
+        return _composed_of_one_type(surface, placed.counts[0], goal, billing, today)
+    return _composed_of_several(surface, placed, goal, billing, today)
+
+
+def composition_cost(
+    fitted: FittedModel,
+    *,
+    composition: Mapping[str, int],
+    catalog: Catalog,
+    workload: Workload | None = None,
+    confidence: float = 0.9,
+    spot: bool = False,
+    max_spot: float | None = None,
+) -> Choice:
+    """The time, its interval and the cost of a cluster as `predict_composition` has them, without
+    the model's warnings: a curve has hundreds of points, and is warned of at its ends.
+
+    Args and errors: as of `predict_composition`, with the catalog's own rules.
+    """
+    placed, billing = _rented(fitted, composition, catalog, None, spot=spot, max_spot=max_spot)
+    goal = Goal(None, None, confidence, sum(placed.counts))
+    surface = placed.surface(workload or fitted.profile.reference_workload)
+    if placed.is_alike:
+        surface, billing = surface.for_purchase_option(billing)
+        return ChoiceBuilder(surface, goal, billing).choice(placed.counts[0] - 1)
+    mix = Mix(surface, placed.options(billing), goal, placed.as_mix, None)
+    _require_time(mix.forecast())
+    return mix.without_warnings()
+
+
+def _rented(
+    fitted: FittedModel,
+    composition: Mapping[str, int],
+    catalog: Catalog,
+    billing: Billing | None,
+    *,
+    spot: bool,
+    max_spot: float | None,
+) -> tuple[PlacedComposition, Billing]:
+    """The composition with its spot nodes, and the billing: that of all its nodes where these are
+    rented alike."""
     billing = catalog.billing if billing is None else billing
     billing = replace(billing, spot=True) if spot else billing
     Limits(max_spot=max_spot)
     placed = PlacedComposition.of(fitted, composition, catalog)
-    if billing.spot:
-        _check_spot_prices(placed, billing, catalog, max_spot=max_spot)
-    goal = Goal(deadline_seconds, None, confidence, sum(placed.counts))
-    today = today or date.today()
-    if billing.spot:
-        placed = placed.on_spot(1.0 if max_spot is None else max_spot)
-    surface = placed.surface(workload)
-    most = spot_nodes(catalog, sum(placed.counts))
-    if len(placed.counts) == 1 and placed.spot in ((), (0,), (most,)):
-        billing = replace(billing, spot=any(placed.spot) or (billing.spot and not most))
-        return _composed_of_one_type(surface, placed.counts[0], goal, billing, today)
-    return _composed_of_several(surface, placed, goal, billing, today)
+    if not billing.spot:
+        return placed, billing
+    _check_spot_prices(placed, billing, catalog, max_spot=max_spot)
+    placed = placed.on_spot(1.0 if max_spot is None else max_spot)
+    if placed.is_alike:
+        most = spot_nodes(catalog, sum(placed.counts))
+        billing = replace(billing, spot=any(placed.spot) or not most)
+    return placed, billing
 
 
 def _check_spot_prices(
@@ -208,6 +249,13 @@ class PlacedComposition:
         return replace(self, spot=tuple(spot))
 
     @property
+    def is_alike(self) -> bool:
+        """Whether it has one type, of whose nodes as many as its service allows are spot nodes, or
+        none."""
+        most = spot_nodes(self.candidates.catalog, sum(self.counts))
+        return len(self.counts) == 1 and self.spot in ((), (0,), (most,))
+
+    @property
     def as_mix(self) -> MixResult:
         """The composition as a search result: types on demand, then as spot nodes."""
         spot = self.spot or (0,) * len(self.counts)
@@ -283,8 +331,7 @@ def _composed_of_several(
     """Several types: by the law of unlike nodes."""
     mix = Mix(surface, placed.options(billing), goal, placed.as_mix, today)
     forecast = mix.forecast()
-    if not np.isfinite(forecast.seconds[0]):
-        raise BadInput("the model has no prediction for this composition", where="composition")
+    _require_time(forecast)
     choice, fitted = mix.choice(), surface.fitted
     low, high = (none_if_nan(bound[0]) for bound in forecast.interval(goal.confidence))
     answering = fitted.answering(surface.workload)
@@ -306,3 +353,8 @@ def _composed_of_several(
         forecast=forecast,
     )
     return Composed(choice, prediction)
+
+
+def _require_time(forecast: Forecast) -> None:
+    if not np.isfinite(forecast.seconds[0]):
+        raise BadInput("the model has no prediction for this composition", where="composition")

@@ -49,6 +49,16 @@ class Mix:
 
     def choice(self) -> Choice:
         """The composition as the optimiser shows one."""
+        choice, deadline = self.without_warnings(), self.goal.deadline_seconds
+        choice = replace(choice, warnings=self._warnings(choice))
+        if deadline is None:
+            return choice
+        p_deadline = none_if_nan(self.forecast().p_within(deadline)[0])
+        return replace(choice, p_deadline=0.0 if never_ends(choice.warnings) else p_deadline)
+
+    def without_warnings(self) -> Choice:
+        """The composition with its time and cost, and without P(T <= deadline), which is 0 where a
+        warning says that the job never ends."""
         candidates, forecast = self.surface.candidates, self.forecast()
         seconds = float(forecast.seconds[0])
         low, high = (none_if_nan(bound[0]) for bound in forecast.interval(self.goal.confidence))
@@ -56,13 +66,12 @@ class Mix:
         layouts = [(candidates.layouts[row], nodes) for row, _, nodes in self.members]
         executors = sum(layout.executors_per_node * nodes for layout, nodes in layouts)
         shape = common_shape([layout for layout, _ in layouts])
-        deadline = self.goal.deadline_seconds
         cost = self._cost(seconds)
         composition: dict[str, int] = {}
         for row, _, nodes in self.members:
             composition[names[row]] = composition.get(names[row], 0) + nodes
         only = next(iter(composition)) if len(composition) == 1 else None
-        choice = Choice(
+        return Choice(
             composition=composition,
             instance=only,
             nodes=sum(composition.values()),
@@ -83,11 +92,6 @@ class Mix:
                 names[row]: candidates.layouts[row].executors_per_node for row, _, _ in self.members
             },
         )
-        choice = replace(choice, warnings=self._warnings(choice))
-        if deadline is None:
-            return choice
-        p = 0.0 if never_ends(choice.warnings) else none_if_nan(forecast.p_within(deadline)[0])
-        return replace(choice, p_deadline=p)
 
     def _paid(self) -> list[tuple[int, bool, int]]:
         """The members with their paid nodes; owned nodes are never spot nodes."""

@@ -186,11 +186,11 @@ def of_share(
     """Estimates with a share of the nodes at spot prices: each point is a composition of its
     own."""
     for point in points:
-        choice = engine.predict_composition(
+        choice = engine.composition_cost(
             fitted, composition=point.cluster.composition, catalog=catalog,
             workload=point.workload, confidence=args.confidence,
             spot=limits.on_spot(args), max_spot=args.max_spot,
-        ).choice  # fmt: skip
+        )  # fmt: skip
         times = (choice.seconds, choice.low, choice.high)
         known = [math.nan if seconds is None else seconds for seconds in times]
         yield known, (choice.cost_usd, choice.cost_low_usd, choice.cost_high_usd)

@@ -150,6 +150,22 @@ def test_a_named_composition_is_priced_as_it_would_be_found() -> None:
     assert named.cost_usd == pytest.approx(chosen.cost_usd, rel=0.05)
 
 
+@pytest.mark.parametrize("share", [None, 0.0, 0.5, 1.0])
+@pytest.mark.parametrize("nodes", [{"small": 1}, {"small": 7}, {"small": 4, "big": 3}])
+def test_a_cost_alone_is_that_of_the_whole_answer(
+    nodes: dict[str, int], share: float | None
+) -> None:
+    for rented in (True, False) if share is None else (True,):
+        asked = {
+            "composition": nodes, "catalog": WITH_SPOT, "spot": rented, "max_spot": share,
+        }  # fmt: skip
+        whole = engine.predict_composition(fitted(), **asked, today=TODAY).choice
+        alone = engine.composition_cost(fitted(), **asked)
+        assert alone.cost == whole.cost
+        for name in ("seconds", "low", "high", "cost_usd", "cost_low_usd", "cost_high_usd", "spot"):
+            assert getattr(alone, name) == getattr(whole, name), name
+
+
 def test_no_node_of_a_named_composition_is_spot_where_that_costs_more() -> None:
     """Where spot nodes of one type are dearer than its nodes on demand, only others are spot."""
     small, big = (WITH_SPOT.offers[name] for name in ("small", "big"))
