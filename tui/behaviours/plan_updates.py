@@ -302,9 +302,8 @@ class PlanUpdates(RefusedPlans):
             if app.state.view == "compare" and app.pins:
                 app._panels.focus_view("compare")  # enter goes back to one
         else:
-            given_up = self._given_up_with_refused(app._last_good)
             self._revert_to(app._last_good)
             self._ask_behind_refused()
-            app.show_refusal(f"{message.text}{given_up}")
+            app.show_refusal(message.text)
         app._panels.show()
         app._act_if_settled()
