@@ -83,10 +83,15 @@ class RefusedPlans(PlannerMixin):
                 return True
         return False
 
-    def _revert_to(self, good: PlanState) -> None:
+    def _revert_to(self, good: PlanState, *, unread: bool = False) -> None:
         """Restore the last good inputs, as if the refused change had not been made, and drop the
-        steps to what was refused."""
-        app = self.planner
+        steps to what was refused.
+
+        Args:
+            unread: whether the evidence could not be read, which may be so for a moment: an undo or
+                redo that led to it was not made.
+        """
+        app, refused = self.planner, self.planner.state
         plans = {plan_key(each) for each in self._refused}
         if self.replaced_inputs is not None:
             self._refused = ()
@@ -94,7 +99,9 @@ class RefusedPlans(PlannerMixin):
             app.state,
             PlanRefused(self.replaced_inputs or good, whole=self.replaced_inputs is not None),
         )
-        if self.history_to_return is not None:
+        if self.history_to_return is not None and unread:
+            app.history = self.history_to_return.not_read(refused)
+        elif self.history_to_return is not None:
             app.history = self.history_to_return.without_plans(plans, app.state)
         else:
             app.history = app.history.refused(app.state, plans)
