@@ -6,7 +6,7 @@ from threading import Event
 
 import pytest
 from fakes import Gated
-from screen import at_rest, settled, shows, text_of, waits
+from screen import at_rest, settled, shows, waits
 
 import engine
 from tui.changes import (
