@@ -18,7 +18,7 @@ from engine.choosing.choices import ChoiceBuilder
 from engine.choosing.interruptions import with_interruptions
 from engine.choosing.limits import NO_LIMITS, Limits
 from engine.choosing.recommendation import Choice, Goal, Recommendation
-from engine.choosing.selection import select, select_exact
+from engine.choosing.selection import exact_up_to, select, select_exact
 from engine.choosing.surface import Surface
 from engine.cluster import Cluster, Workload
 from engine.cost import billed_seconds, usd_along
@@ -133,6 +133,15 @@ class Plan:
             self.surface, report.goal, report.billing, mix=most_types, today=today
         )
         return self._report(recommendation, report.goal, report.billing)
+
+    def proven(self, max_nodes: int) -> Plan:
+        """The plan of up to `max_nodes` with every point evaluated exactly, as `engine.recommend`
+        evaluates them to prove an answer; this one where its model is precise on grids, or does not
+        evaluate so many. Takes up to seconds."""
+        surface = exact_up_to(self.surface, max_nodes)
+        if surface is self.surface:
+            return self
+        return replace(self, request=replace(self.request, max_nodes=max_nodes), surface=surface)
 
     def _report(self, recommendation: Recommendation, goal: Goal, billing: Billing) -> PlanReport:
         shown = recommendation.recommended or recommendation.nearest
@@ -298,7 +307,7 @@ def plan(request: PlanRequest, goal: Goal, *, billing: Billing | None = None) ->
         EngineError: as `prepare`, and for an impossible goal.
     """
     prepared = prepare(replace(request, max_nodes=goal.max_nodes))
-    return prepared.settled(goal, billing or request.catalog.billing)
+    return prepared.proven(goal.max_nodes).settled(goal, billing or request.catalog.billing)
 
 
 def export(

@@ -267,14 +267,14 @@ def limit_options(offers: Mapping[str, Offer], typed: str) -> list[Option]:
 
 
 def filter_compositions(app: PlannerApp) -> None:
-    """Type a filter for the list of compositions; the matching rows are shown meanwhile."""
-    if app.answer is None:
-        app.show_notice("there is nothing to filter yet", "warn")
-        return
-    state, answer, marks = app.state, app.answer, app.marks
+    """Type a filter for the list of compositions; the matching rows are shown meanwhile. Before the
+    first plan too: what is typed behind the key would be other keys."""
+    state, marks = app.state, app.marks
 
     def matches(typed: str) -> list[Option]:
-        matching = listing(replace(state, listed=typed), answer, marks).briefs
+        if app.answer is None:
+            return []
+        matching = listing(replace(state, listed=typed), app.answer, marks).briefs
         return [Option(composition, composition, figures) for composition, figures in matching]
 
     _ask(
@@ -284,7 +284,7 @@ def filter_compositions(app: PlannerApp) -> None:
         lambda typed: app.dispatch(FilterList(typed.strip())),
         typed=state.listed,
         placeholder="r5.* measured; words or globs; nothing for all",
-        empty="no composition holds that",
+        empty="no composition holds that" if app.answer else f"{no_plan(app)}; enter keeps the filter",
     )
 
 

@@ -11,6 +11,7 @@ from tui.reducer import reduce
 from tui.state import (
     INPUTS,
     PlanState,
+    evidence_key,
     plan_key,
     with_inputs,
     with_plan,
@@ -34,12 +35,18 @@ def changed_inputs(before: PlanState, after: PlanState) -> frozenset[str]:
 
 @dataclass(frozen=True)
 class History:
-    """States to undo to (newest last) and, after an undo, to redo (next first)."""
+    """States to undo to (newest last) and, after an undo, to redo (next first).
+
+    Args:
+        unread: the evidence that could not be read as a step led to it. Such steps stay, since a
+            file or server may be missing for a moment, and the next step goes past them.
+    """
 
     past: tuple[PlanState, ...] = ()
     future: tuple[PlanState, ...] = ()
     last_changed: frozenset[str] = frozenset()
     last_seconds: float = 0.0
+    unread: frozenset[Hashable] = frozenset()
 
     def recorded(self, before: PlanState, after: PlanState, *, now_seconds: float) -> History:
         """The history after a change by the user; steps to redo are dropped.
@@ -115,18 +122,37 @@ class History:
         return replace(self, past=past, future=future)
 
     def undone(self, state: PlanState) -> tuple[History, PlanState] | None:
-        """One step back from `state`; None where there is none."""
+        """One step back from `state`, past those that could not be read; None where there is
+        none."""
         if not self.past:
             return None
-        *past, earlier = self.past
-        return History(tuple(past), (state, *self.future)), with_inputs(state, earlier)
+        backwards = range(len(self.past) - 1, -1, -1)
+        at = next((i for i in backwards if self._may_be_read(self.past[i])), len(self.past) - 1)
+        future = (*self.past[at + 1 :], state, *self.future)
+        return History(self.past[:at], future), with_inputs(state, self.past[at])
 
     def redone(self, state: PlanState) -> tuple[History, PlanState] | None:
-        """One undone step forward; None where there is none."""
+        """One undone step forward, past those that could not be read; None where there is none."""
         if not self.future:
             return None
-        later, *future = self.future
-        return History((*self.past, state), tuple(future)), with_inputs(state, later)
+        at = next((i for i, step in enumerate(self.future) if self._may_be_read(step)), 0)
+        past = (*self.past, state, *self.future[:at])
+        return History(past, self.future[at + 1 :]), with_inputs(state, self.future[at])
+
+    def _may_be_read(self, step: PlanState) -> bool:
+        return _evidence_of(step) not in self.unread
+
+    def not_read(self, refused: PlanState) -> History:
+        """The history before a step that led to `refused`, whose evidence could not be read. Where
+        the others could not be read either, they are tried again."""
+        evidence = _evidence_of(refused)
+        others = self.unread if evidence not in self.unread else frozenset()
+        return replace(self, unread=others | {evidence})
+
+
+def _evidence_of(step: PlanState) -> Hashable:
+    """The evidence of a step, however often it was read."""
+    return evidence_key(replace(step, reading=0))
 
 
 def difference(before: PlanState, after: PlanState) -> str:

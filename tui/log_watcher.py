@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from tui.storage.read_files import path_of
+
 RUNNING = ".inprogress"
 
 QUIET_SECONDS = 2.0
@@ -82,7 +84,7 @@ class LogWatcher:
         """Whether a file or folder, as errors name it, is among what is watched."""
         if where is None:
             return False
-        return any(Path(where).is_relative_to(log.source) for log in self._followed)
+        return any(path_of(where).is_relative_to(path_of(log.source)) for log in self._followed)
 
     def poll(self) -> SourceChange | None:
         """The change if a log has grown and come to rest, or ended; None while there is nothing
@@ -112,7 +114,7 @@ class LogWatcher:
         """The suffix is gone: the application ended, or the log was removed."""
         self._followed.remove(log)
         final_name = log.source.removesuffix(RUNNING)
-        if not os.path.exists(final_name):
+        if not os.path.exists(path_of(final_name)):
             return None
         sources = tuple(final_name if s == log.source else s for s in self._sources)
         return SourceChange(sources, f"{_name(final_name)} has ended: it was read again")
@@ -121,7 +123,7 @@ class LogWatcher:
 def log_snapshot(source: str) -> LogSnapshot | None:
     """The size of an unfinished log (rolling or not), or of a folder with one; None for any other
     source."""
-    path = Path(source)
+    path = path_of(source)
     try:
         if path.is_dir():
             return _in_folder(path)
@@ -152,4 +154,4 @@ def _size(path: str) -> int:
 
 
 def _name(source: str) -> str:
-    return Path(source).name
+    return path_of(source).name

@@ -185,6 +185,7 @@ class Panels:
             app.busy or due,
             width=app.size.width,
             read=app.evidence_before_plan,
+            ascii_only=app.glyphs.ascii_only,
         )
         self._bar("header").show(*shown)
         left = bars.tabs(app.state, app.built, width=app.size.width)

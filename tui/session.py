@@ -42,6 +42,11 @@ class _LastValue(Generic[T]):
             self._kept = cached = (owner, key, make())
         return cached[2]
 
+    def known(self, owner: object, key: object, default: T) -> T:
+        """The cached value if `owner` and `key` match, else `default`."""
+        cached = self._kept
+        return default if cached is None or cached[:2] != (owner, key) else cached[2]
+
 
 @dataclass
 class EngineSession:
@@ -66,6 +71,7 @@ class EngineSession:
     _fitted_states: _LastValue[engine.FittedStates] = field(default_factory=_LastValue)
     _course: _LastValue[engine.WorkflowReport] = field(default_factory=_LastValue)
     _limited: _LastValue[engine.Plan] = field(default_factory=_LastValue)
+    _proven: _LastValue[engine.Plan] = field(default_factory=_LastValue)
     _mixed_reports: dict[_Question, engine.PlanReport] = field(default_factory=dict)
     _outcomes: dict[str, engine.FitOutcome] = field(default_factory=dict)
     _outcomes_of: tuple[tuple[engine.Run, ...], str | None] = ((), None)
@@ -122,6 +128,7 @@ class EngineSession:
         goal = _goal(state)
         billing = limits_of(state).billed(replace(built.catalog.billing, spot=state.spot))
         plan = self._under_limits(built.plan, limits_of(state))
+        plan = self._proven.known(plan, goal.max_nodes, plan)
         if plan is not built.plan:
             built = replace(built, plan=plan)
         report = self._mixed_reports.get((plan, goal, billing, max_types(state, built.catalog)))
@@ -134,10 +141,15 @@ class EngineSession:
         list starts no search.
 
         An answer of one type is re-evaluated exactly as well: the interpolated surface is off by up
-        to a few per cent and lacks some warnings.
+        to a few per cent and lacks some warnings. That of a workflow is asked with every point
+        exact where these are few, as `workflow recommend` asks it.
         """
-        plan, report = answer.built.plan, answer.report
-        types = max_types(state, answer.built.catalog)
+        before, report = answer.built.plan, answer.report
+        nodes, types = report.goal.max_nodes, max_types(state, answer.built.catalog)
+        plan = before
+        if not before.surface.is_precise:
+            plan = self._proven.get(before, nodes, lambda: before.proven(nodes))
+        built = answer.built if plan is before else replace(answer.built, plan=plan)
         key = (plan, report.goal, report.billing, types)
         report_after = self._mixed_reports.get(key)
         if report_after is None:
@@ -147,7 +159,7 @@ class EngineSession:
                 **{old: mix for old, mix in recent if old[0] is plan},
                 key: report_after,
             }
-        return answer if report_after is report else self._answer(state, answer.built, report_after)
+        return answer if report_after is report else self._answer(state, built, report_after)
 
     def _answer(self, state: PlanState, built: BuiltPlan, report: engine.PlanReport) -> Answer:
         """The answer for a report: with the curve to compare, and the explanation."""

@@ -150,9 +150,9 @@ class GoalView:
     def compromises(self) -> list[int]:
         """The surface points of two compromises where a deadline and a budget cannot both be kept:
         the least cost within the deadline, and the least deadline within the budget; one point
-        where both are the same. Where nothing meets the deadline it is replaced by the least that
-        can be met, rounded up, since what is hardly later may cost far less; likewise the
-        budget."""
+        where the first keeps both, as the goals are then the same. Where nothing meets the
+        deadline it is replaced by the least that can be met, rounded up, since what is hardly later
+        may cost far less; likewise the budget."""
         deadline, budget = self.goal.deadline_seconds, self.goal.budget_usd
         if deadline is None or budget is None:
             return []
@@ -169,6 +169,8 @@ class GoalView:
         in_time = np.where(log_deadlines <= latest, costs, np.inf)
         within = np.where(costs <= most, log_deadlines, np.inf)
         best = np.asarray([in_time.argmin(), within.argmin()], dtype=np.int64)
+        if in_time.flat[best[0]] <= most:
+            best = best[:1]
         rows, columns = np.divmod(best, self.costs.shape[1])
         return list(dict.fromkeys(int(point) for point in self.flat_indices(rows, columns)))
 

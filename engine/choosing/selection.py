@@ -175,6 +175,20 @@ def with_all_exact(surface: Surface) -> Surface:
     return surface.refined(points.tolist())
 
 
+def exact_up_to(surface: Surface, max_nodes: int) -> Surface:
+    """The surface of a coarse model up to `max_nodes` with every point evaluated exactly, as that
+    of a plan made for no more nodes (`with_all_exact`); `surface` itself where it is precise, or
+    where the model does not evaluate so many."""
+    reached = np.isfinite(surface.seconds[:, :max_nodes]).sum()
+    if surface.is_precise or reached > surface.fitted.most_to_prove(surface.workload):
+        return surface
+    asked = Surface.build(
+        surface.fitted, surface.candidates, workload=surface.workload, max_nodes=max_nodes,
+        limits=surface.limits,
+    )  # fmt: skip
+    return with_all_exact(asked)
+
+
 def _compromise_goals(ranking: Ranking) -> list[Goal]:
     """The single-limit goals for which the compromises of an answer are the best choices."""
     if not ranking.compromises:

@@ -98,11 +98,11 @@ def with_mixes(
         surface = refined
         if value < _incumbent_value(answer):
             mix = Mix(surface, options, goal, result, today)
-            optimal = result.optimal and surface.fitted.is_precise_on_grids
+            optimal = result.optimal and surface.is_precise
             answer = _with_mix_first(answer, mix, evaluated, optimal=optimal)
             return _with_unmixed_notices(answer, options, law, surface, most_types)
     # A mix that is still unconfirmed proves nothing about the next best ones.
-    optimal = result.optimal and result.rows is None and surface.fitted.is_precise_on_grids
+    optimal = result.optimal and result.rows is None and surface.is_precise
     answer = replace(answer, evaluated=evaluated, optimal=optimal)
     return _with_unmixed_notices(answer, options, law, surface, most_types)
 

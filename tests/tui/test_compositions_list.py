@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 import pytest
-from fakes import answered, started
-from screen import at_rest, settled, text_of, typed
+from fakes import Gated, answered, started
+from screen import at_rest, settled, shows, text_of, typed
 
 import engine
 from tui import format as text
@@ -12,6 +12,7 @@ from tui.changes import FilterList, Select, SortList
 from tui.reducer import reduce
 from tui.views.composition_rows import listing, matches_filter, miss_text, short_rows
 from tui.views.marks import Marks
+from tui.widgets.columns import text_of as text_of_cell
 from tui.widgets.table import Table
 
 MARKS = Marks("*", "x", "!")
@@ -332,3 +333,21 @@ def test_types_that_miss_a_deadline_show_their_chance_and_are_sorted_by_it():
         text.in_time(p, state.confidence)
         for p in sorted((x.p_deadline for x in lost), reverse=True)
     ]
+
+
+async def test_a_filter_is_typed_before_the_first_plan(planner):
+    """What was typed behind the key were other keys: 5 went to another view."""
+    session = Gated()
+    async with planner(session).run_test(size=(120, 40)) as pilot:
+        app = pilot.app
+        await pilot.press("2", "slash")
+        assert await shows(pilot, "the evidence is still being read; enter keeps the filter")
+        await pilot.press(*"c6i", "enter")
+        assert await shows(pilot, "the evidence is still being read", gone=True)
+        assert app.state.view == "compositions"
+        session.go_on.set()
+        await settled(pilot)
+        assert app.state.listed == "c6i"
+        table = app._panels.table("full")
+        assert table.rows
+        assert all("c6i" in "".join(text_of_cell(cell) for cell in row) for row in table.rows)

@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 from depth import values
 from fakes import FakeSession, Gated, profile
+from rich.cells import cell_len
 from screen import at_rest, settled, text_of
 
 from tui.changes import SetSpot
@@ -182,3 +183,16 @@ async def test_types_that_the_runs_name_are_where_they_ran(planner, tmp_path):
         assert "ran on m5.xlarge" in left
         assert "r5.2xlarge" not in left
         assert "Ran on   m5.xlarge" in text_of(app)
+
+
+async def test_in_ascii_a_name_in_another_script_leaves_room_for_what_is_said_of_it(planned):
+    """Its codes took three times the cells that were reckoned, and the runs behind it were cut."""
+    built = planned.built
+    named = replace(built, profile=replace(built.profile, name="売上の日次集計バッチ処理"))
+    for ascii_only in (False, True):
+        left, right = bars.header(planned.state, named, "", width=80, ascii_only=ascii_only)
+        said = "".join(item.text for item in (*left, *right))
+        assert cell_len(said) <= 80
+        assert ", 3 runs" in said
+        assert "2026-07-20" in said
+        assert ("\\u58f2" in said) is ascii_only

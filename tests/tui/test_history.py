@@ -3,11 +3,12 @@
 from dataclasses import replace
 
 import pytest
-from fakes import Gated
+from fakes import FakeSession, Gated
 from hypothesis import given
 from hypothesis import strategies as st
 from screen import at_rest, settled, shows, text_of
 
+import engine
 from tui.changes import SetMaxNodes
 from tui.history import MAX_STEPS, ONE_GESTURE_SECONDS, History, difference
 from tui.state import INPUTS, JobInputs, Limits, PlanState, Terms, Training
@@ -254,3 +255,47 @@ async def test_a_step_made_while_a_source_is_read_keeps_nothing_of_the_source_if
         await pilot.press("u")
         await settled(pilot)
         assert (app.state.sources, app.state.max_nodes) == (first, most)
+
+
+class MissingForAMoment(FakeSession):
+    """Some sources cannot be read."""
+
+    def __init__(self):
+        super().__init__()
+        self.missing = set()
+
+    def build(self, state, say, *shown):
+        if self.missing & set(state.sources):
+            raise engine.BadInput("no such file", where=state.sources[0])
+        return super().build(state, say, *shown)
+
+
+async def test_steps_to_a_source_that_is_missing_stay_and_the_next_step_goes_past_them(planner):
+    """They were dropped, though the file was back a moment later."""
+    session = MissingForAMoment()
+    async with at_rest(planner(session), (120, 40)) as (app, pilot):
+        (first,) = app.state.sources
+        for command in ("open second", "nodes 40", "open third"):
+            app.history = replace(app.history, last_changed=frozenset())  # a step of its own
+            await app.run_command_line(command)
+            await settled(pilot)
+        steps = [("second", 64), ("second", 40)]
+
+        async def goes(key, *, to):
+            await pilot.press(key)
+            await settled(pilot)
+            assert app.state.sources == (to,)
+            shown = "no such file" in text_of(app)
+            return [(*step.sources, step.max_nodes) for step in app.history.future], shown
+
+        session.missing = {"second"}
+        assert await goes("u", to="third") == ([], True)
+        assert await goes("u", to=first) == ([*steps, ("third", 40)], False)
+        assert await goes("ctrl+y", to=first) == ([*steps, ("third", 40)], True)
+        session.missing = {"second", "third"}
+        assert await goes("ctrl+y", to=first) == ([*steps, ("third", 40)], True)
+        session.missing = set()
+        assert await goes("ctrl+y", to="second") == ([("second", 40), ("third", 40)], False)
+        assert await goes("ctrl+y", to="second") == ([("third", 40)], False)
+        assert await goes("ctrl+y", to="third") == ([], False)
+        assert len(app.history.past) == 3

@@ -60,6 +60,24 @@ def test_the_likeliest_is_named_where_it_is_likelier(vague_seconds: float) -> No
         assert "Likeliest" not in said
 
 
+@pytest.mark.parametrize("nodes", [1, 2])
+def test_the_likeliest_is_described_once(nodes: int) -> None:
+    """A way out had the same cluster, with the same times and costs one line above."""
+    answer = found(45.0)
+    assert answer.likeliest is not None
+    same = replace(answer.likeliest, composition={"fast": nodes})
+    compromises = [engine.Compromise(50.0, 0.4, answer.nearest), engine.Compromise(60.0, 0.3, same)]
+    both = replace(answer, compromises=tuple(compromises))
+    (line,) = (
+        line for line in recommend.as_text(both, TWO).splitlines() if line.startswith("likeliest")
+    )
+    named = line.removeprefix("likeliest of one type to keep this deadline: ")
+    assert (named == "the same 1 × fast, in 58 % of runs") is (nodes == 1)
+    assert named.startswith("1 × fast  45 s (") is (nodes == 2)
+    alone = replace(both, compromises=both.compromises[1:])
+    assert "1 × fast  45 s (" in recommend.likeliest_line(alone), "of one, only the goal is told"
+
+
 def test_in_the_rows_of_a_small_terminal_the_likeliest_is_seen_with_its_chance() -> None:
     """It was told below the three rows, or cut before its chance."""
     state, any_answer = answered()

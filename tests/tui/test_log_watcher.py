@@ -134,3 +134,24 @@ async def test_of_a_log_that_has_ended_nothing_more_is_promised(planner, tmp_pat
         await settled(pilot)
         assert "no finished task in this log" in text_of(app)
         assert "read again" not in text_of(app)
+
+
+@pytest.mark.parametrize("prefix", ["file://", "FILE://localhost"])
+def test_logs_named_by_an_address_are_followed_like_paths(tmp_path, prefix):
+    """They were read once, and their growth was never seen."""
+    log, now = tmp_path / "app.inprogress", 0.0
+    log.write_bytes(b"x")
+    watch = LogWatcher(lambda: now)
+    watch.follow((f"{prefix}{log}",))
+    assert watch.watches(str(log))
+    assert watch.watches(f"{prefix}{log}")
+    log.write_bytes(b"xx")
+    assert watch.poll() is None
+    now = log_watcher.QUIET_SECONDS
+    grown = watch.poll()
+    assert (grown.sources, grown.notice.split()[0]) == ((f"{prefix}{log}",), "app.inprogress")
+    log.rename(tmp_path / "app")
+    assert watch.poll().sources == (f"{prefix}{tmp_path / 'app'}",)
+    (tmp_path / "two.inprogress").write_bytes(b"x")
+    watch.follow((f"{prefix}{tmp_path}",))
+    assert watch.active, "a folder too"

@@ -125,3 +125,11 @@ async def test_a_text_to_paste_is_looked_along():
         await pilot.press("left", "left", "left")
         await pilot.pause()
         assert prose.render_line(0).text.rstrip() == "spark-submit --conf…"
+
+
+def test_words_longer_than_a_row_are_cut_by_cells_and_never_within_a_code():
+    """Wide characters overflowed the row, and of `\\u4e0a` a part stood on each of two rows."""
+    wide = wrap([("of 日次集計バッチ処理", "base")], 10)
+    assert text(wide) == ["of ", "日次集計バ", "ッチ処理"]
+    codes = wrap([("of \\u65e5\\u6b21\\u96c6", "base")], 14)
+    assert text(codes) == ["of ", "\\u65e5\\u6b21", "\\u96c6"]

@@ -6,18 +6,20 @@ from threading import Event
 
 import pytest
 from fakes import Gated
-from screen import at_rest, settled, shows, text_of, waits
+from screen import at_rest, settled, shows, waits
 
 import engine
 from tui.changes import (
     OpenSources,
     SetBudget,
     SetDeadline,
+    SetInstances,
     SetLimits,
     SetMaxNodes,
     SetModel,
     SetScale,
 )
+from tui.reducer import reduce
 
 
 class Refusing(Gated):
@@ -225,17 +227,20 @@ async def test_it_is_asked_once_more_alone_and_then_given_up(planner):
         assert (app.state, app.history.past) == (good, ())
 
 
-async def test_what_is_given_up_with_a_second_refusal_is_named(planner):
-    """The number of nodes went with the data size, and nothing said so."""
+@pytest.mark.parametrize("last", [SetMaxNodes(200), SetInstances(("m5.*",))])
+async def test_behind_two_refused_changes_each_other_one_stays(planner, last):
+    """The number of nodes went with the data size, which was refused for its own sake."""
     async with held(planner, "optex") as (app, pilot):
         good = app.state
         refuses_other_sizes(app)
-        asks(app, SetModel("optex"), SetScale(2.0), SetMaxNodes(200))
+        asks(app, SetModel("optex"), SetScale(2.0), last)
         await goes_on(app, pilot)
-        assert await shows(pilot, "no size but the measured one; given up with it: ")
-        said = text_of(app).partition("given up with it: ")[2]
-        assert "maximum nodes 64 → 200" in said
-        assert "data size 1x → 2x" in said
+        assert await shows(pilot, "no size but the measured one")
+        assert app.state == reduce(good, last)
+        assert app.built.plan.request.max_nodes >= app.state.max_nodes
+        assert app.history.past == (good,)
+        await pilot.press("u")
+        await settled(pilot)
         assert app.state == good
 
 

@@ -1,6 +1,7 @@
 """Paths as somebody types them: in a home that nobody has, from a folder that is gone."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from command_line import refused, run
@@ -9,6 +10,7 @@ from screen import at_rest, opened, settled, shows, words_in
 from tui import changes
 from tui.command_parser import outcome_of
 from tui.screens.open import OpenScreen
+from tui.storage import user_folders
 from tui.storage.user_folders import current_folder, expand_home
 from tui.typed_commands import CommandContext
 
@@ -86,6 +88,21 @@ async def test_a_folder_that_is_gone_holds_nothing(planner, gone):
         await pilot.press("escape")
         await app.run_command_line("chart a.svg")
         assert await shows(pilot, "No such file or directory")
+
+
+def test_an_empty_home_names_no_folder(monkeypatch, tmp_path):
+    """Settings and sessions were kept in the root folder, and ~/logs was looked for there."""
+    for name in ("XDG_CONFIG_HOME", "XDG_STATE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", "")
+    account = SimpleNamespace(pw_dir=str(tmp_path))
+    monkeypatch.setattr("pwd.getpwuid", lambda uid: account)
+    assert user_folders.home("config") == tmp_path / ".config/sparkplan"
+    assert user_folders.home("state") == tmp_path / ".local/state/sparkplan"
+    assert user_folders.expand_home("~/logs") == tmp_path / "logs"
+    assert user_folders.expand_home("~") == tmp_path
+    assert str(user_folders.expand_home("~nobody-of-that-name/x")) == "~nobody-of-that-name/x"
+    assert str(user_folders.expand_home("logs/~")) == "logs/~"
 
 
 @pytest.mark.parametrize("given", [None, ""])

@@ -238,3 +238,32 @@ async def test_the_jobs_of_a_workflow_have_rows_at_24_lines(planner):
         names = ("word counts", "sort orders", "click features", "sales report", "publish")
         assert all(name in shown for name in names)
         assert app.query_one("#states").size.height >= 3
+
+
+@pytest.mark.parametrize("mix", [1, 2])
+def test_the_planner_proves_what_the_command_proves(workflow, mix):
+    """Its plan goes beyond the nodes of the goal, and so the same answer was called optimal by
+    `workflow recommend` alone. A slider that moves on keeps the exact times."""
+    session = WorkflowSession()
+    few = ("m1.large", "m2.xlarge", "r3.xlarge")
+    state = PlanState(sources=(workflow,), deadline_seconds=600.0, mix=mix, instances=few)
+    built = session.build(state, lambda line: None)
+    at_once = session.answer(state, built)
+    settled_answer = session.mixed(state, at_once)
+    found = settled_answer.report.recommendation
+    asked = engine.recommend(
+        built.plan.fitted, catalog=built.catalog, deadline_seconds=600.0, mix=mix, instances=few
+    )
+    assert not at_once.report.recommendation.optimal
+    assert found.optimal
+    assert asked.optimal
+    assert found.to_dict() == asked.to_dict()
+    best = found.recommended
+    curve = settled_answer.curve(next(iter(best.composition)))
+    if len(best.composition) == 1:
+        assert curve.seconds[best.nodes - 1] == pytest.approx(best.seconds, rel=1e-12)
+    moved = replace(state, deadline_seconds=700.0)
+    next_answer = session.answer(moved, built)
+    assert next_answer.built.plan is settled_answer.built.plan, "they were evaluated once more"
+    assert session.mixed(moved, next_answer).built.plan is settled_answer.built.plan
+    assert session.answer(moved, built).built.plan is settled_answer.built.plan

@@ -289,6 +289,7 @@ class PlanUpdates(RefusedPlans):
         app = self.planner
         if message.key != plan_key(app.state) or not app.screen_stack:
             return
+        unread = evidence_key(app.state) != app._evidence and self._read_now is None
         app.busy, self._evidence_read = "", None
         self._refused = (*self._refused, app.state)
         if self._return_to_unbuilt():
@@ -302,9 +303,8 @@ class PlanUpdates(RefusedPlans):
             if app.state.view == "compare" and app.pins:
                 app._panels.focus_view("compare")  # enter goes back to one
         else:
-            given_up = self._given_up_with_refused(app._last_good)
-            self._revert_to(app._last_good)
+            self._revert_to(app._last_good, unread=unread)
             self._ask_behind_refused()
-            app.show_refusal(f"{message.text}{given_up}")
+            app.show_refusal(message.text)
         app._panels.show()
         app._act_if_settled()

@@ -3,16 +3,14 @@ what was asked for behind them is asked of that plan."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from itertools import takewhile
 from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple
 
 from tui.behaviours.planner_mixin import PlannerMixin
 from tui.changes import PlanRefused
-from tui.history import changed_inputs, difference
 from tui.reducer import reduce
-from tui.state import PlanState, evidence_key, plan_key, with_plan, with_plan_change
+from tui.state import PlanState, evidence_key, plan_key, with_plan_change
 
 if TYPE_CHECKING:
     from tui.history import History
@@ -47,9 +45,6 @@ class RefusedPlans(PlannerMixin):
     _refused: tuple[PlanState, ...] = ()
     """What was refused since a plan was built or another change came: first what was asked for
     last. Nothing behind a change of every input, which was made on those."""
-
-    _asked_behind: Hashable = None
-    """The key of the last plan that was asked for behind a refused change."""
 
     def _remember_unbuilt(self, before: PlanState, history: History, *, whole: bool) -> None:
         """Remember what another plan is asked for instead of. The steps of one gesture are one
@@ -88,10 +83,15 @@ class RefusedPlans(PlannerMixin):
                 return True
         return False
 
-    def _revert_to(self, good: PlanState) -> None:
+    def _revert_to(self, good: PlanState, *, unread: bool = False) -> None:
         """Restore the last good inputs, as if the refused change had not been made, and drop the
-        steps to what was refused."""
-        app = self.planner
+        steps to what was refused.
+
+        Args:
+            unread: whether the evidence could not be read, which may be so for a moment: an undo or
+                redo that led to it was not made.
+        """
+        app, refused = self.planner, self.planner.state
         plans = {plan_key(each) for each in self._refused}
         if self.replaced_inputs is not None:
             self._refused = ()
@@ -99,25 +99,19 @@ class RefusedPlans(PlannerMixin):
             app.state,
             PlanRefused(self.replaced_inputs or good, whole=self.replaced_inputs is not None),
         )
-        if self.history_to_return is not None:
+        if self.history_to_return is not None and unread:
+            app.history = self.history_to_return.not_read(refused)
+        elif self.history_to_return is not None:
             app.history = self.history_to_return.without_plans(plans, app.state)
         else:
             app.history = app.history.refused(app.state, plans)
         self.replaced_inputs = self.history_to_return = None
         app._ask()
 
-    def _given_up_with_refused(self, good: PlanState) -> str:
-        """The inputs that go with what is refused now, for its notice; "" where it is one input, or
-        one change: only changes behind a refused one are asked for together."""
-        state = self.planner.state
-        kept = with_plan(state, good)
-        if plan_key(state) != self._asked_behind or len(changed_inputs(kept, state)) < 2:
-            return ""
-        return f"; given up with it: {difference(kept, state)}"
-
     def _ask_behind_refused(self) -> None:
         """Ask of the plan that stays what was changed behind the refused change: it was refused
-        with that alone. Once: what is refused again is given up."""
+        with that alone. Where it is refused again, its changes are asked for one after the other,
+        as before, so that each goes for its own sake alone; every time one less is left."""
         app, refused = self.planner, self._refused
         self._refused = ()
         if len(refused) < 2:
@@ -135,10 +129,12 @@ class RefusedPlans(PlannerMixin):
                 wanted = changed
         if plan_key(wanted) == plan_key(app.state):
             return
+        unbuilt: list[Unbuilt] = []
         for step, following in zip(steps, [*steps[1:], wanted], strict=True):
+            unbuilt.append(Unbuilt(step, app.history, whole=False))
             app.history = app.history.recorded(step, following, now_seconds=monotonic())
         app.state, refusal = wanted, app.visible_refusal
-        self._asked_behind = plan_key(wanted)
+        self._unbuilt = tuple(unbuilt[1:])
         app._rebuild()
         for line in refusal:
             app.set_notice(line)

@@ -65,7 +65,8 @@ class SessionActions(PlannerMixin):
 
     def _apply_step(self, step: tuple[History, PlanState] | None, done: str, none: str) -> None:
         """Go to a state of the history and show what changed. Where the plan that it asks for is
-        cancelled, the step can be done again: it was not taken. One that is refused is dropped."""
+        cancelled, the step can be done again: it was not taken. So it is where its evidence cannot
+        be read; one whose plan is refused is dropped."""
         app = self.planner
         if step is None:
             app.show_notice(none, "warn")

@@ -20,7 +20,7 @@ from tui.arguments import (
     workloads,
 )
 from tui.headless import output, sensitivity_lines
-from tui.headless.choice_words import cost_lines, describe, runners_up
+from tui.headless.choice_words import composition, cost_lines, describe, runners_up
 from tui.headless.rejections import rejected_lines
 
 OWNED_OBJECTIVE = "resource-time"
@@ -250,9 +250,19 @@ def likeliest_line(recommendation: engine.Recommendation) -> str:
     choice = recommendation.likeliest_beside_nearest
     if choice is None:
         return ""
-    goal = recommendation.goal
+    goal, told = recommendation.goal, described(choice, recommendation)
     within = "" if goal.budget_usd is None else " within the budget"
-    return f"likeliest of one type to keep this deadline{within}: {describe(choice, goal)}"
+    in_time = text.in_time(choice.p_deadline, goal.confidence)
+    named = f"the same {composition(choice)}, in {in_time} of runs"
+    cluster = named if told else describe(choice, goal)
+    return f"likeliest of one type to keep this deadline{within}: {cluster}"
+
+
+def described(choice: engine.Choice, recommendation: engine.Recommendation) -> bool:
+    """Whether one of two compromises, which `sufficient_goal` describes, has this cluster."""
+    compromises = [each.choice for each in recommendation.compromises]
+    cluster = (choice.composition, choice.spot)
+    return len(compromises) > 1 and cluster in [(one.composition, one.spot) for one in compromises]
 
 
 def unproven(recommendation: engine.Recommendation) -> str:

@@ -35,6 +35,13 @@ def require_none_of(file: str | Path, inputs: Iterable[tuple[str, Path]]) -> Non
             raise engine.BadInput(what, where=str(file), remedy="choose another file")
 
 
+def path_of(source: str) -> Path:
+    """The path of a local source, which may be a `file:///` address; other sources as if they were
+    paths."""
+    address = re.fullmatch(r"file://(?:localhost)?(/.*)", source, re.IGNORECASE)
+    return Path(address[1] if address else source)
+
+
 def read_files(
     sources: Sequence[str],
     *,
@@ -49,8 +56,7 @@ def read_files(
         resources: the file of a resource profile.
     """
     for source in sources:
-        address = re.fullmatch(r"file://(?:localhost)?(/.*)", source, re.IGNORECASE)
-        yield "source", Path(address[1] if address else source)
+        yield "source", path_of(source)
     if resources is not None:
         yield "resource profile", Path(resources)
     bundled = {entry.name for entry in engine.list_catalogs()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pwd
 from pathlib import Path
 
 
@@ -14,6 +15,8 @@ def path_exists(path: str | Path) -> bool:
 
 def expand_home(typed: str) -> Path:
     """A typed path with `~` expanded, where there is such a home folder."""
+    if os.environ.get("HOME") == "" and (typed == "~" or typed.startswith("~/")):
+        return _user_home() / typed[2:]
     try:
         return Path(typed).expanduser()
     except RuntimeError:
@@ -38,9 +41,12 @@ def home(kind: str) -> Path:
 
 
 def _user_home() -> Path:
-    """The user's home folder. For a user without one it is the root, as for login(1): a container
-    may run as a number that no account has, with no HOME."""
+    """The user's home folder; that of the account where HOME is empty, which names no folder. For a
+    user without one it is the root, as for login(1): a container may run as a number that no
+    account has, with no HOME."""
     try:
-        return Path(os.environ.get("HOME") or "~").expanduser()
-    except RuntimeError:
+        if os.environ.get("HOME") == "":
+            return Path(pwd.getpwuid(os.getuid()).pw_dir)
+        return Path(os.environ.get("HOME", "~")).expanduser()
+    except (KeyError, RuntimeError):
         return Path("/")

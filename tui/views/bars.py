@@ -131,17 +131,20 @@ def header(
     *,
     width: int,
     read: Evidence | None = None,
+    ascii_only: bool = False,
 ) -> tuple[list[Item], list[Item]]:
     """The job and its evidence; at the right the prices, or the work in progress, in the longest
     variant that fits. Where none fits, the kind of job is left out, then the job's name is cut.
 
     Args:
         read: the evidence, where it is read and its plan not built yet.
+        ascii_only: whether names are shown in ASCII, where they may be longer.
     """
     evidence = built or read
     profile = evidence.profile if evidence else None
     left, kinds = [Item(" sparkplan ", "accent")], list[Item]()
-    left.append(Item(" " + inputs.source(state, evidence), "strong", "open", whole=False))
+    source = plain(inputs.source(state, evidence), ascii_only=ascii_only)
+    left.append(Item(f" {source}", "strong", "open", whole=False))
     if profile is not None:
         kind = state.category or profile.category
         kinds = [Item(f" · {kind}", "muted")] if kind else []

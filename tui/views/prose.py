@@ -11,7 +11,7 @@ from textual.binding import Binding, BindingType
 
 from tui.widgets.frame import Frame, ScrollingFrame
 from tui.widgets.glyphs import Glyphs
-from tui.widgets.text import cells
+from tui.widgets.text import cells, units
 
 Tone = Literal["base", "strong", "muted", "good", "bad", "warn", "accent"]
 Span = tuple[str, Tone]
@@ -83,10 +83,14 @@ def _pieces(text: str, first: int, rest: int) -> Iterator[str]:
     if cell_len(text) <= first or cell_len(text) <= rest:
         yield text
         return
-    while text:
-        piece_width = max(1, first)
-        yield text[:piece_width]
-        text, first = text[piece_width:], rest
+    piece, used = "", 0
+    for unit, size in units(text):
+        if used + size > first:
+            if piece:
+                yield piece
+            piece, used, first = "", 0, rest
+        piece, used = piece + unit, used + size
+    yield piece
 
 
 class Prose(ScrollingFrame):

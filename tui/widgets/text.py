@@ -3,8 +3,9 @@ through."""
 
 from __future__ import annotations
 
+import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Literal
 
 from rich.cells import cell_len, get_character_cell_size
@@ -12,6 +13,9 @@ from rich.cells import cell_len, get_character_cell_size
 from tui.widgets.ascii_forms import in_ascii
 
 _ESCAPED_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp", "Co", "Cn"})
+_UNITS = re.compile(r"\\(?:x[0-9a-f]{2}|u[0-9a-f]{4}|U[0-9a-f]{8})|\^[@-_?]|.", re.DOTALL)
+"""A character, or the code or caret form by which `plain` shows it."""
+
 Align = Literal["left", "right", "center"]
 
 MIN_ENDS = 8
@@ -66,6 +70,14 @@ def cells(text: str) -> list[str]:
     return content
 
 
+def units(text: str) -> Iterator[tuple[str, int]]:
+    r"""What is never cut in the middle, with its width in cells: a character, or one that stands as
+    its code (`\u540d`, half of which would be another name)."""
+    if "\\" not in text and "^" not in text:
+        return ((character, get_character_cell_size(character)) for character in text)
+    return ((unit, cell_len(unit)) for unit in _UNITS.findall(text))
+
+
 def wrapped(text: str, width: int) -> list[str]:
     """Lines of whole words of at most `width` cells; a longer word has a line of its own."""
     lines: list[str] = []
@@ -91,11 +103,10 @@ def fit(text: str, width: int, *, align: Align = "left", ellipsis: str = "…") 
     length = cell_len(text)
     if length > width:
         kept, used = [], 0
-        for character in text:
-            size = get_character_cell_size(character)
+        for unit, size in units(text):
             if used + size > width - 1:
                 break
-            kept.append(character)
+            kept.append(unit)
             used += size
         text = "".join(kept) + ellipsis
         length = used + 1
@@ -114,11 +125,10 @@ def fit_ends(text: str, width: int, *, ellipsis: str = "…") -> str:
         return fit(text, width, ellipsis=ellipsis)
     ending = (width - 1) // 2
     tail, used = [], 0
-    for character in reversed(text):
-        size = get_character_cell_size(character)
+    for unit, size in reversed(list(units(text))):
         if used + size > ending:
             break
-        tail.append(character)
+        tail.append(unit)
         used += size
     # A wide character that has no room leaves a blank, which belongs behind the whole.
     head = fit(text, width - used, ellipsis=ellipsis).rstrip(" ")

@@ -50,6 +50,20 @@ def test_what_is_named_can_be_had_and_nothing_nearer(goal, spread):
             assert found(*nearer, spread).recommended is None
 
 
+def test_two_clusters_that_keep_the_same_limits_are_one_way_out():
+    """The budget is kept, and of the least deadline, as it is named, there is a cheaper cluster
+    than the soonest: both were named with the one deadline."""
+    types = catalog_of(offer("a", 0.1), offer("b", 0.11))
+    nearly = model(lambda name, nodes: {"a": 100.04, "b": 100.0}[name] + 0.0 * nodes)
+    asked = {"catalog": types, "deadline_seconds": 50.0, "max_nodes": 1}
+    answer = recommend(nearly, budget_usd=0.05, **asked)
+    (way,) = answer.compromises
+    assert list(way.choice.composition) == ["a"]
+    assert way.budget_usd == 0.05
+    later = {**asked, "deadline_seconds": engine.reachable_seconds(way.deadline_seconds)}
+    assert list(recommend(nearly, budget_usd=0.05, **later).recommended.composition) == ["a"]
+
+
 def test_one_that_keeps_both_as_near_as_can_be_is_named_once():
     only = catalog_of(offer("a", 0.1))
     answer = recommend(

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from tui.widgets.glyphs import ASCII, BLOCKS, UNICODE, choose_glyphs
-from tui.widgets.text import cells, cut_alike, fit, fit_ends, plain
+from tui.widgets.text import cells, cut_alike, fit, fit_ends, plain, units
 
 
 @pytest.mark.parametrize(
@@ -54,6 +54,25 @@ def test_cells_are_as_many_as_the_text_is_wide(text):
 def test_fit_marks_a_cut():
     assert fit("r5.2xlarge", 6) == "r5.2x…"
     assert fit("名前名前", 6) == "名前… "
+
+
+@pytest.mark.parametrize(
+    ("name", "stands"),
+    [("名前", "\\u540d\\u524d"), ("a\x07\x07", "a^G^G"), ("\x9b\x9b", "\\x9b\\x9b")],
+)
+def test_no_code_of_a_character_is_cut(name, stands):
+    """Half of a code is the code of nothing, or of another sign."""
+    shown = plain(name * 4, ascii_only=True)
+    assert shown == stands * 4
+    whole = [unit for unit, _ in units(shown)]
+    assert "".join(whole) == shown
+    assert len(whole) == 4 * len(name)
+    for width in range(1, len(shown)):
+        cut = fit(shown, width, ellipsis="~").rstrip()
+        assert cut == "".join(whole[: len(list(units(cut))) - 1]) + "~"
+        head, _, tail = fit_ends(shown, width, ellipsis="~").rstrip().partition("~")
+        assert "".join(whole[: len(list(units(head)))]) == head
+        assert "".join(whole[len(whole) - len(list(units(tail))) :]) == tail
 
 
 @pytest.mark.parametrize(
