@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 
 from engine.batch import ClusterBatch
 from engine.cluster import Workload
-from engine.models.replay.broadcasts import join_notices
+from engine.models.replay.broadcasts import ChangedJoins
 from engine.models.replay.iterations import iteration_notice
 from engine.models.replay.memory.memory_cliff import MemoryCliff
 from engine.models.replay.memory.memory_report import cache_notices, spill_notices
@@ -66,7 +66,7 @@ def replay_notices(
         iteration_notice(replay.run, wanted),
         result_notice(replay, ratio),
         rows_notice(replay, ratio, outcome.seconds),
-        *join_notices(replay, ratio, slots, speed=speed, shuffle_partitions=partitions),
+        *ChangedJoins(replay, ratio, partitions).notices(slots, speed),
         scan_notice(replay, ratio, slots, partitions),
         groups_notice(replay, ratio),
         small_tables_notice(replay, ratio),
