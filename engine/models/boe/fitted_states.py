@@ -99,19 +99,21 @@ class FittedStates(FittedModel):
         return self._answering[key]
 
     def exact_at_once(self, workload: Workload) -> int:
-        return (
-            super().exact_at_once(workload) if self.is_job else most_alone(self._scaled(workload))
-        )
+        if self.is_job:
+            return super().exact_at_once(workload)
+        return most_alone(self._scaled_workflow(workload))
 
     def most_to_prove(self, workload: Workload) -> int:
         if self.is_job:
             return super().most_to_prove(workload)
-        return most_alone(self._scaled(workload), limit_seconds=PROOF_SECONDS)
+        return most_alone(self._scaled_workflow(workload), limit_seconds=PROOF_SECONDS)
 
-    def _scaled(self, workload: Workload) -> ScaledPlan:
+    def _scaled_workflow(self, workload: Workload) -> ScaledPlan:
         """The plan of a workflow for a workload."""
-        wanted = self._wanted(workload)
         (plan,) = self.plans
+        return self._scaled(plan, self._wanted(workload))
+
+    def _scaled(self, plan: WorkflowPlan, wanted: Workload) -> ScaledPlan:
         return ScaledPlan(plan, self._scale(plan, wanted), wanted.shuffle_partitions)
 
     @property
@@ -135,14 +137,8 @@ class FittedStates(FittedModel):
     def _mean_log(self, batch: ClusterBatch, wanted: Workload) -> FloatArray:
         """(n,) mean log time of the plans, weighted by nearness."""
         weights, _ = self._weights(batch, wanted)
-        partitions = wanted.shuffle_partitions
         logs = [
-            np.log(
-                seconds_on(
-                    plan, batch, scale=self._scale(plan, wanted), shuffle_partitions=partitions
-                )
-            )
-            + bias
+            np.log(seconds_on(self._scaled(plan, wanted), batch)) + bias
             for plan, bias in zip(self.plans, self.bias, strict=True)
         ]
         return np.asarray((weights * np.asarray(logs)).sum(axis=0))
@@ -246,7 +242,7 @@ class FittedStates(FittedModel):
         if best is None:
             return Explanation()
         plan, target = best
-        course = plan.course(target, self._scale(plan, wanted), wanted.shuffle_partitions)
+        course = self._scaled(plan, wanted).course(target)
         seconds = float(self.forecast(batch, workload).seconds[0])
         return explanation(course, seconds=seconds, slots=target.slots)
 
@@ -289,12 +285,12 @@ class FittedStates(FittedModel):
         workload = workload or self.profile.reference_workload
         plan, target = self._plan_and_target(cluster, workload)
         wanted = self._wanted(workload)
-        question = (target, self._scale(plan, wanted), wanted.shuffle_partitions)
-        course = plan.course(*question)
+        scaled = self._scaled(plan, wanted)
+        course = scaled.course(target)
         _check_timed(course)
-        skew = plan.skew_seconds(*question, seconds=course.seconds)
+        skew = scaled.skew_seconds(target, seconds=course.seconds)
         if isinstance(cluster, OwnNodes):
-            prediction = self._own_prediction(plan, target, question[1], course, confidence)
+            prediction = self._own_prediction(scaled, target, course, confidence)
         else:
             prediction = self.predict(cluster=cluster, workload=workload, confidence=confidence)
         return self._report(plan, course, prediction, target.machines, skew)
@@ -311,18 +307,20 @@ class FittedStates(FittedModel):
         return best
 
     def _own_prediction(
-        self, plan: WorkflowPlan, target: Target, scale: float, course: Course, confidence: float
+        self, scaled: ScaledPlan, target: Target, course: Course, confidence: float
     ) -> Prediction:
         """The time of a course on the nodes of the workflow file, whose speed is unknown."""
         forecast = Forecast.of(np.asarray([course.seconds]), self.spread, self.dof)
         low, high = forecast.interval(confidence)
         stuck = barrier_notice(self.barrier_stages, target.nodes, target.slots / target.nodes)
-        notices = [*self.profile.notices, *self.fit_notices, *rate_notices(plan, target)]
+        notices = [
+            *self.profile.notices, *self.fit_notices, *rate_notices(scaled.plan, target),
+            *far_notices(scaled.plan, target, scaled.scale), stuck,
+        ]  # fmt: skip
         why = explanation(course, seconds=course.seconds, slots=target.slots)
         return Prediction(
             NAME, course.seconds, float(low[0]), float(high[0]), confidence, why.phases,
-            why.stages, why.bottleneck,
-            in_order([*notices, *far_notices(plan, target, scale), stuck]), forecast,
+            why.stages, why.bottleneck, in_order(notices), forecast,
         )  # fmt: skip
 
     def _report(

@@ -42,11 +42,8 @@ class NodeRates:
 
     def filled(self, other: NodeRates) -> NodeRates:
         """These rates, and those of `other` where there are none."""
-        disk, network = self, self
-        if self.disk is None:
-            disk = other
-        if self.network is None:
-            network = other
+        disk = other if self.disk is None else self
+        network = other if self.network is None else self
         return NodeRates(disk.disk, network.network, disk.disk_from, network.network_from)
 
 
@@ -112,28 +109,17 @@ class ObservedJob:
         *,
         ratio: float = 1.0,
         shuffle_partitions: int | None = None,
-        job: int = 0,
-        offset: int = 0,
-        after: Sequence[int] = (),
         memory_gib: float = 0.0,
     ) -> list[Activity]:
-        """The steps of the run as activities of a workflow; the last one is its end.
+        """The steps of the run as activities of a workflow of this job alone; the last one is its
+        end.
 
         Args:
             ratio: times the observed input.
-            offset: number of activities of the jobs before this one.
-            after: activities of other jobs that must have ended.
             memory_gib: what the container of a task holds.
         """
         activities = [
-            Activity(
-                job,
-                "",
-                0,
-                TaskWork(),
-                tuple(index + offset for index in node.after) or tuple(after),
-                node.delay_seconds,
-            )
+            Activity(0, "", 0, TaskWork(), tuple(node.after), node.delay_seconds)
             for node in self.graph.nodes
         ]
         for index, model, work, spread in zip(

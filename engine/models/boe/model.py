@@ -21,7 +21,7 @@ from engine.models.base import LeaveOneOut
 from engine.models.boe.fitted_states import NAME, PRIOR_DOF, SPREAD, FittedStates
 from engine.models.boe.jobs import ObservedJob
 from engine.models.boe.notices import PRIOR_INTERVAL
-from engine.models.boe.plan import Part, Target, WorkflowPlan
+from engine.models.boe.plan import Part, ScaledPlan, Target, WorkflowPlan
 from engine.models.boe.workflow import TASK_PROFILES, Workflow, WorkflowJob, single_job
 from engine.models.log_notices import (
     chosen_notice,
@@ -143,7 +143,7 @@ def own_error(plan: WorkflowPlan) -> float:
         observed.slots, observed.nodes, per_node, math.inf, observed.rates,
         observed.run.cluster.instance,
     )  # fmt: skip
-    return math.log(observed.run.seconds / plan.course(target, 1.0, None).seconds)
+    return math.log(observed.run.seconds / ScaledPlan(plan).course(target).seconds)
 
 
 def left_out(fitted: FittedStates, groups: IntArray) -> tuple[LeaveOneOut, float, float]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from engine.machines.transfer import transfer_notice
-from engine.models.boe.plan import Target, WorkflowPlan
+from engine.models.boe.plan import ScaledPlan, Target, WorkflowPlan
 from engine.models.log_notices import FAR, range_notices
 from engine.notices import Notice
 
@@ -21,7 +21,7 @@ PRIOR_INTERVAL = Notice(
 
 def rate_notices(plan: WorkflowPlan, target: Target) -> Iterator[Notice]:
     """Where the disk and network rates of the nodes come from, when no catalog says."""
-    needs = [entry.work for entry in plan.activities()]
+    needs = [entry.work for entry in ScaledPlan(plan).activities]
     uses = {
         "disk": any(step.disk_bytes > 0.0 for work in needs for step in work.steps),
         "network": any(step.network_bytes > 0.0 for work in needs for step in work.steps),

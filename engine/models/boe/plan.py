@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from engine.batch import ClusterBatch
@@ -72,32 +71,18 @@ class Part:
             return AS_GIVEN
         return speed_of(target.instance, self.job.ran_on, target.catalog)
 
-    def activities(
-        self,
-        scale: float,
-        shuffle_partitions: int | None,
-        *,
-        job: int,
-        offset: int,
-        after: Sequence[int],
-    ) -> list[Activity]:
-        """The job's activities; the last one is its end."""
+    def activities(self, scale: float, shuffle_partitions: int | None) -> list[Activity]:
+        """The job's activities, as of a workflow of this job alone; the last one is its end."""
         if self.observed is not None:
             return self.observed.activities(
                 ratio=self.ratio * scale,
                 shuffle_partitions=shuffle_partitions,
-                job=job,
-                offset=offset,
-                after=after,
                 memory_gib=self.job.memory_gib,
             )
-        activities = []
-        for stage in self.job.stages:
-            before = tuple(index + offset for index in stage.after) or tuple(after)
-            activities.append(replace(stage, job=job, work=stage.work.times(scale), after=before))
-        ends = set(range(len(activities))) - {p for stage in self.job.stages for p in stage.after}
-        activities.append(Activity(job, "", 0, TaskWork(), tuple(index + offset for index in ends)))
-        return activities
+        stages = self.job.stages
+        ends = set(range(len(stages))) - {index for stage in stages for index in stage.after}
+        scaled = [replace(stage, work=stage.work.times(scale)) for stage in stages]
+        return [*scaled, Activity(0, "", 0, TaskWork(), tuple(ends))]
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,79 +99,21 @@ class WorkflowPlan:
     scheduler: str
     profile: str = "normal"
     printed: bool = False
-    _made: LruCache[tuple[Activity, ...]] = field(
+    kept_activities: LruCache[tuple[Activity, ...]] = field(
         default_factory=lambda: LruCache(KEPT), repr=False
     )
-    _seconds: LruCache[float] = field(
+    kept_seconds: LruCache[float] = field(
         default_factory=lambda: LruCache(CACHED_COURSES), init=False, repr=False
     )
 
-    def activities(
-        self, scale: float = 1.0, shuffle_partitions: int | None = None
-    ) -> tuple[Activity, ...]:
-        """All jobs' activities, as on the machines that they were measured on."""
-        return self._made.get(
-            (scale, shuffle_partitions), lambda: tuple(self._activities(scale, shuffle_partitions))
-        )
+    @property
+    def tasks_differ(self) -> bool:
+        """Whether the tasks of a stage are of unlike length (Algorithm 2)."""
+        return self.profile == "normal" and not self.printed
 
-    def _activities(self, scale: float, shuffle_partitions: int | None) -> list[Activity]:
-        activities: list[Activity] = []
-        last: dict[str, int] = {}
-        for number, part in enumerate(self.parts):
-            after = tuple(last[name] for name in part.job.after)
-            activities += part.activities(
-                scale, shuffle_partitions, job=number, offset=len(activities), after=after
-            )
-            last[part.job.name] = len(activities) - 1
-        return activities
-
-    def course(
-        self,
-        target: Target,
-        scale: float,
-        shuffle_partitions: int | None,
-        *,
-        record: bool = True,
-        tracks: int | None = None,
-    ) -> Course:
-        """The course of the plan on a cluster; `record` and `tracks` as `estimate` has them."""
-        speeds = self._speeds(target)
-        activities = [
-            at_speed(entry, speeds[entry.job])
-            for entry in self.activities(scale, shuffle_partitions)
-        ]
-        scheduler = scheduler_named(self.scheduler)
-        if self.printed:
-            return estimate_printed(activities, target.machines, scheduler)
-        skew = self.profile == "normal"
-        return estimate(
-            activities, target.machines, scheduler, skew=skew, record=record, tracks=tracks
-        )
-
-    def seconds(self, target: Target, scale: float, shuffle_partitions: int | None) -> float:
-        """How long the course takes, cached: the answer for one input rests on the courses of some
-        others (`monotone_mean`), and that for the next input mostly on the same ones."""
-        key = (target.machines, self._speeds(target), scale, shuffle_partitions)
-        return self._seconds.get(
-            key, lambda: self.course(target, scale, shuffle_partitions, record=False).seconds
-        )
-
-    def _speeds(self, target: Target) -> tuple[float, ...]:
+    def speeds_on(self, target: Target) -> tuple[float, ...]:
         """How fast a core of the target is for each job."""
         return tuple(part.speed_on(target).relative for part in self.parts)
-
-    def skew_seconds(
-        self, target: Target, scale: float, shuffle_partitions: int | None, *, seconds: float
-    ) -> float | None:
-        """What unlike tasks add to the time of the plan, `seconds` by Algorithm 2, beside
-        Algorithm 1 on tasks of the same mean; None where tasks are taken as alike anyway.
-
-        It may be below 0: where the last wave is not full, short tasks can make it needless.
-        """
-        if self.profile != "normal" or self.printed:
-            return None
-        alike = replace(self, profile="mean")
-        return seconds - alike.course(target, scale, shuffle_partitions, record=False).seconds
 
     @property
     def slots_per_node(self) -> float:
@@ -251,14 +178,52 @@ class ScaledPlan:
 
     @property
     def activities(self) -> tuple[Activity, ...]:
-        """As `WorkflowPlan.activities`."""
-        return self.plan.activities(self.scale, self.shuffle_partitions)
+        """All jobs' activities, as on the machines that they were measured on."""
+        key = (self.scale, self.shuffle_partitions)
+        return self.plan.kept_activities.get(key, lambda: tuple(self._placed_activities()))
 
-    def course(self, target: Target, *, tracks: int | None = None) -> Course:
-        """Starts and ends on a cluster, without the states."""
-        return self.plan.course(
-            target, self.scale, self.shuffle_partitions, record=False, tracks=tracks
-        )
+    def _placed_activities(self) -> list[Activity]:
+        """The activities of each job behind those of the jobs before it, its first ones after the
+        ends of those that it waits for."""
+        activities: list[Activity] = []
+        last: dict[str, int] = {}
+        for job, part in enumerate(self.plan.parts):
+            offset, waits_for = len(activities), tuple(last[name] for name in part.job.after)
+            for entry in part.activities(self.scale, self.shuffle_partitions):
+                after = tuple(index + offset for index in entry.after) or waits_for
+                activities.append(replace(entry, job=job, after=after))
+            last[part.job.name] = len(activities) - 1
+        return activities
+
+    def course(self, target: Target, *, record: bool = True, tracks: int | None = None) -> Course:
+        """The course of the plan on a cluster; `record` and `tracks` as `estimate` has them."""
+        plan, speeds = self.plan, self.plan.speeds_on(target)
+        activities = [at_speed(entry, speeds[entry.job]) for entry in self.activities]
+        scheduler = scheduler_named(plan.scheduler)
+        if plan.printed:
+            return estimate_printed(activities, target.machines, scheduler)
+        return estimate(
+            activities, target.machines, scheduler,
+            skew=plan.tasks_differ, record=record, tracks=tracks,
+        )  # fmt: skip
+
+    def seconds(self, target: Target) -> float:
+        """How long the course takes, cached: the answer for one input rests on the courses of some
+        others (`monotone_mean`), and that for the next input mostly on the same ones."""
+        speeds = self.plan.speeds_on(target)
+        key = (target.machines, speeds, self.scale, self.shuffle_partitions)
+        return self.plan.kept_seconds.get(key, lambda: self.course(target, record=False).seconds)
+
+    def skew_seconds(self, target: Target, *, seconds: float) -> float | None:
+        """What unlike tasks add to the time of the plan, `seconds` by Algorithm 2, beside
+        Algorithm 1 on tasks of the same mean; None where tasks are taken as alike anyway.
+
+        It may be below 0: where the last wave is not full, short tasks can make it needless.
+        """
+        if not self.plan.tasks_differ:
+            return None
+        alike = replace(self, plan=replace(self.plan, profile="mean"))
+        return seconds - alike.course(target, record=False).seconds
 
 
 KEPT = 8

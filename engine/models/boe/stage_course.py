@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from engine.forecast import FloatArray
+from engine.forecast import FloatArray, IntArray
 from engine.models.boe.grid import Grid, task_seconds
 from engine.models.boe.task_draw import COARSE_LANES, EXACT_TASKS, TaskLaw, chunks_of, task_factors
 from engine.models.boe.workflow_course import Activity
@@ -26,6 +26,9 @@ MOST_ENDS = 400_000
 FEWEST_LANES = 16
 """Tasks that are placed one by one, for all stages and numbers of lanes together, and numbers of
 lanes of a stage at least; between fewer numbers the phases are interpolated."""
+
+TINY = 1e-12
+"""Stands for zero in a denominator."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,19 +55,25 @@ class StageCourse:
     def at(self, lanes: FloatArray) -> tuple[FloatArray, FloatArray]:
         """(n, p) clocks and running tasks on (n,) lanes; between those that are known, shares of
         lanes and of task times per lane follow a straight line over the logarithm."""
-        x, known = np.log(lanes), np.log(self.lanes)
-        last = len(known) - 1
-        index = np.clip(np.searchsorted(known, x, side="right") - 1, 0, last)
-        after = np.minimum(index + 1, last)
-        width = np.where(after > index, known[after] - known[index], 1.0)
-        share = np.clip((x - known[index]) / width, 0.0, 1.0)[:, None]
+        index, after, share = neighbours(np.log(self.lanes), np.log(lanes))
 
         def between(rows: FloatArray) -> FloatArray:
-            return np.asarray((1.0 - share) * rows[index] + share * rows[after])
+            weight = share[:, None]
+            return np.asarray((1.0 - weight) * rows[index] + weight * rows[after])
 
         work = between(self.clocks * self.lanes[:, None])
         busy = between(self.running / self.lanes[:, None])
         return work / lanes[:, None], busy * lanes[:, None]
+
+
+def neighbours(known: FloatArray, x: FloatArray) -> tuple[IntArray, IntArray, FloatArray]:
+    """(n,) indices of the ascending known numbers before and behind each x, and (n,) its share of
+    the way from the one to the other; beyond the first and the last the nearest alone."""
+    last = len(known) - 1
+    index = np.clip(np.searchsorted(known, x, side="right") - 1, 0, last)
+    after = np.minimum(index + 1, last)
+    width = np.maximum(known[after] - known[index], TINY)
+    return index, after, np.clip((x - known[index]) / width, 0.0, 1.0)
 
 
 def _phases(tasks: int, law: TaskLaw, lanes: int) -> tuple[FloatArray, FloatArray]:

@@ -154,8 +154,7 @@ class _Estimate:
         self.most = [machines.most_containers(entry) for entry in activities]
         self.needs = [Needs.of(entry.work, machines.rates) for entry in activities]
         self.laws = [
-            task_law(needs, spread=entry.spread, output_spread=entry.output_spread)
-            for entry, needs in zip(activities, self.needs, strict=True)
+            task_law(entry, needs) for entry, needs in zip(activities, self.needs, strict=True)
         ]
         self.now = 0.0
         self.start = np.full(len(activities), math.nan)

@@ -22,7 +22,7 @@ from engine.forecast import FloatArray, IntArray
 from engine.intervals import exclusive_seconds
 from engine.models.boe.grid import Grid
 from engine.models.boe.plan import ScaledPlan, Target, WorkflowPlan, distinct_targets
-from engine.models.boe.stage_course import StageCourses, spread_out
+from engine.models.boe.stage_course import TINY, StageCourses, neighbours, spread_out
 from engine.models.boe.states import EQUAL_TASKS
 from engine.models.boe.task_draw import TaskLaw, task_law
 from engine.models.boe.task_time import Needs
@@ -69,27 +69,18 @@ clusters below so many: where all tasks of a stage come to run at once, the time
 _BLOCK = 4096
 
 
-def seconds_on(
-    plan: WorkflowPlan,
-    batch: ClusterBatch,
-    *,
-    scale: float = 1.0,
-    shuffle_partitions: int | None = None,
-) -> FloatArray:
+def seconds_on(scaled: ScaledPlan, batch: ClusterBatch) -> FloatArray:
     """(n,) seconds of a plan on the clusters of a batch; NaN where slots are not known, a task's
     container does not fit, or nothing says how long any task takes."""
-    scaled = ScaledPlan(plan, scale, shuffle_partitions)
     if len(batch) > LARGE:
         return _interpolated(scaled, batch)
     indices, inverse = distinct_targets(batch)
     if len(indices) > most_alone(scaled):
         return _interpolated(scaled, batch)
     activities = scaled.activities
-    targets = [plan.target(batch, index) for index in indices]
+    targets = [scaled.plan.target(batch, index) for index in indices]
     seconds = [
-        plan.seconds(target, scale, shuffle_partitions)
-        if target is not None and fits(target, activities)
-        else math.nan
+        scaled.seconds(target) if target is not None and fits(target, activities) else math.nan
         for target in targets
     ]
     return _timed(np.asarray(seconds)[inverse])
@@ -234,7 +225,7 @@ class _Curve:
         ran = np.asarray([entry.tasks > 0 for entry in activities])
         waits, idle = np.zeros((len(points), len(activities))), np.empty(len(points))
         for index, target in enumerate(middle):
-            course = scaled.course(target, tracks=tracks)
+            course = scaled.course(target, record=False, tracks=tracks)
             waits[index, ran] = exclusive_seconds(course.start[ran], course.end[ran])
             idle[index] = course.seconds - waits[index].sum()
         at = Grid.of_targets(plan, middle)
@@ -253,7 +244,7 @@ class _Curve:
         logs = []
         for index in indices:
             taken = float(self.waits[index].sum() + self.idle[index])
-            fine = self.scaled.course(self.targets[index], tracks=FINE_TRACKS)
+            fine = self.scaled.course(self.targets[index], record=False, tracks=FINE_TRACKS)
             logs.append(math.log(fine.seconds / taken) if taken > 0.0 else 0.0)
         x = np.log(grid.usable(self.activities))
         return np.asarray(np.interp(x, self.log_slots[indices], logs))
@@ -268,31 +259,22 @@ class _Curve:
 
     def _at(self, grid: Grid) -> FloatArray:
         slots = grid.usable(self.activities)
-        x = np.log(slots)
         took = self.courses.seconds(grid, slots)
-        last = len(self.log_slots) - 1
-        index = np.clip(np.searchsorted(self.log_slots, x, side="right") - 1, 0, last)
-        after = np.minimum(index + 1, last)
-        width = np.maximum(self.log_slots[after] - self.log_slots[index], _TINY)
-        share = np.clip((x - self.log_slots[index]) / width, 0.0, 1.0)
-        whole = share[:, None]
-        before, behind = self._paced(index, took), self._paced(after, took)
-        stages = before ** (1.0 - whole) * behind**whole
+        index, after, share = neighbours(self.log_slots, np.log(slots))
+        weight = share[:, None]
+        stages = self._paced(index, took) ** (1.0 - weight) * self._paced(after, took) ** weight
         idle = (1.0 - share) * self.idle[index] + share * self.idle[after]
         return np.asarray(stages.sum(axis=1) + idle)
 
     def _paced(self, index: IntArray, took: FloatArray) -> FloatArray:
         """(n, a) waits of some points at the pace of other machines."""
-        pace = took / np.maximum(self.reference[index], _TINY)
+        pace = took / np.maximum(self.reference[index], TINY)
         return np.asarray(self.waits[index] * np.where(self.reference[index] > 0.0, pace, 1.0))
-
-
-_TINY = 1e-12
 
 
 def law_of(plan: WorkflowPlan, entry: Activity, target: Target) -> TaskLaw:
     """How the task times of a stage spread; not at all where they are taken as alike."""
-    if plan.profile != "normal" or plan.printed:
+    if not plan.tasks_differ:
         return EQUAL_TASKS
     needs = Needs.of(entry.work, target.machines.rates)
-    return task_law(needs, spread=entry.spread, output_spread=entry.output_spread)
+    return task_law(entry, needs)

@@ -14,6 +14,7 @@ import numpy as np
 from engine.forecast import FloatArray
 from engine.models.boe.skew import Normal, linear_time, reduce_time, scores
 from engine.models.boe.task_time import Needs
+from engine.models.boe.workflow_course import Activity
 from engine.special_functions import ndtr
 
 LEAST_FACTOR = 0.05
@@ -42,19 +43,19 @@ class TaskLaw(NamedTuple):
     spread: float
 
 
-def task_law(needs: Needs, *, spread: float, output_spread: float) -> TaskLaw:
+def task_law(entry: Activity, needs: Needs) -> TaskLaw:
     """How the task times of a stage spread: by their own spread, and by that of what the last step
-    writes, with the times of a task that waits for no other.
+    writes, with the times of a task that waits for no other (its `needs`).
 
     Without computing in that step t = a + b alpha (Eqs. 9 to 11); with it the larger of the two
     decides, t = a + max(b, c alpha) (Eqs. 14 to 16, whose b alpha_m is taken as it is: the input of
     the step has no spread of its own here).
     """
-    if output_spread <= 0.0 or not len(needs.steps):
-        return TaskLaw(1.0, spread)
+    if entry.output_spread <= 0.0 or not len(needs.steps):
+        return TaskLaw(1.0, entry.spread)
     computing, output = float(needs.steps[-1, 0]), float(needs.steps[-1, 1:].max())
     rest = needs.load + float(needs.steps[:-1].max(axis=1).sum())
-    alpha = Normal(1.0, output_spread**2)
+    alpha = Normal(1.0, entry.output_spread**2)
     if computing > 0.0:
         last = reduce_time(a=0.0, b=computing, c=output, map_out=Normal(1.0, 0.0), reduce_out=alpha)
         law = Normal(rest + last.mean, last.variance)
@@ -63,7 +64,7 @@ def task_law(needs: Needs, *, spread: float, output_spread: float) -> TaskLaw:
     plain = rest + max(computing, output)
     if plain <= 0.0:
         return TaskLaw(1.0, 0.0)
-    return TaskLaw(law.mean / plain, math.hypot(spread, law.deviation / law.mean))
+    return TaskLaw(law.mean / plain, math.hypot(entry.spread, law.deviation / law.mean))
 
 
 def task_factors(spread: float, tasks: int) -> FloatArray:

@@ -182,7 +182,7 @@ def _skew_bounds(
         if parallelism == 1:
             continue
         needs = Needs.of(entry.work, machines.rates)
-        law = task_law(needs, spread=entry.spread, output_spread=entry.output_spread)
+        law = task_law(entry, needs)
         (time,) = shared_task_times([needs], machines.capacity, [parallelism])
         deviation = law.mean * law.spread * time.seconds * factor
         if deviation > 0.0:

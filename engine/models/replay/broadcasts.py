@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -111,40 +112,6 @@ def run_over_cpu_time(stages: Sequence[StageRun]) -> float:
     return max(1.0, ran / computed) if computed > 0.0 else 1.0
 
 
-def outgrown(
-    replay: Replay, ratio: float, shuffle_partitions: int | None = None
-) -> list[OutgrownBroadcast]:
-    """The broadcasts of a log that may exceed the threshold at `ratio` times the input.
-
-    Tables grow in proportion to the input, unless other logs show their growth. A table beyond the
-    threshold in the log already was broadcast by a hint, or cut down by a filter, and stays so. A
-    small table, which grows slower, may grow in proportion too: possible, not probable.
-
-    Args:
-        shuffle_partitions: number of shuffle partitions; None for that of the log.
-    """
-    if ratio <= 1.0:
-        return []
-    run_over_cpu = run_over_cpu_time(replay.run.stages)
-    broadcasts = list[OutgrownBroadcast]()
-    for table in broadcast_tables(replay.run, replay.models):
-        source, threshold = table.source, table.limit_bytes
-        growth = source.data_growth(ratio)
-        probable = table.size.probability_beyond(threshold, growth) >= 0.5
-        if source.small_table and source.law.data_power is None and not probable:
-            growth = ratio
-        if table.size.probability_beyond(threshold, growth) <= NEGLIGIBLE:
-            continue
-        joined = _joined_with(replay.models, table.build.stage.stage_id)
-        partitions = shuffle_partitions or table.build.shuffle_partitions
-        limit = conversion_threshold(replay.run, table.build.stage)
-        share = table.added_share(ratio, limit)
-        broadcasts.append(
-            OutgrownBroadcast(table, growth, share, probable, joined, partitions, run_over_cpu)
-        )
-    return broadcasts
-
-
 def _joined_with(
     models: Sequence[StageModel], table: int
 ) -> tuple[tuple[StageModel, float | None], ...]:
@@ -173,167 +140,176 @@ class SortMergeEffect(NamedTuple):
     reach: FloatArray
 
 
-def sort_merge_effect(
-    replay: Replay,
-    ratio: float,
-    slots: FloatArray,
-    speed: FloatArray,
-    times: Times,
-    shuffle_partitions: int | None = None,
-) -> SortMergeEffect:
-    """The effect of `outgrown` broadcasts on a replay that takes (n,) `times` on (n,) slots of (n,)
-    relative speeds.
+@dataclass(frozen=True, eq=False)
+class ChangedJoins:
+    """The joins of a log that may have another strategy at `ratio` times its input.
 
-    It is uncertain both ways: the table may not grow, and adaptive execution may convert the join
-    back; and files may count for more than was read of them."""
-    broadcasts = outgrown(replay, ratio, shuffle_partitions)
-    if not broadcasts:
-        return SortMergeEffect(np.zeros(len(slots)), np.zeros(len(slots)))
-    slots_or_one = np.maximum(1.0, np.nan_to_num(slots, nan=1.0))
-    added = np.asarray([one.seconds(ratio, slots_or_one) for one in broadcasts]) / speed
-    probable = np.asarray([one.probable for one in broadcasts])
-    log_factor, possible = (
-        np.log1p(seconds.sum(axis=0) / times.seconds) for seconds in (added[probable], added)
-    )
-    return SortMergeEffect(log_factor, np.maximum(log_factor, possible - log_factor))
+    Args:
+        shuffle_partitions: number of shuffle partitions; None for that of the log.
+    """
 
+    replay: Replay
+    ratio: float
+    shuffle_partitions: int | None = None
 
-def most_useful_join_slots(replay: Replay, ratio: float, shuffle_partitions: int | None) -> int:
-    """Number of slots beyond which the time that `sort_merge_effect` adds does not fall: the
-    partitions of its shuffles; 0 where it adds nothing."""
-    return max(
-        (
-            broadcast.partitions * model.stage.task_cpus
-            for broadcast in outgrown(replay, ratio, shuffle_partitions)
-            for model, _ in broadcast.joined
-        ),
-        default=0,
-    )
+    @cached_property
+    def outgrown(self) -> list[OutgrownBroadcast]:
+        """The broadcasts of the log that may exceed the threshold.
 
+        Tables grow in proportion to the input, unless other logs show their growth. A table beyond
+        the threshold in the log already was broadcast by a hint, or cut down by a filter, and stays
+        so. A small table, which grows slower, may grow in proportion too: possible, not probable.
+        """
+        if self.ratio <= 1.0:
+            return []
+        run, models = self.replay.run, self.replay.models
+        run_over_cpu = run_over_cpu_time(run.stages)
+        broadcasts = list[OutgrownBroadcast]()
+        for table in broadcast_tables(run, models):
+            source, threshold = table.source, table.limit_bytes
+            growth = source.data_growth(self.ratio)
+            probable = table.size.probability_beyond(threshold, growth) >= 0.5
+            if source.small_table and source.law.data_power is None and not probable:
+                growth = self.ratio
+            if table.size.probability_beyond(threshold, growth) <= NEGLIGIBLE:
+                continue
+            joined = _joined_with(models, table.build.stage.stage_id)
+            partitions = self.shuffle_partitions or table.build.shuffle_partitions
+            share = table.added_share(self.ratio, conversion_threshold(run, table.build.stage))
+            broadcasts.append(
+                OutgrownBroadcast(table, growth, share, probable, joined, partitions, run_over_cpu)
+            )
+        return broadcasts
 
-def convertible_joins(replay: Replay, ratio: float) -> list[StageModel]:
-    """The sort-merge join stages that adaptive execution may convert to broadcast joins at `ratio`
-    times the input: one side, larger in the log, shrinks below the threshold."""
-    if ratio >= 1.0:
-        return []
-    return [model for model in replay.models if _convertible_bytes(replay, model, ratio)]
+    def sort_merge_effect(
+        self, slots: FloatArray, speed: FloatArray, times: Times
+    ) -> SortMergeEffect:
+        """The effect of `outgrown` broadcasts on a replay that takes (n,) `times` on (n,) slots of
+        (n,) relative speeds.
 
-
-def _convertible_bytes(replay: Replay, model: StageModel, ratio: float) -> list[float]:
-    """Sizes in the log of a stage's merged tables that shrink below the threshold."""
-    threshold = conversion_threshold(replay.run, model.stage) if model.stage.merged_bytes else None
-    if threshold is None:
-        return []
-    growth = model.data_growth(ratio)
-    return [size for size in model.stage.merged_bytes if size > threshold >= size * growth]
-
-
-def saved_seconds(
-    replay: Replay, ratio: float, slots: FloatArray, shuffle_partitions: int | None
-) -> FloatArray:
-    """(n,) seconds saved on (n,) slots if all `convertible_joins` are broadcast."""
-    saved = np.zeros(len(slots))
-    for model in convertible_joins(replay, ratio):
-        distinct_slots, slot_index = distinct(slots)
-        scaled = [model.scaled(ratio, shuffle_partitions, int(n)) for n in distinct_slots]
-        concurrent = model.concurrent_tasks(
-            distinct_slots, np.asarray([one.tasks for one in scaled])
+        It is uncertain both ways: the table may not grow, and adaptive execution may convert the
+        join back; and files may count for more than was read of them."""
+        if not self.outgrown:
+            return SortMergeEffect(np.zeros(len(slots)), np.zeros(len(slots)))
+        known_slots = _slots_or_one(slots)
+        added = np.asarray([one.seconds(self.ratio, known_slots) for one in self.outgrown]) / speed
+        probable = np.asarray([one.probable for one in self.outgrown])
+        log_factor, possible = (
+            np.log1p(seconds.sum(axis=0) / times.seconds) for seconds in (added[probable], added)
         )
-        work = np.asarray([one.work * one.partitions for one in scaled]) / concurrent
-        saved += MERGING_SHARE * model.mean_seconds * work[slot_index]
-    return saved
+        return SortMergeEffect(log_factor, np.maximum(log_factor, possible - log_factor))
+
+    @property
+    def most_useful_slots(self) -> int:
+        """Number of slots beyond which the time that `sort_merge_effect` adds does not fall: the
+        partitions of its shuffles; 0 where it adds nothing."""
+        return max(
+            (
+                broadcast.partitions * model.stage.task_cpus
+                for broadcast in self.outgrown
+                for model, _ in broadcast.joined
+            ),
+            default=0,
+        )
+
+    @cached_property
+    def convertible(self) -> list[StageModel]:
+        """The sort-merge join stages that adaptive execution may convert to broadcast joins: one
+        side, larger in the log, shrinks below the threshold."""
+        if self.ratio >= 1.0:
+            return []
+        return [model for model in self.replay.models if self._convertible_bytes(model)]
+
+    def _convertible_bytes(self, model: StageModel) -> list[float]:
+        """Sizes in the log of a stage's merged tables that shrink below the threshold."""
+        stage = model.stage
+        threshold = conversion_threshold(self.replay.run, stage) if stage.merged_bytes else None
+        if threshold is None:
+            return []
+        growth = model.data_growth(self.ratio)
+        return [size for size in stage.merged_bytes if size > threshold >= size * growth]
+
+    def saved_seconds(self, slots: FloatArray) -> FloatArray:
+        """(n,) seconds saved on (n,) slots if all `convertible` joins are broadcast."""
+        saved = np.zeros(len(slots))
+        if not self.convertible:
+            return saved
+        distinct_slots, slot_index = distinct(slots)
+        for model in self.convertible:
+            scaled = [
+                model.scaled(self.ratio, self.shuffle_partitions, int(n)) for n in distinct_slots
+            ]
+            tasks = np.asarray([one.tasks for one in scaled])
+            work = np.asarray([one.work * one.partitions for one in scaled])
+            work = work / model.concurrent_tasks(distinct_slots, tasks)
+            saved += MERGING_SHARE * model.mean_seconds * work[slot_index]
+        return saved
+
+    def conversion_log_factor(
+        self, slots: FloatArray, speed: FloatArray, times: Times
+    ) -> FloatArray:
+        """(n,) log of the factor, at most 1, by which converting joins to broadcasts with less data
+        would shorten a replay on (n,) slots of (n,) relative speeds. Adaptive execution does not
+        always convert such a join, so that the predicted time stays and the interval reaches the
+        shorter."""
+        saved = self.saved_seconds(_slots_or_one(slots)) / speed
+        return np.asarray(np.log1p(-np.minimum(saved / times.seconds, MERGING_SHARE)))
+
+    def notices(self, slots: float, speed: float) -> list[Notice | None]:
+        """The warnings that a join may have another strategy, on so many slots of a relative
+        speed."""
+        return [self.broadcast_notice(slots, speed), self.conversion_notice(slots, speed)]
+
+    def conversion_notice(self, slots: float, speed: float = 1.0) -> Notice | None:
+        """The warning that a sort-merge join may become a broadcast join with less data."""
+        if not self.convertible:
+            return None
+        model = max(self.convertible, key=lambda one: one.stage.task_seconds.total)
+        in_log = max(self._convertible_bytes(model))
+        shrunk = in_log * model.data_growth(self.ratio)
+        saved = float(self.saved_seconds(np.asarray([slots]))[0]) / speed
+        return Notice(
+            "broadcast-possible",
+            f"{numbered_label(model.stage)} sorts and merges a table of "
+            f"{format_bytes(in_log)}, {format_bytes(shrunk)} if that shrinks as it "
+            "is taken to: Spark may broadcast it then. The time is that of the log's plan; "
+            f"the interval reaches {format_seconds(saved)} less, inferred from what the join takes",
+            "add a log of a run with less input",
+            subject=numbered_label(model.stage),
+            severity=saved,
+        )
+
+    def broadcast_notice(self, slots: float, speed: float = 1.0) -> Notice | None:
+        """The warning about the largest of the `outgrown` tables, on so many slots of a relative
+        speed."""
+        if not self.outgrown:
+            return None
+        named = [one for one in self.outgrown if one.probable] or self.outgrown
+        largest = max(named, key=lambda one: one.table.size.most * one.growth)
+        label = numbered_label(largest.table.build.stage)
+        setting, _ = broadcast_threshold(self.replay.run, largest.table.build.stage)
+        condition = (
+            "With the wanted input it is taken to have"
+            if largest.growth == largest.table.source.data_growth(self.ratio)
+            else "If it grows with the input it has"
+        )
+        in_log, grown = _sizes(largest.table, largest.growth)
+        possibly = "" if largest.probable else "that may be "
+        added = float(sum(one.seconds(self.ratio, np.asarray([slots]))[0] for one in named)) / speed
+        return Notice(
+            "broadcast-outgrown",
+            f"{label} broadcasts {in_log}. {condition} {grown}: "
+            f"{possibly}more than {setting} ({format_bytes(largest.table.limit_bytes)}), so that "
+            f"Spark shuffles both sides of the join instead. {_cost(largest, added)}",
+            "add a log of a run with more input, or keep the broadcast by a hint",
+            subject=label,
+            severity=added,
+        )
 
 
-def conversion_log_factor(
-    replay: Replay,
-    ratio: float,
-    slots: FloatArray,
-    speed: FloatArray,
-    times: Times,
-    shuffle_partitions: int | None = None,
-) -> FloatArray:
-    """(n,) log of the factor, at most 1, by which converting joins to broadcasts with less data
-    would shorten a replay on (n,) slots of (n,) relative speeds. Adaptive execution does not always
-    convert such a join, so that the predicted time stays and the interval reaches the shorter."""
-    slots_or_one = np.maximum(1.0, np.nan_to_num(slots, nan=1.0))
-    saved = saved_seconds(replay, ratio, slots_or_one, shuffle_partitions) / speed
-    return np.asarray(np.log1p(-np.minimum(saved / times.seconds, MERGING_SHARE)))
-
-
-def join_notices(
-    replay: Replay, ratio: float, slots: float, *, speed: float, shuffle_partitions: int | None
-) -> list[Notice | None]:
-    """The warnings that a join may have another strategy at `ratio` times the input, on so many
-    slots of a relative speed."""
-    return [
-        notice(replay, ratio, slots, speed=speed, shuffle_partitions=shuffle_partitions)
-        for notice in (broadcast_notice, conversion_notice)
-    ]
-
-
-def conversion_notice(
-    replay: Replay,
-    ratio: float,
-    slots: float,
-    *,
-    speed: float = 1.0,
-    shuffle_partitions: int | None = None,
-) -> Notice | None:
-    """The warning that a sort-merge join may become a broadcast join with less data."""
-    joins = convertible_joins(replay, ratio)
-    if not joins:
-        return None
-    model = max(joins, key=lambda one: one.stage.task_seconds.total)
-    in_log = max(_convertible_bytes(replay, model, ratio))
-    shrunk = in_log * model.data_growth(ratio)
-    slots_array = np.asarray([slots])
-    saved = float(saved_seconds(replay, ratio, slots_array, shuffle_partitions)[0]) / speed
-    return Notice(
-        "broadcast-possible",
-        f"{numbered_label(model.stage)} sorts and merges a table of "
-        f"{format_bytes(in_log)}, {format_bytes(shrunk)} if that shrinks as it "
-        "is taken to: Spark may broadcast it then. The time is that of the log's plan; "
-        f"the interval reaches {format_seconds(saved)} less, inferred from what the join takes",
-        "add a log of a run with less input",
-        subject=numbered_label(model.stage),
-        severity=saved,
-    )
-
-
-def broadcast_notice(
-    replay: Replay,
-    ratio: float,
-    slots: float,
-    *,
-    speed: float = 1.0,
-    shuffle_partitions: int | None = None,
-) -> Notice | None:
-    """The warning about the largest of the tables that may exceed the broadcast threshold at
-    `ratio` times the input, on so many slots of a relative speed."""
-    broadcasts = outgrown(replay, ratio, shuffle_partitions)
-    if not broadcasts:
-        return None
-    named = [one for one in broadcasts if one.probable] or broadcasts
-    largest = max(named, key=lambda one: one.table.size.most * one.growth)
-    label = numbered_label(largest.table.build.stage)
-    setting, _ = broadcast_threshold(replay.run, largest.table.build.stage)
-    condition = (
-        "With the wanted input it is taken to have"
-        if largest.growth == largest.table.source.data_growth(ratio)
-        else "If it grows with the input it has"
-    )
-    in_log, grown = _sizes(largest.table, largest.growth)
-    possibly = "" if largest.probable else "that may be "
-    added = float(sum(one.seconds(ratio, np.asarray([slots]))[0] for one in named)) / speed
-    return Notice(
-        "broadcast-outgrown",
-        f"{label} broadcasts {in_log}. {condition} {grown}: "
-        f"{possibly}more than {setting} ({format_bytes(largest.table.limit_bytes)}), so that "
-        f"Spark shuffles both sides of the join instead. {_cost(largest, added)}",
-        "add a log of a run with more input, or keep the broadcast by a hint",
-        subject=label,
-        severity=added,
-    )
+def _slots_or_one(slots: FloatArray) -> FloatArray:
+    """(n,) slots, 1 where they are not known: the times there are not known either."""
+    return np.maximum(1.0, np.nan_to_num(slots, nan=1.0))
 
 
 def _sizes(table: BroadcastTable, growth: float) -> tuple[str, str]:

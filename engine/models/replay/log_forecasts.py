@@ -31,7 +31,7 @@ class LogForecast:
         log_scale: (n,) standard deviation of log time by unsure speeds of the machines, shared
             cores and requested partitions.
         least_scale: (n,) least scale of log time, with which a 90 % interval reaches what the log
-            leaves open (`alternatives.py`, `sort_merge_effect`).
+            leaves open (`alternatives.py`, `broadcasts.py`).
     """
 
     log_seconds: FloatArray

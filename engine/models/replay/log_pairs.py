@@ -19,7 +19,7 @@ import numpy as np
 
 from engine.forecast import BoolArray, FloatArray, IntArray
 from engine.models.base import LeaveOneOut
-from engine.models.replay.broadcasts import sort_merge_effect
+from engine.models.replay.broadcasts import ChangedJoins
 from engine.models.replay.censored_tasks import censored_stages
 from engine.models.replay.iterations import log_iterations
 from engine.models.replay.memory.cliffs_of_logs import incomparable_readers
@@ -242,10 +242,11 @@ class _SingleLogPrediction(NamedTuple):
 def _sort_merge_effect(
     replay: Replay, outcome: ReplayOutcome, ratio: float, speed: float
 ) -> tuple[float, float]:
-    """`sort_merge_effect` on the slots of one replay outcome: its log factor and its reach."""
+    """`ChangedJoins.sort_merge_effect` on the slots of one outcome: its log factor and its
+    reach."""
     times = Times(np.asarray([outcome.seconds]), np.asarray([outcome.driver_seconds]))
     slots = np.asarray([float(outcome.slots)])
-    plan = sort_merge_effect(replay, ratio, slots, np.asarray([speed]), times)
+    plan = ChangedJoins(replay, ratio).sort_merge_effect(slots, np.asarray([speed]), times)
     return float(plan.log_factor[0]), float(plan.reach[0])
 
 

@@ -31,11 +31,7 @@ from engine.models.replay.alternatives import (
     alternatives_of,
     least_scale_reaching,
 )
-from engine.models.replay.broadcasts import (
-    conversion_log_factor,
-    most_useful_join_slots,
-    sort_merge_effect,
-)
+from engine.models.replay.broadcasts import ChangedJoins
 from engine.models.replay.iterations import log_iterations
 from engine.models.replay.log_forecasts import LogForecast, LogForecasts, log2_distances
 from engine.models.replay.memory.cliffs_of_logs import saturated_memory
@@ -148,7 +144,7 @@ class ReplayModel(FittedModel):
 
     def _log_forecast(self, index: int, batch: ClusterBatch, wanted: Workload) -> LogForecast:
         """The forecast of one log by itself."""
-        replay, slots, partitions = self.replays[index], batch.slots, wanted.shuffle_partitions
+        replay, slots = self.replays[index], batch.slots
         ratio, replayed = size_ratio(wanted, replay.run), self._replayed(replay, wanted)
         speed, speed_scale = replay.node_load.speeds(batch)
 
@@ -168,8 +164,9 @@ class ReplayModel(FittedModel):
         )
         others = self._alternatives if ratio != 1.0 else self._alternatives_at_log_input
         other_times = [times_of(other) for other in others[index]]
-        joins = sort_merge_effect(replay, ratio, slots, speed, times, partitions)
-        conversion = conversion_log_factor(replay, ratio, slots, speed, times, partitions)
+        changed = ChangedJoins(replay, ratio, wanted.shuffle_partitions)
+        joins = changed.sort_merge_effect(slots, speed, times)
+        conversion = changed.conversion_log_factor(slots, speed, times)
         joins_scale = SCALE_PER_HALF_WIDTH_90 * (joins.reach - conversion)
         memory = log_memory_factor(
             replay.run,
@@ -225,7 +222,7 @@ class ReplayModel(FittedModel):
         useful = (
             max(
                 replay.stages_by_slots.most_useful_slots(step, partitions),
-                most_useful_join_slots(replay, step, partitions),
+                ChangedJoins(replay, step, partitions).most_useful_slots,
             )
             for replay in self.replays
             for at in self._path_workloads(wanted)

@@ -12,11 +12,11 @@ from collections.abc import Callable, Sequence
 
 from engine.batch import ClusterBatch
 from engine.cluster import Workload
-from engine.models.replay.broadcasts import join_notices
+from engine.models.replay.broadcasts import ChangedJoins
 from engine.models.replay.iterations import iteration_notice
 from engine.models.replay.memory.memory_cliff import MemoryCliff
 from engine.models.replay.memory.memory_report import cache_notices, spill_notices
-from engine.models.replay.memory.spilling import SpillingStage, TaskMemory
+from engine.models.replay.memory.spilling import SpillingStage, Spills, TaskMemory
 from engine.models.replay.notices import groups_notice, scan_notice, small_tables_notice
 from engine.models.replay.outcome import ReplayOutcome
 from engine.models.replay.priors import size_ratio
@@ -55,18 +55,18 @@ def replay_notices(
     """
     ratio, partitions = size_ratio(wanted, replay.run), wanted.shuffle_partitions
     speed = float(replay.node_load.speeds(batch)[0][0])
-    memory = TaskMemory.of(replay.run, batch)
+    spills = Spills(TaskMemory.of(replay.run, batch), ratio, partitions)
     return [
         too_few_tasks_notice(
             replay, outcome, batch, slots=slots, useful=useful, shuffle_partitions=partitions
         ),
         *skewed_stage_notices(replay, outcome, slots=slots),
-        *spill_notices(spilling, memory, ratio, partitions),
+        *spill_notices(spilling, spills),
         *(cache_notices(cliff, batch, ratio, partitions) if cliff else ()),
         iteration_notice(replay.run, wanted),
         result_notice(replay, ratio),
         rows_notice(replay, ratio, outcome.seconds),
-        *join_notices(replay, ratio, slots, speed=speed, shuffle_partitions=partitions),
+        *ChangedJoins(replay, ratio, partitions).notices(slots, speed),
         scan_notice(replay, ratio, slots, partitions),
         groups_notice(replay, ratio),
         small_tables_notice(replay, ratio),

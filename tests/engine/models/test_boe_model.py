@@ -16,6 +16,7 @@ from engine.choosing.surface import Surface
 from engine.models.boe.fitted_states import FittedStates
 from engine.models.boe.jobs import ObservedJob, catalog_rates, learnt_rates
 from engine.models.boe.model import fit_states, fit_workflow
+from engine.models.boe.plan import ScaledPlan
 from engine.models.boe.states import estimate
 from engine.models.boe.surface import seconds_on
 from engine.models.boe.task_time import Rates, Step, TaskWork
@@ -107,10 +108,10 @@ def test_a_grid_agrees_with_single_estimates() -> None:
     )
     types = [offer.instance for offer in chosen.offers]
     batch = ClusterBatch.grid(types, chosen.layouts, range(1, 65), catalog())
-    plan = fitted.plans[0]
-    many = seconds_on(plan, batch)
+    scaled = ScaledPlan(fitted.plans[0])
+    many = seconds_on(scaled, batch)
     some = np.random.default_rng(1).choice(len(batch), 60, replace=False)
-    alone = np.asarray([plan.seconds(plan.target(batch, int(p)), 1.0, None) for p in some])
+    alone = np.asarray([scaled.seconds(scaled.plan.target(batch, int(p))) for p in some])
     errors = np.abs(np.log(many[some] / alone))
     assert float(np.median(errors)) < 0.05
     assert float(errors.max()) < 0.2
@@ -119,7 +120,7 @@ def test_a_grid_agrees_with_single_estimates() -> None:
 def test_a_grid_of_a_workflow_follows_the_speed_of_cores_and_loses_no_stragglers() -> None:
     """Drivers take their time on any core, and the last of many tasks ends later than the last of
     few tracks: within 4 % of the exact states at the median, 10 % at the worst, on average even."""
-    plan = pipeline().plans[0]
+    scaled = ScaledPlan(pipeline().plans[0])
     kinds = [catalog().offer(name).instance for name in ("m5.large", "m5.2xlarge", "c7a.xlarge")]
     clusters = [
         engine.Cluster.of_nodes(instance_type=kind.name, nodes=nodes, catalog=catalog())
@@ -127,9 +128,9 @@ def test_a_grid_of_a_workflow_follows_the_speed_of_cores_and_loses_no_stragglers
         for nodes in range(1, 41)
     ]
     batch = ClusterBatch.of(clusters, pipeline().profile)
-    many = seconds_on(plan, batch)
+    many = seconds_on(scaled, batch)
     some = np.arange(7, len(batch), 11)
-    alone = np.asarray([plan.seconds(plan.target(batch, int(p)), 1.0, None) for p in some])
+    alone = np.asarray([scaled.seconds(scaled.plan.target(batch, int(p))) for p in some])
     errors = np.log(many[some] / alone)
     assert abs(float(errors.mean())) < 0.03
     assert float(np.median(np.abs(errors))) < 0.04

@@ -10,12 +10,7 @@ from sparkplan_runs import codes, executors, fit
 from engine.cluster import Workload
 from engine.models.base import Prediction
 from engine.models.replay.broadcast_thresholds import THRESHOLD
-from engine.models.replay.broadcasts import (
-    broadcast_notice,
-    most_useful_join_slots,
-    outgrown,
-    sort_merge_effect,
-)
+from engine.models.replay.broadcasts import ChangedJoins
 from engine.models.replay.replayed_run import Replay
 from engine.models.replay.times import Times
 from engine.profile import Run
@@ -37,19 +32,19 @@ def joining(table_mib: float = 4.0, *, operation: str = "BroadcastExchange", **c
 
 
 def test_a_table_beyond_the_threshold_is_named_with_both_sizes() -> None:
-    found = broadcast_notice(Replay.of(joining()), 3.0, 4.0)
+    found = ChangedJoins(Replay.of(joining()), 3.0).broadcast_notice(4.0)
     assert "stage 0" in found.text
     assert "broadcasts a table of 4.19 MB to every executor. With the wanted input" in found.text
     assert "it is taken to have 12.6 MB: more than" in found.text
     assert "more than spark.sql.autoBroadcastJoinThreshold" in found.text
-    assert broadcast_notice(Replay.of(joining()), 2.0, 4.0) is None
+    assert ChangedJoins(Replay.of(joining()), 2.0).broadcast_notice(4.0) is None
 
 
 def test_of_several_tables_the_largest_is_named() -> None:
     stages = [
         Stage(np.full(1, 1.0), input_bytes=mib * MIB, more=SMALL_TABLE) for mib in (4.0, 9.0, 6.0)
     ]
-    found = broadcast_notice(Replay.of(observed(stages, slots=4)), 3.0, 4.0)
+    found = ChangedJoins(Replay.of(observed(stages, slots=4)), 3.0).broadcast_notice(4.0)
     assert "stage 1" in found.text
 
 
@@ -65,16 +60,16 @@ def test_of_several_tables_the_largest_is_named() -> None:
     ],
 )
 def test_what_stays_is_not_warned_of(run: Run) -> None:
-    assert broadcast_notice(Replay.of(run), 3.0, 4.0) is None
+    assert ChangedJoins(Replay.of(run), 3.0).broadcast_notice(4.0) is None
 
 
 def test_a_smaller_threshold_counts() -> None:
     """8 MiB are less than the 10 of the default."""
-    found = broadcast_notice(
-        Replay.of(joining(spark_sql_autoBroadcastJoinThreshold="5m")), 2.0, 4.0
-    )
+    found = ChangedJoins(
+        Replay.of(joining(spark_sql_autoBroadcastJoinThreshold="5m")), 2.0
+    ).broadcast_notice(4.0)
     assert "more than spark.sql.autoBroadcastJoinThreshold (5.24 MB)" in found.text
-    assert broadcast_notice(Replay.of(joining()), 2.0, 4.0) is None
+    assert ChangedJoins(Replay.of(joining()), 2.0).broadcast_notice(4.0) is None
 
 
 @pytest.mark.parametrize(
@@ -94,7 +89,7 @@ def test_adaptive_execution_has_a_threshold_of_its_own(
         spark_sql_autoBroadcastJoinThreshold=planned,
         spark_sql_adaptive_autoBroadcastJoinThreshold=adaptive,
     )
-    found = broadcast_notice(Replay.of(run), 3.0, 4.0)
+    found = ChangedJoins(Replay.of(run), 3.0).broadcast_notice(4.0)
     assert (found is None) if said is None else (found is not None and said in found.text)
 
 
@@ -180,14 +175,14 @@ def test_a_table_that_no_operation_names_is_broadcast_where_others_join_it() -> 
     run = joined()
     table, facts = run.stages
     plain = replace(table, operations=("WholeStageCodegen (1)", "Scan parquet"))
-    (found,) = outgrown(Replay.of(replace(run, stages=(plain, facts))), 3.0)
+    (found,) = ChangedJoins(Replay.of(replace(run, stages=(plain, facts))), 3.0).outgrown
     assert found.table.build.stage == plain
     alone = replace(facts, joined_broadcasts=(), joined_records=())
-    assert outgrown(Replay.of(replace(run, stages=(plain, alone))), 3.0) == []
+    assert ChangedJoins(Replay.of(replace(run, stages=(plain, alone))), 3.0).outgrown == []
 
 
 def test_rows_that_a_filter_leaves_out_are_not_shuffled() -> None:
-    most, some = (outgrown(Replay.of(joined(met=met)), 3.0) for met in (8e6, 8e5))
+    most, some = (ChangedJoins(Replay.of(joined(met=met)), 3.0).outgrown for met in (8e6, 8e5))
     slots = np.asarray([4.0])
     assert some[0].seconds(3.0, slots) == pytest.approx(most[0].seconds(3.0, slots) / 10, rel=0.02)
 
@@ -196,14 +191,14 @@ def test_a_table_that_is_joined_twice_costs_two_joins() -> None:
     run = joined()
     table, facts = run.stages
     both = replace(facts, joined_broadcasts=(0, 0), joined_records=(8e6, 8e5))
-    (found,) = outgrown(Replay.of(replace(run, stages=(table, both))), 3.0)
-    (single,) = outgrown(Replay.of(run), 3.0)
+    (found,) = ChangedJoins(Replay.of(replace(run, stages=(table, both))), 3.0).outgrown
+    (single,) = ChangedJoins(Replay.of(run), 3.0).outgrown
     slots = np.asarray([4.0])
     assert found.seconds(3.0, slots) == pytest.approx(1.1 * single.seconds(3.0, slots), rel=0.01)
 
 
 def test_more_slots_share_the_other_join_as_far_as_its_shuffle_has_partitions() -> None:
-    (one,) = outgrown(Replay.of(joined()), 3.0)
+    (one,) = ChangedJoins(Replay.of(joined()), 3.0).outgrown
     four, many, more = one.seconds(3.0, np.asarray([4.0, 40.0, 4000.0]))
     assert four / many == pytest.approx(10.0)
     assert four / more == pytest.approx(16.0)  # 64 shuffle partitions
@@ -212,11 +207,11 @@ def test_more_slots_share_the_other_join_as_far_as_its_shuffle_has_partitions() 
 def test_tasks_of_two_cores_share_the_other_join_on_half_as_many_slots() -> None:
     run = joined()
     two_cores = replace(run, stages=tuple(replace(one, task_cpus=2) for one in run.stages))
-    (single,), (double,) = (outgrown(Replay.of(one), 3.0) for one in (run, two_cores))
+    (single,), (double,) = (ChangedJoins(Replay.of(one), 3.0).outgrown for one in (run, two_cores))
     on_half, on_all = (np.asarray([1.0, 4.0, 64.0]), np.asarray([3.0, 8.0, 128.0]))
     assert double.seconds(3.0, on_all) == pytest.approx(single.seconds(3.0, on_half))
-    assert most_useful_join_slots(Replay.of(run), 3.0, None) == 64
-    assert most_useful_join_slots(Replay.of(two_cores), 3.0, None) == 128
+    assert ChangedJoins(Replay.of(run), 3.0).most_useful_slots == 64
+    assert ChangedJoins(Replay.of(two_cores), 3.0).most_useful_slots == 128
 
 
 @pytest.mark.parametrize(("asked", "added"), [(None, 24.03 / 64), (8, 24.03 / 8)])
@@ -233,7 +228,10 @@ def test_as_many_shuffle_partitions_as_are_asked_for(asked: int | None, added: f
 
 
 def test_what_the_notice_says_the_time_holds_is_of_the_machines_asked_for() -> None:
-    calm, fast = (broadcast_notice(Replay.of(joined()), 3.0, 4.0, speed=speed) for speed in (1, 2))
+    calm, fast = (
+        ChangedJoins(Replay.of(joined()), 3.0).broadcast_notice(4.0, speed=speed)
+        for speed in (1, 2)
+    )
     assert "holds up to about 6.01 s" in calm.text
     assert "holds up to about 3.00 s" in fast.text
 
@@ -257,19 +255,21 @@ def test_what_was_shuffled_before_counts_as_spark_counted_it() -> None:
     run = joined()
     table, facts = run.stages
     told = replace(facts, joined_shuffled_bytes=(9.0 * MIB,))
-    found = outgrown(Replay.of(replace(run, stages=(table, told))), 1.2)
+    found = ChangedJoins(Replay.of(replace(run, stages=(table, told))), 1.2).outgrown
     assert [one.table.size for one in found] == [(9.0 * MIB, 9.0 * MIB)]
-    assert outgrown(Replay.of(run), 1.2) == []
+    assert ChangedJoins(Replay.of(run), 1.2).outgrown == []
     slots = np.asarray([4.0])
     whole, sorted_only = (
-        outgrown(Replay.of(replace(run, stages=(table, one))), 3.0)[0].seconds(3.0, slots)
+        ChangedJoins(Replay.of(replace(run, stages=(table, one))), 3.0)
+        .outgrown[0]
+        .seconds(3.0, slots)
         for one in (facts, told)
     )
     assert sorted_only == pytest.approx(whole / 2), "both sides were shuffled already"
 
 
 def test_who_joins_an_outgrown_table_without_a_log_that_tells_is_said() -> None:
-    found = broadcast_notice(Replay.of(joining()), 3.0, 4.0)
+    found = ChangedJoins(Replay.of(joining()), 3.0).broadcast_notice(4.0)
     assert found.text.endswith("does not tell who joins it")
 
 
@@ -277,7 +277,9 @@ def test_on_a_machine_at_work_the_other_join_waits_as_other_shuffles_do() -> Non
     computed = {"cpu_seconds": Measure(4, 4.0, (1.0,))}
     waits = Stage(np.full(4, 3.0), (1,), shuffle_bytes=MIB, more=computed)
     slots = np.asarray([4.0])
-    (calm,), (busy,) = (outgrown(Replay.of(run), 3.0) for run in (joined(), joined(waits)))
+    (calm,), (busy,) = (
+        ChangedJoins(Replay.of(run), 3.0).outgrown for run in (joined(), joined(waits))
+    )
     assert busy.seconds(3.0, slots) == pytest.approx(3.0 * calm.seconds(3.0, slots))
 
 
@@ -305,7 +307,7 @@ def pruned(read_mib: float, files_mib: float, **config: str) -> Run:
 def test_files_may_count_for_more_than_was_read_of_them(
     files_mib: float, ratio: float, found: bool | None
 ) -> None:
-    told = outgrown(Replay.of(pruned(1.0, files_mib)), ratio)
+    told = ChangedJoins(Replay.of(pruned(1.0, files_mib)), ratio).outgrown
     assert [one.probable for one in told] == ([] if found is None else [found])
 
 
@@ -316,7 +318,7 @@ def test_what_may_be_outgrown_is_left_to_the_interval_and_said() -> None:
     kept, found = answer(pruned(0.2, 0.2), 3.0), answer(run, 3.0)
     assert found.seconds == pytest.approx(kept.seconds)
     times = Times(np.asarray([found.seconds]), np.asarray([0.0]))
-    plan = sort_merge_effect(Replay.of(run), 3.0, np.asarray([4.0]), np.ones(1), times)
+    plan = ChangedJoins(Replay.of(run), 3.0).sort_merge_effect(np.asarray([4.0]), np.ones(1), times)
     assert plan.log_factor == [0.0]
     assert plan.reach == pytest.approx(np.log1p(24.03e6 / 1e6 / 4 / found.seconds), rel=0.05)
     (said,) = [n.text for n in found.warnings if n.code == "broadcast-outgrown"]
@@ -329,4 +331,4 @@ def test_sizes_that_spark_counted_leave_nothing_open() -> None:
     run = pruned(1.0, 64.0)
     table, facts = run.stages
     counted = replace(facts, joined_shuffled_bytes=(2.0 * MIB,))
-    assert outgrown(Replay.of(replace(run, stages=(table, counted))), 4.0) == []
+    assert ChangedJoins(Replay.of(replace(run, stages=(table, counted))), 4.0).outgrown == []

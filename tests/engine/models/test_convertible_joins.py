@@ -14,11 +14,7 @@ from engine.cluster import Workload
 from engine.models.base import Prediction
 from engine.models.replay.alternatives import alternatives_of, multiplied_rows_share
 from engine.models.replay.broadcast_thresholds import ADAPTIVE_THRESHOLD, THRESHOLD
-from engine.models.replay.broadcasts import (
-    conversion_notice,
-    convertible_joins,
-    saved_seconds,
-)
+from engine.models.replay.broadcasts import ChangedJoins
 from engine.models.replay.replayed_run import Replay
 from engine.models.replay.stage_laws import pair_fit, with_laws
 from engine.profile import Run
@@ -35,8 +31,8 @@ def test_a_real_join_that_is_turned_with_less_data_is_said_to_be_one() -> None:
     assert not any(stage.merged_bytes for stage in LESS.stages)
     assert any(stage.joined_broadcasts for stage in LESS.stages)
     replay = Replay.of(MERGED)
-    assert [model.stage for model in convertible_joins(replay, 0.25)] == [merging]
-    assert convertible_joins(replay, 0.9) == convertible_joins(replay, 4.0) == []
+    assert [model.stage for model in ChangedJoins(replay, 0.25).convertible] == [merging]
+    assert ChangedJoins(replay, 0.9).convertible == ChangedJoins(replay, 4.0).convertible == []
 
 
 def merging(table_mib: float = 24.0, **config: str) -> Run:
@@ -76,7 +72,9 @@ def test_the_warning_names_the_table_that_gets_small_enough() -> None:
     run = merging()
     read_in, merged = run.stages
     both = replace(merged, merged_bytes=(24.0 * MIB, 800.0 * MIB))  # of which one stays large
-    said = conversion_notice(Replay.of(replace(run, stages=(read_in, both))), 0.25, 4.0)
+    said = ChangedJoins(Replay.of(replace(run, stages=(read_in, both))), 0.25).conversion_notice(
+        4.0
+    )
     assert "25.2 MB, 6.29 MB if that shrinks" in said.text
 
 
@@ -92,13 +90,16 @@ def test_the_warning_names_the_table_that_gets_small_enough() -> None:
 )
 def test_adaptive_execution_goes_by_its_own_threshold(config: dict[str, str], turns: bool) -> None:
     run = merging(**{key.replace(".", "_"): value for key, value in config.items()})
-    assert (conversion_notice(Replay.of(run), 0.25, 4.0) is not None) is turns
+    assert (ChangedJoins(Replay.of(run), 0.25).conversion_notice(4.0) is not None) is turns
 
 
 def test_a_broadcast_saves_tasks_of_two_cores_twice_the_time_on_as_many_slots() -> None:
     run = merging()
     two_cores = replace(run, stages=tuple(replace(one, task_cpus=2) for one in run.stages))
-    one, two = (saved_seconds(Replay.of(r), 0.25, np.asarray([4.0]), 8) for r in (run, two_cores))
+    one, two = (
+        ChangedJoins(Replay.of(r), 0.25, 8).saved_seconds(np.asarray([4.0]))
+        for r in (run, two_cores)
+    )
     assert two == pytest.approx(2.0 * one)
 
 

@@ -12,7 +12,7 @@ import engine
 from engine.machines.transfer import speed_of
 from engine.models.boe.fitted_states import FittedStates, nearness
 from engine.models.boe.model import fit_states, fit_workflow
-from engine.models.boe.plan import WorkflowPlan
+from engine.models.boe.plan import ScaledPlan
 from engine.models.boe.task_time import Step, TaskWork
 from engine.models.boe.workflow import OwnNodes, Workflow, WorkflowJob
 from engine.models.boe.workflow_course import Activity
@@ -78,9 +78,9 @@ def test_what_the_answers_for_several_inputs_share_is_estimated_once(
     clusters are asked about anew."""
     logs = run(8), run(8, tasks=96, input_bytes=4 * GB)
     fitted, counted = fitted_to(*logs), []
-    once = WorkflowPlan.course
+    once = ScaledPlan.course
     monkeypatch.setattr(
-        WorkflowPlan, "course", lambda *given, **more: (counted.append(1), once(*given, **more))[1]
+        ScaledPlan, "course", lambda *given, **more: (counted.append(1), once(*given, **more))[1]
     )
 
     def seconds(model: FittedStates, slots: int, times: float) -> float:

@@ -13,7 +13,7 @@ from sparkplan_runs import fit
 from engine.batch import ClusterBatch
 from engine.catalog import InstanceType
 from engine.cluster import Cluster, Layout, Workload
-from engine.models.replay.memory.spilling import TaskMemory, saturated_spills, spilling_stages
+from engine.models.replay.memory.spilling import Spills, TaskMemory, spilling_stages
 from engine.models.replay.model import ReplayModel
 from engine.models.replay.replayed_run import Replay
 from engine.models.workloads import with_defaults
@@ -152,9 +152,9 @@ def test_spills_are_settled_where_nothing_spills_or_each_task_is_alone() -> None
     slots = np.asarray([40.0, 160.0, 320.0, 400.0, 40.0, 40.0])
     task_bytes = np.asarray([50.0, 50.0, 50.0, 50.0, 700.0, math.nan]) * MIB
     memory = TaskMemory(task_bytes, slots, np.full(6, float(CORES)))
-    settled = saturated_spills(stages, memory, 1.0)
+    settled = Spills(memory, 1.0).saturated(stages)
     assert settled.tolist() == [False, False, True, True, True, True]
     none = TaskMemory(*(np.zeros(0) for _ in range(3)))
     unknown = TaskMemory(np.full(2, math.nan), np.full(2, 40.0), np.full(2, 8.0))
-    assert saturated_spills(stages, none, 1.0).size == 0
-    assert saturated_spills(stages, unknown, 1.0).all()
+    assert Spills(none, 1.0).saturated(stages).size == 0
+    assert Spills(unknown, 1.0).saturated(stages).all()

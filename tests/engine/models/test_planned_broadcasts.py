@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from made_runs import Stage, observed
 
-from engine.models.replay.broadcasts import OutgrownBroadcast, broadcast_notice, outgrown
+from engine.models.replay.broadcasts import ChangedJoins, OutgrownBroadcast
 from engine.models.replay.replayed_run import Replay
 from engine.profile import Run
 from engine.units import MIB
@@ -43,7 +43,7 @@ def sums_joined(
 
 
 def found(run: Run, ratio: float) -> list[OutgrownBroadcast]:
-    return outgrown(Replay.of(run), ratio)
+    return ChangedJoins(Replay.of(run), ratio).outgrown
 
 
 def test_it_counts_as_its_files_whatever_is_left_of_them() -> None:
@@ -110,6 +110,6 @@ def test_a_table_that_comes_of_a_join_is_taken_as_it_is_sent() -> None:
 
 
 def test_the_notice_says_what_was_read_for_it() -> None:
-    said = broadcast_notice(Replay.of(sums_joined()), 3.0, 4.0)
+    said = ChangedJoins(Replay.of(sums_joined()), 3.0).broadcast_notice(4.0)
     assert "Spark takes for 2.1 MB (which was read for it) to 8.39 MB (its files" in said.text
     assert "The time holds up to about 3 s for that" in said.text

@@ -15,7 +15,7 @@ from sparkplan_runs import executors, fit
 
 from engine import read
 from engine.models.replay.alternatives import alternatives_of
-from engine.models.replay.broadcasts import outgrown
+from engine.models.replay.broadcasts import ChangedJoins
 from engine.models.replay.notices import groups_notice, small_tables_notice
 from engine.models.replay.replayed_run import Replay
 from engine.models.replay.stage_laws import pair_fit, with_laws
@@ -160,7 +160,7 @@ def test_a_broadcast_dimension_may_be_outgrown_and_probably_is_not() -> None:
     """4 MiB at nine times the input: 6.9 MiB as it is taken to grow, and 36 in proportion, of the
     10 that are broadcast."""
     replay = Replay.of(larger())
-    found = outgrown(replay, FILES)
+    found = ChangedJoins(replay, FILES).outgrown
     assert len(found) == DIMENSIONS
     assert all(one.growth == FILES and not one.probable for one in found)
     assert np.isfinite([one.seconds(FILES, np.asarray([2.0])) for one in found]).all()
@@ -175,7 +175,7 @@ def test_a_log_of_another_input_tells_how_dimensions_grow() -> None:
             assert model.data_growth(FILES) < FILES**SMALL_TABLE_POWER
         elif model.stage.files_read:
             assert model.data_growth(FILES) > FILES / 2.0
-    assert not outgrown(taught, FILES)
+    assert not ChangedJoins(taught, FILES).outgrown
     assert small_tables_notice(taught, FILES) is None
 
 

@@ -14,9 +14,8 @@ from engine.models.replay.memory.executor_memory import ExecutorMemory
 from engine.models.replay.memory.spilling import (
     DISK_BYTES_PER_SECOND,
     SPILLED_SIZE,
+    Spills,
     TaskMemory,
-    spill_seconds,
-    spilled_bytes,
     spilling_stages,
 )
 from engine.models.replay.replayed_run import Replay
@@ -124,8 +123,8 @@ def test_few_tasks_share_an_executor_with_few_others() -> None:
     assert "memory-spill" not in codes(own)
     (stage,) = spilling_stages(Replay.of(last))
     assert stage.fill_factor == 1.0
-    assert spilled_bytes(stage, offered(400 * MIB, cores=4.0), 1.0) == 0.0
-    spilled = spilled_bytes(stage, offered(400 * MIB), 1.0)
+    assert Spills(offered(400 * MIB, cores=4.0), 1.0).bytes_of(stage)[0] == 0.0
+    spilled = Spills(offered(400 * MIB), 1.0).bytes_of(stage)[0]
     assert spilled == pytest.approx(beyond(held, 800 * MIB))
     assert "memory-spill" in codes(ask(last, heap=1.0))
 
@@ -150,9 +149,9 @@ def test_tasks_of_several_cores_share_an_executor_with_fewer_others() -> None:
     (stage,) = spilling_stages(Replay.of(wide))
     assert stage.fill_factor == 1.0
     assert "memory-spill" not in codes(ask(wide, heap=4.0))
-    spilled = spilled_bytes(stage, offered(500 * MIB), 1.0)
+    spilled = Spills(offered(500 * MIB), 1.0).bytes_of(stage)[0]
     assert spilled == pytest.approx(TASKS * beyond(held, 1000 * MIB))
-    seconds = spill_seconds((stage,), offered(500 * MIB), 1.0)
+    seconds = Spills(offered(500 * MIB), 1.0).added_seconds((stage,))
     assert seconds == pytest.approx(stage.seconds(np.asarray([spilled])) / 2.0)
 
 
@@ -180,10 +179,11 @@ def test_spilled_bytes_and_their_time() -> None:
     (stage,) = spilling_stages(Replay.of(run_of()))
     available = np.asarray([100 * MIB, 300 * MIB, np.nan])
     spilled = TASKS * beyond(PEAK, 100 * MIB)
-    assert spilled_bytes(stage, offered(100 * MIB), 1.0) == pytest.approx(spilled)
-    assert spilled_bytes(stage, offered(300 * MIB), 1.0) == 0.0
+    assert Spills(offered(100 * MIB), 1.0).bytes_of(stage)[0] == pytest.approx(spilled)
+    assert Spills(offered(300 * MIB), 1.0).bytes_of(stage)[0] == 0.0
     assert stage.replayed_spill_bytes(1.0) == 0.0
-    seconds = spill_seconds((stage,), TaskMemory(available, np.full(3, 4.0), np.full(3, 2.0)), 1.0)
+    memory = TaskMemory(available, np.full(3, 4.0), np.full(3, 2.0))
+    seconds = Spills(memory, 1.0).added_seconds((stage,))
     moved = 2.0 * SPILLED_SIZE * spilled
     assert seconds == pytest.approx([moved / DISK_BYTES_PER_SECOND / 4.0, 0.0, 0.0])
 
@@ -195,11 +195,11 @@ def test_the_disk_s_rate_and_compression_come_from_a_log_that_spilled() -> None:
     assert stage.disk_share == pytest.approx(0.25)
     assert stage.disk_bytes_per_second == pytest.approx(50 * MIB)
     assert stage.task_bytes == PEAK + 200 * MIB
-    more = spill_seconds((stage,), offered(1e12), 1.0)
+    more = Spills(offered(1e12), 1.0).added_seconds((stage,))
     assert more[0] == pytest.approx(-TASKS * 2.0 / 4.0)
     own = ExecutorMemory.of(run).task_bytes(ClusterBatch.of([run.cluster], Profile("", (run,))))
     assert stage.fill_factor == pytest.approx(PEAK / own[0])
-    same = spill_seconds((stage,), offered(own[0]), 1.0)
+    same = Spills(offered(own[0]), 1.0).added_seconds((stage,))
     assert same[0] == pytest.approx(0.0, abs=1e-9)
 
 
@@ -258,7 +258,8 @@ def test_more_shuffle_partitions_cure_a_spill() -> None:
     assert "memory-spill" not in codes(smaller)
     assert smaller.seconds < as_it_is.seconds
     (stage,) = spilling_stages(Replay.of(run))
-    spilled = [spilled_bytes(stage, offered(400 * MIB), 8.0, count) for count in (40, 80, 160, 320)]
+    counts, memory = (40, 80, 160, 320), offered(400 * MIB)
+    spilled = [Spills(memory, 8.0, count).bytes_of(stage)[0] for count in counts]
     counts = (40, 80, 160, 320)
     each = [beyond(8 * PEAK * TASKS / count, 400 * MIB) for count in counts]
     assert spilled == pytest.approx([n * one for n, one in zip(counts, each, strict=True)])
@@ -283,7 +284,7 @@ def test_partitions_that_the_cores_decide_are_counted_on_each_cluster() -> None:
     wide = replace(stage, model=replace(stage.model, partitioning=WIDE))
     slots = np.asarray([4.0, 8.0, 16.0, 16.0, 16.0])
     available = np.asarray([200.0, 200.0, 200.0, 100.0, np.nan]) * MIB
-    found = spill_seconds((wide,), TaskMemory(available, slots, np.full(5, 4.0)), 1.0)
+    found = Spills(TaskMemory(available, slots, np.full(5, 4.0)), 1.0).added_seconds((wide,))
     asked = ((4, 600.0, 200.0), (8, 300.0, 200.0), (16, 150.0, 200.0), (16, 150.0, 100.0))
     each = [tasks * beyond(need, memory) for tasks, need, memory in asked]
     assert each[2] == 0.0
@@ -291,7 +292,7 @@ def test_partitions_that_the_cores_decide_are_counted_on_each_cluster() -> None:
     moved = 2.0 * SPILLED_SIZE * spilled / DISK_BYTES_PER_SECOND
     assert found == pytest.approx(moved / np.asarray([4.0, 8.0, 16.0, 16.0, 16.0]))
     for at in range(4):
-        one = spilled_bytes(wide, offered(available[at], slots[at]), 1.0)
+        one = Spills(offered(available[at], slots[at]), 1.0).bytes_of(wide)[0]
         assert one == pytest.approx(spilled[at])
 
 
@@ -302,8 +303,10 @@ def test_seconds_that_do_not_grow_are_not_bytes(work: float, ratio: float) -> No
     slow = replace(plain, model=replace(plain.model, law=StageLaw(work)))
     assert slow.replayed_spill_bytes(ratio) == pytest.approx(ratio * TASKS * 200 * MIB)
     need = ratio * (PEAK + 200 * MIB)
-    assert spilled_bytes(slow, offered(0.0), ratio) == pytest.approx(TASKS * need)
-    seconds = [spill_seconds((stage,), offered(400 * MIB), ratio)[0] for stage in (plain, slow)]
+    assert Spills(offered(0.0), ratio).bytes_of(slow)[0] == pytest.approx(TASKS * need)
+    seconds = [
+        Spills(offered(400 * MIB), ratio).added_seconds((stage,))[0] for stage in (plain, slow)
+    ]
     assert seconds[0] == seconds[1]
 
 
@@ -311,7 +314,7 @@ def test_bytes_grow_with_the_power_that_logs_tell() -> None:
     (stage,) = spilling_stages(Replay.of(run_of(spilled=TASKS * 200 * MIB)))
     half = replace(stage, model=replace(stage.model, law=StageLaw(data_power=0.5)))
     assert half.replayed_spill_bytes(64.0) == pytest.approx(8.0 * TASKS * 200 * MIB)
-    assert spilled_bytes(half, offered(0.0), 64.0) == pytest.approx(
+    assert Spills(offered(0.0), 64.0).bytes_of(half)[0] == pytest.approx(
         8.0 * TASKS * (PEAK + 200 * MIB)
     )
 
@@ -321,7 +324,7 @@ def test_part_of_a_partition_needs_part_of_its_memory() -> None:
     peak = measure(np.full(TASKS, PEAK))
     first = replace(run_of().stages[0], peak_execution_memory_bytes=peak)
     stages = spilling_stages(Replay.of(replace(run_of(), stages=(first, run_of().stages[1]))))
-    assert spilled_bytes(stages[0], offered(0.0), 0.01) == pytest.approx(0.4 * PEAK)
+    assert Spills(offered(0.0), 0.01).bytes_of(stages[0])[0] == pytest.approx(0.4 * PEAK)
 
 
 @pytest.mark.parametrize("ratio", [0.02, 1.0, 3.0, 40.0])
@@ -347,17 +350,17 @@ def test_many_stages_and_clusters_spill_as_each_by_itself(
     slots = np.asarray([1.0, 4.0, 8.0, 30.0, 30.0, 200.0])
     available = np.asarray([50.0, 300.0, 800.0, 100.0, 3000.0, 20.0]) * MIB
     cores = np.asarray([1.0, 2.0, 4.0, 4.0, 2.0, 4.0])
-    found = spill_seconds(known, TaskMemory(available, slots, cores), ratio, partitions)
+    found = Spills(TaskMemory(available, slots, cores), ratio, partitions).added_seconds(known)
     for at, count in enumerate(slots.tolist()):
         alone = offered(available[at], count, cores[at])
         expected = 0.0
         for stage in known:
-            beyond = spilled_bytes(stage, alone, ratio, partitions)
+            beyond = Spills(alone, ratio, partitions).bytes_of(stage)[0]
             tasks, _ = stage.model.largest_task_bytes(ratio, partitions, slots[at : at + 1])
             moved = np.asarray([beyond - stage.replayed_spill_bytes(ratio)])
             expected += float(stage.seconds(moved)[0] / min(count, tasks[0]))
         assert found[at] == pytest.approx(expected)
-        one = spill_seconds(known, alone, ratio, partitions)
+        one = Spills(alone, ratio, partitions).added_seconds(known)
         assert one[0] == pytest.approx(expected)
 
 

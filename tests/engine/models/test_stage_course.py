@@ -15,7 +15,7 @@ from engine.models.boe.fitted_states import FittedStates
 from engine.models.boe.grid import Grid
 from engine.models.boe.jobs import NodeRates
 from engine.models.boe.model import fit_workflow
-from engine.models.boe.plan import Part, Target, WorkflowPlan
+from engine.models.boe.plan import Part, ScaledPlan, Target, WorkflowPlan
 from engine.models.boe.stage_course import StageCourse, StageCourses, spread_out
 from engine.models.boe.surface import law_of, seconds_on
 from engine.models.boe.task_draw import TaskLaw
@@ -35,7 +35,7 @@ def target(slots: int, nodes: int) -> Target:
 
 def alone(plan: WorkflowPlan, at: Target) -> float:
     """The closed form of a plan's only stage."""
-    activities = plan.activities()
+    activities = ScaledPlan(plan).activities
     slots = np.asarray([at.slots])
     courses = StageCourses.of(activities, [law_of(plan, a, at) for a in activities], slots)
     return float(courses.seconds(Grid.of_targets(plan, [at]), slots)[0].sum())
@@ -67,7 +67,7 @@ def test_a_stage_alone_takes_what_its_states_take(
     work = TaskWork(1.0, tuple(Step(*step) for step in steps))
     plan = plan_of(Activity(0, "a", tasks, work, cores=cores, spread=spread))
     at = target(slots, nodes)
-    truth = plan.seconds(at, 1.0, None)
+    truth = ScaledPlan(plan).seconds(at)
     bound = {0.0: 1e-9, 0.2: 0.02, 0.6: 0.04}[spread]
     assert alone(plan, at) == pytest.approx(truth, rel=bound)
 
@@ -81,7 +81,7 @@ def test_stages_drawn_evenly_are_nearly_all_within_seven_in_a_thousand() -> None
         spread, tasks = float(random.choice([0.2, 0.6])), int(random.integers(1, 91))
         plan = plan_of(Activity(0, "a", tasks, work, spread=spread))
         at = target(int(random.integers(1, 41)), int(random.choice([1, 2, 5])))
-        off.append(abs(alone(plan, at) / plan.seconds(at, 1.0, None) - 1.0))
+        off.append(abs(alone(plan, at) / ScaledPlan(plan).seconds(at) - 1.0))
     assert np.quantile(off, 0.99) < 0.007
 
 
@@ -130,14 +130,14 @@ def test_a_grid_is_off_by_less_than_is_looked_around_for(log: str, name: str) ->
     chosen = select_candidates(catalog(name), profile=fitted.profile, ran_on=fitted.ran_on)
     types = [offer.instance for offer in chosen.offers]
     batch = ClusterBatch.grid(types, chosen.layouts, range(1, 65), catalog(name))
-    plan = fitted.plans[0]
-    many = seconds_on(plan, batch)
+    scaled = ScaledPlan(fitted.plans[0])
+    many = seconds_on(scaled, batch)
     near = np.flatnonzero(batch.slots <= 64)
-    most = {float(entry.tasks) for entry in plan.activities()}
+    most = {float(entry.tasks) for entry in scaled.activities}
     steps = np.flatnonzero(np.isin(batch.slots, list(most)))
     random = np.random.default_rng(1)
     some = np.concatenate([random.choice(rows, 15) for rows in (near, steps)])
-    exact = [plan.seconds(plan.target(batch, int(p)), 1.0, None) for p in some]
+    exact = [scaled.seconds(scaled.plan.target(batch, int(p))) for p in some]
     assert np.abs(np.log(many[some] / np.asarray(exact))).max() < 0.02
 
 
@@ -152,5 +152,5 @@ def test_tasks_that_are_taken_as_alike_have_no_law() -> None:
         ("mean", True, 0.0),
     ):
         plan = fit_workflow(workflow, task_profile=profile, printed=printed).plans[0]
-        law = law_of(plan, plan.activities()[0], target(4, 1))
+        law = law_of(plan, ScaledPlan(plan).activities[0], target(4, 1))
         assert law == pytest.approx((1.0, spread))

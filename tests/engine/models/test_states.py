@@ -355,7 +355,7 @@ def test_skewed_output_spreads_task_times_by_its_share_of_them() -> None:
     """Eqs. 9 to 11: t = 10 + 5 alpha with alpha 1 +- 0.6 has a deviation of 3 s, a fifth of 15."""
     steps = TaskWork(0.0, (Step(10.0), Step(0.0, 5.0)))
     entry = Activity(0, "a", 8, steps, output_spread=0.6)
-    law = task_law(Needs.of(steps, RATES), spread=0.0, output_spread=0.6)
+    law = task_law(entry, Needs.of(steps, RATES))
     assert law == pytest.approx((1.0, 0.2))
     machines = Machines(100.0, RATES, Pool(8.0))
     skewed = estimate([entry], machines, fifo).seconds
@@ -369,7 +369,7 @@ def test_skewed_output_beside_computing_is_the_larger_of_the_two(output: float) 
     steps = TaskWork(3.0, (Step(10.0, output),))
     alpha = np.random.default_rng(1).normal(1.0, 0.4, 400_000)
     times = 3.0 + np.maximum(10.0, output * alpha)
-    law = task_law(Needs.of(steps, RATES), spread=0.0, output_spread=0.4)
+    law = task_law(Activity(0, "a", 8, steps, output_spread=0.4), Needs.of(steps, RATES))
     plain = 3.0 + max(10.0, output)
     assert law.mean == pytest.approx(times.mean() / plain, rel=0.002)
     assert law.spread == pytest.approx(times.std() / times.mean(), abs=0.002)

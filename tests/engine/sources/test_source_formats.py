@@ -1,37 +1,31 @@
 """Formats of a SOURCE beside event logs: one file and one line each."""
 
+import re
 import sys
+import textwrap
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
 import engine
-from engine.cluster import Cluster, Workload
 from engine.errors import BadInput
-from engine.profile import Run
 from engine.sources import formats
-from engine.sources.source_contents import SourceContents
+
+PAGE = Path(__file__).parents[3] / "docs" / "adding_a_model.md"
+BLOCK = re.compile(r"^ *```python\n(.*?)^ *```", re.MULTILINE | re.DOTALL)
 
 
-def looks_like(start: bytes) -> bool:
-    return start.startswith(b"NODES SECONDS")
-
-
-def parse(text: str, source: str) -> SourceContents:
-    lines = [line.split() for line in text.splitlines()[1:]]
-    if not lines:
-        raise BadInput("holds no run", where=f"{source}:1")
-    clusters = [Cluster.of_executors(executors=int(nodes), executor_cores=4) for nodes, _ in lines]
-    times = [float(seconds) for _, seconds in lines]
-    runs = tuple(Run(time, on, Workload(1e9)) for time, on in zip(times, clusters, strict=True))
-    return SourceContents(Path(source).name, runs, name="columns")
+def code_of_the_page() -> str:
+    """The format that the page shows as an example."""
+    (code,) = [code for code in BLOCK.findall(PAGE.read_text("utf-8")) if "def looks_like" in code]
+    return textwrap.dedent(code)
 
 
 @pytest.fixture(autouse=True)
 def _one_more(monkeypatch: pytest.MonkeyPatch) -> None:
     module = ModuleType("columns_format")
-    module.__dict__.update(looks_like=looks_like, parse=parse)
+    exec(code_of_the_page(), module.__dict__)
     monkeypatch.setitem(sys.modules, module.__name__, module)
     one_more = formats.SourceFormat("text in columns", module.__name__)
     monkeypatch.setattr(formats, "SOURCE_FORMATS", (*formats.SOURCE_FORMATS, one_more))
@@ -39,22 +33,28 @@ def _one_more(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_one_line_makes_a_format_known_to_all_that_read(tmp_path: Path) -> None:
     path = tmp_path / "runs.txt"
-    path.write_text("NODES SECONDS\n2 100\n4 60\n")
+    path.write_text("# nodes bytes seconds\n2 1e9 100\n4 1e9 60\n")
     profile = engine.read(path)
     assert [run.seconds for run in profile.runs] == [100.0, 60.0]
+    assert [run.cluster.nodes for run in profile.runs] == [2, 4]
+    assert {run.workload.input_bytes for run in profile.runs} == {1e9}
     assert engine.peek(path).kind == "text in columns"
 
 
-def test_what_is_wrong_with_it_is_told_with_its_line(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("line", "what"),
+    [("2 100", "has 2 numbers"), ("2 many 100", "a number must be"), ("2 1e9 -1", "a number must")],
+)
+def test_what_is_wrong_with_it_is_told_with_its_line(tmp_path: Path, line: str, what: str) -> None:
     path = tmp_path / "runs.txt"
-    path.write_text("NODES SECONDS\n")
-    with pytest.raises(BadInput) as caught:
+    path.write_text(f"# nodes bytes seconds\n2 1e9 100\n{line}\n")
+    with pytest.raises(BadInput, match=what) as caught:
         engine.read(path)
-    assert caught.value.where == f"{path}:1"
+    assert caught.value.where == f"{path}:3"
 
 
 def test_of_folders_event_logs_alone_are_read(tmp_path: Path) -> None:
-    (tmp_path / "runs.txt").write_text("NODES SECONDS\n2 100\n")
+    (tmp_path / "runs.txt").write_text("# nodes bytes seconds\n2 1e9 100\n")
     with pytest.raises(BadInput, match="is a text in columns, and of folders and zips"):
         engine.read(tmp_path)
 

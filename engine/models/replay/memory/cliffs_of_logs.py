@@ -18,7 +18,7 @@ from engine.cluster import Workload
 from engine.forecast import BoolArray
 from engine.models.replay.memory.block_costs import disk_rate_of
 from engine.models.replay.memory.memory_cliff import MemoryCliff
-from engine.models.replay.memory.spilling import SpillingStage, TaskMemory, saturated_spills
+from engine.models.replay.memory.spilling import SpillingStage, Spills, TaskMemory
 from engine.models.replay.priors import POWER_SPREAD, SIZE_NOISE, size_ratio
 from engine.models.replay.replayed_run import Replay
 from engine.profile import Run
@@ -77,10 +77,8 @@ def saturated_memory(
         if stages:
             memory = TaskMemory.of(run, enough)
             for wanted in workloads:
-                ratio = size_ratio(wanted, run)
-                saturated[rows] &= saturated_spills(
-                    stages, memory, ratio, wanted.shuffle_partitions
-                )
+                spills = Spills(memory, size_ratio(wanted, run), wanted.shuffle_partitions)
+                saturated[rows] &= spills.saturated(stages)
     return saturated
 
 

@@ -15,7 +15,7 @@ from engine.batch import ClusterBatch
 from engine.cluster import Workload
 from engine.forecast import FloatArray
 from engine.models.replay.memory.memory_cliff import MemoryCliff
-from engine.models.replay.memory.spilling import SpillingStage, TaskMemory, spill_seconds
+from engine.models.replay.memory.spilling import SpillingStage, Spills, TaskMemory
 from engine.models.replay.priors import size_ratio
 from engine.models.replay.replayed_run import Replay
 from engine.models.replay.times import Times
@@ -56,6 +56,7 @@ def log_memory_factor(
             hits = times_of(cliff.full_cache_replay)
             hit_factor += saved * (np.minimum(1.0, hits.seconds / times.seconds) - 1.0)
     if spilling:
-        added += spill_seconds(spilling, TaskMemory.of(run, batch), ratio, partitions)
+        spills = Spills(TaskMemory.of(run, batch), ratio, partitions)
+        added += spills.added_seconds(spilling)
     changed = np.maximum(1.0 + added / speed / times.seconds, MIN_REMAINING_SHARE)
     return np.asarray(np.log(changed * hit_factor))

@@ -15,12 +15,7 @@ from engine.batch import ClusterBatch
 from engine.models.replay.memory.cache_readers import never_stored
 from engine.models.replay.memory.evictions import EvictingStages
 from engine.models.replay.memory.memory_cliff import MemoryCliff
-from engine.models.replay.memory.spilling import (
-    SpillingStage,
-    TaskMemory,
-    memory_of_task,
-    spilled_bytes,
-)
+from engine.models.replay.memory.spilling import SpillingStage, Spills
 from engine.notices import Notice
 from engine.profile import Run
 from engine.runs.stage_labels import numbered_label
@@ -138,23 +133,18 @@ def not_fitting_share(
     return added / (replayed_seconds + added)
 
 
-def spill_notices(
-    stages: Sequence[SpillingStage],
-    offered: TaskMemory,
-    ratio: float,
-    shuffle_partitions: int | None,
-) -> list[Notice]:
-    """The warning about the stage that spills most on the one cluster of `offered`; none where its
+def spill_notices(stages: Sequence[SpillingStage], spills: Spills) -> list[Notice]:
+    """The warning about the stage that spills most on the one cluster of `spills`; none where its
     memory is not known."""
     most, worst = 0.0, None
     for stage in stages:
-        spilled = spilled_bytes(stage, offered, ratio, shuffle_partitions)
+        spilled = float(spills.bytes_of(stage)[0])
         if spilled > max(most, NOTICE_SPILL_SHARE * stage.task_bytes):
             most, worst = spilled, stage
     if worst is None:
         return []
     name = numbered_label(worst.model.stage)
-    available = memory_of_task(worst, offered, ratio, shuffle_partitions)
+    available = float(spills.memory_of_task(worst)[0])
     return [
         Notice(
             "memory-spill",

@@ -13,7 +13,7 @@ that they add. Explained in docs/models/sparkplan_rules_memory.md#spills.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -167,106 +167,93 @@ def _disk(stage: StageRun, spilled: float) -> tuple[float, float]:
     return min(1.0, written / spilled), rate if known else DISK_BYTES_PER_SECOND
 
 
-def spill_seconds(
-    stages: tuple[SpillingStage, ...],
-    memory: TaskMemory,
-    ratio: float,
-    shuffle_partitions: int | None = None,
-) -> FloatArray:
-    """(n,) time that spilling adds to a replay at `ratio` times the input; below 0 where more
-    memory, or smaller partitions, save what the log spilled.
+@dataclass(frozen=True, eq=False)
+class Spills:
+    """What stages spill on n clusters at `ratio` times the input of their log.
 
     Args:
+        memory: that the clusters have for their tasks.
         shuffle_partitions: number of shuffle partitions, None for the run's own.
     """
-    added = np.zeros(len(memory.slots))
-    distinct_memory, known, inverse = memory.distinct()
-    if not known.size:
+
+    memory: TaskMemory
+    ratio: float
+    shuffle_partitions: int | None = None
+
+    def added_seconds(self, stages: Sequence[SpillingStage]) -> FloatArray:
+        """(n,) time that spilling adds to a replay; below 0 where more memory, or smaller
+        partitions, save what the log spilled."""
+        added = np.zeros(len(self.memory.slots))
+        memory, known, inverse = self.memory.distinct()
+        if not known.size:
+            return added
+        distinct_spills = replace(self, memory=memory)
+        affected = list(
+            self._affected(stages, float(memory.task_bytes.min()), float(memory.slots.min()))
+        )
+        if not affected:
+            return added
+        seconds = np.zeros(len(memory.slots))
+        for stage in affected:
+            tasks, spilled = distinct_spills._tasks_and_bytes(stage)
+            beyond_log = spilled - stage.replayed_spill_bytes(self.ratio)
+            seconds += stage.seconds(beyond_log) / stage.model.concurrent_tasks(memory.slots, tasks)
+        added[known] = seconds[inverse]
         return added
-    least, fewest = float(distinct_memory.task_bytes.min()), float(distinct_memory.slots.min())
-    affected = list(_affected(stages, least, fewest, ratio, shuffle_partitions))
-    if not affected:
-        return added
-    seconds = np.zeros(len(distinct_memory.slots))
-    for stage in affected:
-        tasks, spilled = _spilled(stage, distinct_memory, ratio, shuffle_partitions)
-        at_once = stage.model.concurrent_tasks(distinct_memory.slots, tasks)
-        seconds += stage.seconds(spilled - stage.replayed_spill_bytes(ratio)) / at_once
-    added[known] = seconds[inverse]
-    return added
 
-
-def saturated_spills(
-    stages: tuple[SpillingStage, ...],
-    memory: TaskMemory,
-    ratio: float,
-    shuffle_partitions: int | None = None,
-) -> BoolArray:
-    """(n,) whether more nodes would spill as much, on clusters with slots for all tasks at once:
-    nothing is spilled there, or no task shares its executor; also where memory is unknown."""
-    saturated = np.ones(len(memory.slots), dtype=bool)
-    if not saturated.size:
+    def saturated(self, stages: Sequence[SpillingStage]) -> BoolArray:
+        """(n,) whether more nodes would spill as much, on clusters with slots for all tasks at
+        once: nothing is spilled there, or no task shares its executor; also where memory is
+        unknown."""
+        memory = self.memory
+        saturated = np.ones(len(memory.slots), dtype=bool)
+        if not saturated.size:
+            return saturated
+        least, fewest = np.fmin.reduce(memory.task_bytes), np.fmin.reduce(memory.slots)
+        if np.isnan(least) or np.isnan(fewest):
+            return saturated
+        for stage in self._affected(stages, float(least), float(fewest)):
+            tasks, spilled = self._tasks_and_bytes(stage)
+            saturated &= (spilled == 0.0) | (tasks * memory.cores <= memory.slots)
         return saturated
-    least, fewest = np.fmin.reduce(memory.task_bytes), np.fmin.reduce(memory.slots)
-    if np.isnan(least) or np.isnan(fewest):
-        return saturated
-    for stage in _affected(stages, float(least), float(fewest), ratio, shuffle_partitions):
-        tasks, spilled = _spilled(stage, memory, ratio, shuffle_partitions)
-        saturated &= (spilled == 0.0) | (tasks * memory.cores <= memory.slots)
-    return saturated
 
+    def bytes_of(self, stage: SpillingStage) -> FloatArray:
+        """(n,) bytes that a stage spills."""
+        return self._tasks_and_bytes(stage)[1]
 
-def _spilled(
-    stage: SpillingStage, memory: TaskMemory, ratio: float, shuffle_partitions: int | None
-) -> tuple[FloatArray, FloatArray]:
-    """(n,) number of tasks of a stage, and (n,) bytes that it spills."""
-    tasks, data = _tasks(stage, memory, ratio, shuffle_partitions)
-    filled = stage.fill_factor * memory.bytes_per_task(tasks, stage.model.stage.task_cpus)
-    need = stage.task_bytes * data
-    left = filled if stage.spilled_bytes else filled / 2.0
-    return tasks, np.where(need > filled, need - left, 0.0) * tasks
+    def _tasks_and_bytes(self, stage: SpillingStage) -> tuple[FloatArray, FloatArray]:
+        """(n,) number of tasks of a stage, and (n,) bytes that it spills."""
+        tasks, data = self._tasks_and_data(stage)
+        filled = stage.fill_factor * self.memory.bytes_per_task(tasks, stage.model.stage.task_cpus)
+        need = stage.task_bytes * data
+        left = filled if stage.spilled_bytes else filled / 2.0
+        return tasks, np.where(need > filled, need - left, 0.0) * tasks
 
+    def memory_of_task(self, stage: SpillingStage) -> FloatArray:
+        """(n,) bytes of memory that a task of the stage has."""
+        tasks, _ = self._tasks_and_data(stage)
+        return self.memory.bytes_per_task(tasks, stage.model.stage.task_cpus)
 
-def _tasks(
-    stage: SpillingStage, memory: TaskMemory, ratio: float, shuffle_partitions: int | None
-) -> tuple[FloatArray, FloatArray]:
-    """`StageModel.largest_task_bytes` for (n,) clusters, evaluated once per distinct number of
-    slots, and only once where the stage does not depend on it."""
-    if not stage.model.depends_on_cluster:
-        return stage.model.largest_task_bytes(ratio, shuffle_partitions, memory.slots[:1])
-    counted, which = distinct(memory.slots)
-    tasks, data = stage.model.largest_task_bytes(ratio, shuffle_partitions, counted)
-    return tasks[which], data[which]
+    def _tasks_and_data(self, stage: SpillingStage) -> tuple[FloatArray, FloatArray]:
+        """`StageModel.largest_task_bytes` for (n,) clusters, evaluated once per distinct number of
+        slots, and only once where the stage does not depend on it."""
+        model, slots, asked = stage.model, self.memory.slots, (self.ratio, self.shuffle_partitions)
+        if not model.depends_on_cluster:
+            return model.largest_task_bytes(*asked, slots[:1])
+        counted, which = distinct(slots)
+        tasks, data = model.largest_task_bytes(*asked, counted)
+        return tasks[which], data[which]
 
-
-def _affected(
-    stages: Sequence[SpillingStage],
-    task_bytes: float,
-    slots: float,
-    ratio: float,
-    shuffle_partitions: int | None,
-) -> Iterator[SpillingStage]:
-    """The stages that spilled in the log, or may spill with `task_bytes` of memory per task on
-    `slots` slots or more. Of hundreds of stages few do; this scalar bound excludes the others
-    cheaply."""
-    for stage in stages:
-        count = stage.model.partition_count(ratio, shuffle_partitions)
-        fewest = max(1.0, min(count.own, count.at(slots), LARGEST_TASKS))
-        need = stage.task_bytes * stage.model.data_growth(ratio) * stage.model.stage.tasks / fewest
-        if stage.spilled_bytes or need > stage.fill_factor * task_bytes:
-            yield stage
-
-
-def spilled_bytes(
-    stage: SpillingStage, memory: TaskMemory, ratio: float, shuffle_partitions: int | None = None
-) -> float:
-    """What a stage spills on the one cluster of `memory`."""
-    return float(_spilled(stage, memory, ratio, shuffle_partitions)[1][0])
-
-
-def memory_of_task(
-    stage: SpillingStage, memory: TaskMemory, ratio: float, shuffle_partitions: int | None = None
-) -> float:
-    """Bytes of memory that a task of the stage has there."""
-    tasks, _ = _tasks(stage, memory, ratio, shuffle_partitions)
-    return float(memory.bytes_per_task(tasks, stage.model.stage.task_cpus)[0])
+    def _affected(
+        self, stages: Sequence[SpillingStage], task_bytes: float, slots: float
+    ) -> Iterator[SpillingStage]:
+        """The stages that spilled in the log, or may spill with `task_bytes` of memory per task on
+        `slots` slots or more. Of hundreds of stages few do; this scalar bound excludes the others
+        cheaply."""
+        for stage in stages:
+            model = stage.model
+            count = model.partition_count(self.ratio, self.shuffle_partitions)
+            fewest = max(1.0, min(count.own, count.at(slots), LARGEST_TASKS))
+            need = stage.task_bytes * model.data_growth(self.ratio) * model.stage.tasks / fewest
+            if stage.spilled_bytes or need > stage.fill_factor * task_bytes:
+                yield stage
