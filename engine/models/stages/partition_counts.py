@@ -19,6 +19,7 @@ import numpy as np
 from engine.forecast import FloatArray, IntArray
 from engine.models.stages.durations.task_times import StageModel
 from engine.models.stages.partitioning.combined_inputs import CombinedPartitions
+from engine.models.stages.partitioning.indexed_rows import AllButLast
 from engine.models.stages.partitioning.partitions import (
     LEAST_CORES,
     PartitionRule,
@@ -148,7 +149,8 @@ def _rule_type(rule: PartitionRule) -> Hashable:
         return type(rule), _rule_type(rule.one), _rule_type(rule.other)
     if isinstance(rule, WrittenSplits):
         return type(rule), _rule_type(rule.writer)
-    return (type(rule), _rule_type(rule.rule)) if isinstance(rule, RuleByReadGrowth) else type(rule)
+    inner = _rule_type(rule.rule) if isinstance(rule, RuleByReadGrowth | AllButLast) else None
+    return type(rule), inner
 
 
 def stacked(rules: Sequence[Any]) -> Any:

@@ -25,6 +25,7 @@ from engine.models.stages.durations.warm_up import assumed_warm_up, warm_up_of
 from engine.models.stages.linked_stages import relinked
 from engine.models.stages.paired_inputs import keys_of_same_rows, pairs_power, pairs_share
 from engine.models.stages.partitioning.data_flow import DataFlow
+from engine.models.stages.partitioning.indexed_rows import rdd_partitions
 from engine.models.stages.partitioning.inferred_files import (
     PlannedScans,
     inferred_files,
@@ -126,7 +127,7 @@ def _with_references(run: Run, models: Sequence[StageModel]) -> list[StageModel]
     for model in models:
         stage = model.stage
         if model.growth is Growth.WORK:
-            last = input_readers.get(stage.tasks)
+            last = input_readers.get(rdd_partitions(stage))
             model = _with_followed_stage(model, by_id, last, explicit=explicit)
         if stage.inputs:
             input_stages = _input_stages(run, model, by_id, explicit=explicit)
@@ -172,7 +173,11 @@ def _with_followed_stage(
         followed = [by_id[maker]] if maker in by_id else []
     elif _reads_cache_alone(stage):
         followed = [outside] if outside is not None else []
-    elif not explicit and stage.sql_execution_id is None and (stage.tasks > 1 or stage.in_part):
+    elif (
+        not explicit
+        and stage.sql_execution_id is None
+        and (rdd_partitions(stage) > 1 or stage.in_part)
+    ):
         followed = [
             by_id[p] for p in stage.parents if p in by_id and _varies_in_partitions(by_id[p])
         ]
@@ -182,7 +187,8 @@ def _with_followed_stage(
     if stage.in_part:
         whole = maker is not None or _reads_like_partitions_of(stage, largest, by_id)
         return replace(model, part_of=largest) if whole else model
-    return replace(model, follows=largest) if largest.stage.tasks == stage.tasks else model
+    same = largest.stage.tasks == rdd_partitions(stage)
+    return replace(model, follows=largest) if same else model
 
 
 def _reads_cache_alone(stage: StageRun) -> bool:

@@ -18,6 +18,11 @@ from engine.models.stages.opened_files import OpenedFiles, opened_files
 from engine.models.stages.paired_inputs import product_work_growth
 from engine.models.stages.partitioning.coalesced_stage import CoalescedStage
 from engine.models.stages.partitioning.combined_inputs import combined_count
+from engine.models.stages.partitioning.indexed_rows import (
+    all_but_last,
+    counted_growth,
+    leaves_out_last,
+)
 from engine.models.stages.partitioning.inferred_files import InferredFiles
 from engine.models.stages.partitioning.input_splits import InputSplits
 from engine.models.stages.partitioning.partitions import (
@@ -116,6 +121,8 @@ class PartitionedStage:
         if self.growth is Growth.NONE or not self.pairs:
             in_log, here = self.read_growth(ratio), self.read_growth(ratio, cores)
             data = in_log + (here - in_log) * self._reading_share
+            if leaves_out_last(self.stage):
+                data *= counted_growth(self.stage, self.partition_count(ratio, None).at(cores))
             return self._with_opened_files(data, ratio, cores)
         share, power = self.pairs_share, self.pairs_power
         return float(product_work_growth(ratio, tasks, share=share, power=power))
@@ -166,7 +173,8 @@ class PartitionedStage:
     @property
     def in_proportion(self) -> bool:
         """Whether what it reads grows in proportion to the input."""
-        return self.read_law is None and self.part_of is None and self.opened_files is None
+        in_part = self.part_of is not None or leaves_out_last(self.stage)
+        return not in_part and self.read_law is None and self.opened_files is None
 
     @property
     def pairs(self) -> bool:
@@ -292,15 +300,16 @@ class PartitionedStage:
         source = self.partition_source(shuffle_partitions)
         rule = source._own_rule(shuffle_partitions)
         if rule is None:
-            return source._count_without_rule(ratio, shuffle_partitions)
-        own = float(rule.on_log_cores(ratio))
-        if not self.depends_on_cluster:
-            return PartitionCount(own)
-        return PartitionCount(own, source.partitioning.log_cores, rule, ratio)
+            count = source._count_without_rule(ratio, shuffle_partitions)
+        else:
+            own, elsewhere = float(rule.on_log_cores(ratio)), self.depends_on_cluster and rule
+            count = PartitionCount(own, source.partitioning.log_cores, elsewhere or None, ratio)
+        return all_but_last(count) if leaves_out_last(self.stage) else count
 
     def rule(self, shuffle_partitions: int | None) -> ScalingPartitionRule | None:
         """The rule for its partitions on any cluster and at any input, if one applies."""
-        return self.partition_source(shuffle_partitions)._own_rule(shuffle_partitions)
+        source = self.partition_source(shuffle_partitions)
+        return None if leaves_out_last(self.stage) else source._own_rule(shuffle_partitions)
 
     def partition_source(self, shuffle_partitions: int | None) -> PartitionedStage:
         """The stage that determines its number of partitions: itself, or the first on the chain of
@@ -313,8 +322,8 @@ class PartitionedStage:
 
     def _count_without_rule(self, ratio: float, shuffle_partitions: int | None) -> PartitionCount:
         """Its partitions if neither a rule of Spark's nor a followed stage determines them."""
-        n, power, splits = float(self.stage.tasks), self.law.partition_power, self._splits
-        read = self.read_growth(ratio)
+        power, splits = self.law.partition_power, self._splits
+        n, read = float(splits.tasks), self.read_growth(ratio)
         if self.growth is Growth.COALESCED:
             before = self._initial_partitions(shuffle_partitions)
             if self.coalescing.follows_rule:
