@@ -26,7 +26,7 @@ from engine.models.stages.partitioning.partitions import (
     RuleByReadGrowth,
     ScalingPartitionRule,
 )
-from engine.models.stages.partitioning.written_files import WrittenSplits
+from engine.models.stages.partitioning.written_files import CutFiles, WrittenSplits
 from engine.models.stages.tree_aggregation import NO_TREES, TreeAggregations
 
 Rule = TypeVar("Rule", bound=PartitionRule)
@@ -149,8 +149,9 @@ def _rule_type(rule: PartitionRule) -> Hashable:
         return type(rule), _rule_type(rule.one), _rule_type(rule.other)
     if isinstance(rule, WrittenSplits):
         return type(rule), _rule_type(rule.writer)
-    inner = _rule_type(rule.rule) if isinstance(rule, RuleByReadGrowth | AllButLast) else None
-    return type(rule), inner
+    if isinstance(rule, RuleByReadGrowth | AllButLast | CutFiles):
+        return type(rule), _rule_type(rule.rule)
+    return type(rule)
 
 
 def stacked(rules: Sequence[Any]) -> Any:

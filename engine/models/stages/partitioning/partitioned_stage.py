@@ -338,10 +338,9 @@ class PartitionedStage:
             return splits.per_core_count()
         if self._combines:
             return self._combined(ratio, shuffle_partitions)
-        if self._written_by is not None and splits.packed is not None:
-            writer = self._written_by
+        if (writer := self._written_by) is not None:
             count = writer.partition_count(ratio, shuffle_partitions)
-            return written_count(splits.packed, self.partitioning, ratio, writer.stage, count, read)
+            return written_count(splits, ratio, writer.stage, count, read)
         return splits.count_by_size(read) if self.growth is Growth.TASKS else PartitionCount(n)
 
     def _own_rule(self, shuffle_partitions: int | None) -> ScalingPartitionRule | None:
@@ -359,9 +358,10 @@ class PartitionedStage:
     @property
     def _written_by(self) -> PartitionedStage | None:
         """The stage that wrote its files, if the number of splits follows from it: the log says how
-        many files it wrote, and packing them gives the observed number of splits."""
-        writer = self.written_by
-        known = writer is not None and writer.stage.written_files and self._splits.packed
+        many files it wrote, and packing them, or reading each, gives the observed splits."""
+        writer, splits = self.written_by, self._splits
+        explained = splits.packed is not None or splits.is_hadoop
+        known = writer is not None and writer.stage.written_files and explained
         return writer if known and self._splits_one_input else None
 
     def _has_own_count(self, shuffle_partitions: int | None) -> bool:
