@@ -31,6 +31,7 @@ from engine.models.stages.partitioning.inferred_files import (
     inferred_files,
     planned_files,
 )
+from engine.models.stages.partitioning.joined_rdds import joined_inputs
 from engine.models.stages.partitioning.partitioned_stage import PartitionedStage
 from engine.models.stages.partitioning.partitions import Growth, PartitioningSettings
 from engine.models.stages.partitioning.small_tables import SMALL_TABLE_POWER, small_tables
@@ -84,8 +85,9 @@ def stage_models(run: Run, slots: int) -> list[StageModel]:
 
 
 MOST_WRITERS = 8
-"""Longest chain of writers, each reading files of the one before, that is followed to find the
-number of splits. Each is evaluated again for every cluster, and each iteration may add one."""
+"""Longest chain of writers, each reading files of the one before, or of joins, that is followed to
+find the number of partitions. Each is evaluated again for every cluster, and each iteration may add
+one."""
 
 
 def _with_inferred_times(model: StageModel, lanes: int, before: Sequence[StageModel]) -> StageModel:
@@ -132,12 +134,15 @@ def _with_references(run: Run, models: Sequence[StageModel]) -> list[StageModel]
         if stage.inputs:
             input_stages = _input_stages(run, model, by_id, explicit=explicit)
             model = replace(model, input_stages=input_stages)
+        elif not explicit and (inputs := _joined_inputs(stage, by_id, chain_length)):
+            model = replace(model, follows=None, input_stages=inputs)
         if stage.paired:
             before = {stage_id: earlier.stage for stage_id, earlier in by_id.items()}
             if keys_of_same_rows(stage, before):
                 model = replace(model, pairs_power=1.0)
         sources = [source for source in (model.follows, *model.input_stages) if source]
         length = max((chain_length.get(source.stage.stage_id, 0) for source in sources), default=0)
+        length += int(len(model.input_stages) > len(stage.inputs))
         if stage.files_by in by_id and chain_length[stage.files_by] < MOST_WRITERS:
             model = replace(model, written_by=by_id[stage.files_by])
             length = max(length, 1 + chain_length[stage.files_by])
@@ -146,6 +151,16 @@ def _with_references(run: Run, models: Sequence[StageModel]) -> list[StageModel]
             input_readers[stage.tasks] = model
         linked.append(model)
     return linked
+
+
+def _joined_inputs(
+    stage: StageRun, by_id: Mapping[int, StageModel], chain_length: Mapping[int, int]
+) -> tuple[StageModel, ...]:
+    """The inputs of a join of RDDs, if the chain of joins before it is short: each is evaluated
+    again for every cluster."""
+    inputs = joined_inputs(stage, by_id)
+    short = all(chain_length[one.stage.stage_id] < MOST_WRITERS for one in inputs)
+    return inputs if short else ()
 
 
 def _with_followed_stage(

@@ -59,7 +59,7 @@ class PartitionedStage:
         part_of: for a stage that runs only the first partitions (`take`), the stage that runs all.
         input_stages: for a union or product, the stage that determines the number of partitions of
             each input: the one that stored it, or for a shuffle the read as a stage of its own;
-            None for files, for rows that the program makes, and if unknown.
+            None for files, rows of the program, and if unknown. For a join, RDDs of unlike numbers.
         pairs_share: for a product of two inputs, the share of its work that goes to pairs of rows.
         pairs_power: power of the input with which the number of pairs grows.
         unplanned: inferred files of its scan, if no query plan describes them.
@@ -183,15 +183,16 @@ class PartitionedStage:
 
     @property
     def _combines(self) -> bool:
-        """Whether it is a union or product of several inputs, each partitioned by its own rule."""
-        return self.pairs or (bool(self.stage.inputs) and self.growth is Growth.TASKS)
+        """Whether it is a union, product or join of inputs, each partitioned by its own rule."""
+        joins = bool(self.input_stages) and not self.stage.inputs
+        return joins or self.pairs or (bool(self.stage.inputs) and self.growth is Growth.TASKS)
 
     def _combined(self, ratio: float, shuffle_partitions: int | None) -> PartitionCount:
-        """The partitions of a union or product."""
-        none = (None,) * len(self.stage.paired or self.stage.united)
+        """The partitions of a union, product or join."""
+        inputs = self.input_stages or (None,) * len(self.stage.paired or self.stage.united)
         known = [
             None if one is None else one.partition_count(ratio, shuffle_partitions)
-            for one in self.input_stages or none
+            for one in inputs
         ]
         return combined_count(self.stage, self.partitioning, ratio, known, self.small_inputs)
 
@@ -359,10 +360,9 @@ class PartitionedStage:
     def _written_by(self) -> PartitionedStage | None:
         """The stage that wrote its files, if the number of splits follows from it: the log says how
         many files it wrote, and packing them, or reading each, gives the observed splits."""
-        writer, splits = self.written_by, self._splits
+        splits, writer = self._splits, self.written_by if self._splits_one_input else None
         explained = splits.packed is not None or splits.is_hadoop
-        known = writer is not None and writer.stage.written_files and explained
-        return writer if known and self._splits_one_input else None
+        return writer if writer and writer.stage.written_files and explained else None
 
     def _has_own_count(self, shuffle_partitions: int | None) -> bool:
         """Whether it has a number of partitions of its own even if it follows another stage."""
