@@ -19,6 +19,7 @@ import numpy as np
 from engine.forecast import FloatArray, IntArray
 from engine.models.stages.durations.task_times import StageModel
 from engine.models.stages.partitioning.combined_inputs import CombinedPartitions
+from engine.models.stages.partitioning.factor_blocks import BlockRule
 from engine.models.stages.partitioning.indexed_rows import AllButLast
 from engine.models.stages.partitioning.partitions import (
     LEAST_CORES,
@@ -149,7 +150,7 @@ def _rule_type(rule: PartitionRule) -> Hashable:
         return type(rule), _rule_type(rule.one), _rule_type(rule.other)
     if isinstance(rule, WrittenSplits):
         return type(rule), _rule_type(rule.writer)
-    if isinstance(rule, RuleByReadGrowth | AllButLast | CutFiles):
+    if isinstance(rule, RuleByReadGrowth | AllButLast | CutFiles | BlockRule):
         return type(rule), _rule_type(rule.rule)
     return type(rule)
 

@@ -25,6 +25,7 @@ from engine.models.stages.durations.warm_up import assumed_warm_up, warm_up_of
 from engine.models.stages.linked_stages import relinked
 from engine.models.stages.paired_inputs import keys_of_same_rows, pairs_power, pairs_share
 from engine.models.stages.partitioning.data_flow import DataFlow
+from engine.models.stages.partitioning.factor_blocks import with_factor_blocks
 from engine.models.stages.partitioning.indexed_rows import rdd_partitions
 from engine.models.stages.partitioning.inferred_files import (
     PlannedScans,
@@ -131,6 +132,7 @@ def _with_references(run: Run, models: Sequence[StageModel]) -> list[StageModel]
         if model.growth is Growth.WORK:
             last = input_readers.get(rdd_partitions(stage))
             model = _with_followed_stage(model, by_id, last, explicit=explicit)
+            model = with_factor_blocks(model, by_id)
         if stage.inputs:
             input_stages = _input_stages(run, model, by_id, explicit=explicit)
             model = replace(model, input_stages=input_stages)

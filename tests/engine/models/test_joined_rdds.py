@@ -19,8 +19,8 @@ FEW, MORE = (read(DATA / name).runs[0] for name in ("rdds.zstd", "rdds_more.zstd
 """Text in four files on two slots, and in twelve on four (Spark 3.5.9)."""
 
 WITH_COLLECTION, WITH_SUMS, WITH_ROWS = 22, 29, 33
-"""Ids of the joins: of sums in a partition for each file with a collection in eight; of rows in five
-partitions with such sums, and with rows that were not shuffled by key."""
+"""Ids of the joins: of sums in a partition for each file with a collection in eight; of rows in
+five partitions with such sums, and with rows that were not shuffled by key."""
 
 TASKS = {WITH_COLLECTION: (4, 12), WITH_SUMS: (5, 12), WITH_ROWS: (5, 5)}
 """Tasks of each in the smaller and in the larger log."""
@@ -41,7 +41,7 @@ def test_a_join_has_the_partitions_of_its_largest_input(
 
 
 def test_a_number_that_the_program_sets_stays() -> None:
-    """`join(other, 7)` has none of its inputs' numbers; and `spark.default.parallelism` sets that of
+    """`join(other, 7)` has none of its inputs' numbers; `spark.default.parallelism` sets that of
     all joins."""
     stages = {stage.stage_id: stage for stage in FEW.stages}
     models = {model.stage.stage_id: model for model in stage_models(FEW, 2)}
