@@ -19,13 +19,15 @@ import numpy as np
 from engine.forecast import FloatArray, IntArray
 from engine.models.stages.durations.task_times import StageModel
 from engine.models.stages.partitioning.combined_inputs import CombinedPartitions
+from engine.models.stages.partitioning.factor_blocks import BlockRule
+from engine.models.stages.partitioning.indexed_rows import AllButLast
 from engine.models.stages.partitioning.partitions import (
     LEAST_CORES,
     PartitionRule,
     RuleByReadGrowth,
     ScalingPartitionRule,
 )
-from engine.models.stages.partitioning.written_files import WrittenSplits
+from engine.models.stages.partitioning.written_files import CutFiles, WrittenSplits
 from engine.models.stages.tree_aggregation import NO_TREES, TreeAggregations
 
 Rule = TypeVar("Rule", bound=PartitionRule)
@@ -148,7 +150,9 @@ def _rule_type(rule: PartitionRule) -> Hashable:
         return type(rule), _rule_type(rule.one), _rule_type(rule.other)
     if isinstance(rule, WrittenSplits):
         return type(rule), _rule_type(rule.writer)
-    return (type(rule), _rule_type(rule.rule)) if isinstance(rule, RuleByReadGrowth) else type(rule)
+    if isinstance(rule, RuleByReadGrowth | AllButLast | CutFiles | BlockRule):
+        return type(rule), _rule_type(rule.rule)
+    return type(rule)
 
 
 def stacked(rules: Sequence[Any]) -> Any:

@@ -25,11 +25,14 @@ from engine.models.stages.durations.warm_up import assumed_warm_up, warm_up_of
 from engine.models.stages.linked_stages import relinked
 from engine.models.stages.paired_inputs import keys_of_same_rows, pairs_power, pairs_share
 from engine.models.stages.partitioning.data_flow import DataFlow
+from engine.models.stages.partitioning.factor_blocks import with_factor_blocks
+from engine.models.stages.partitioning.indexed_rows import rdd_partitions
 from engine.models.stages.partitioning.inferred_files import (
     PlannedScans,
     inferred_files,
     planned_files,
 )
+from engine.models.stages.partitioning.joined_rdds import joined_inputs
 from engine.models.stages.partitioning.partitioned_stage import PartitionedStage
 from engine.models.stages.partitioning.partitions import Growth, PartitioningSettings
 from engine.models.stages.partitioning.small_tables import SMALL_TABLE_POWER, small_tables
@@ -83,8 +86,9 @@ def stage_models(run: Run, slots: int) -> list[StageModel]:
 
 
 MOST_WRITERS = 8
-"""Longest chain of writers, each reading files of the one before, that is followed to find the
-number of splits. Each is evaluated again for every cluster, and each iteration may add one."""
+"""Longest chain of writers, each reading files of the one before, or of joins, that is followed to
+find the number of partitions. Each is evaluated again for every cluster, and each iteration may add
+one."""
 
 
 def _with_inferred_times(model: StageModel, lanes: int, before: Sequence[StageModel]) -> StageModel:
@@ -126,17 +130,21 @@ def _with_references(run: Run, models: Sequence[StageModel]) -> list[StageModel]
     for model in models:
         stage = model.stage
         if model.growth is Growth.WORK:
-            last = input_readers.get(stage.tasks)
+            last = input_readers.get(rdd_partitions(stage))
             model = _with_followed_stage(model, by_id, last, explicit=explicit)
+            model = with_factor_blocks(model, by_id)
         if stage.inputs:
             input_stages = _input_stages(run, model, by_id, explicit=explicit)
             model = replace(model, input_stages=input_stages)
+        elif not explicit and (inputs := _joined_inputs(stage, by_id, chain_length)):
+            model = replace(model, follows=None, input_stages=inputs)
         if stage.paired:
             before = {stage_id: earlier.stage for stage_id, earlier in by_id.items()}
             if keys_of_same_rows(stage, before):
                 model = replace(model, pairs_power=1.0)
         sources = [source for source in (model.follows, *model.input_stages) if source]
         length = max((chain_length.get(source.stage.stage_id, 0) for source in sources), default=0)
+        length += int(len(model.input_stages) > len(stage.inputs))
         if stage.files_by in by_id and chain_length[stage.files_by] < MOST_WRITERS:
             model = replace(model, written_by=by_id[stage.files_by])
             length = max(length, 1 + chain_length[stage.files_by])
@@ -145,6 +153,16 @@ def _with_references(run: Run, models: Sequence[StageModel]) -> list[StageModel]
             input_readers[stage.tasks] = model
         linked.append(model)
     return linked
+
+
+def _joined_inputs(
+    stage: StageRun, by_id: Mapping[int, StageModel], chain_length: Mapping[int, int]
+) -> tuple[StageModel, ...]:
+    """The inputs of a join of RDDs, if the chain of joins before it is short: each is evaluated
+    again for every cluster."""
+    inputs = joined_inputs(stage, by_id)
+    short = all(chain_length[one.stage.stage_id] < MOST_WRITERS for one in inputs)
+    return inputs if short else ()
 
 
 def _with_followed_stage(
@@ -172,7 +190,11 @@ def _with_followed_stage(
         followed = [by_id[maker]] if maker in by_id else []
     elif _reads_cache_alone(stage):
         followed = [outside] if outside is not None else []
-    elif not explicit and stage.sql_execution_id is None and (stage.tasks > 1 or stage.in_part):
+    elif (
+        not explicit
+        and stage.sql_execution_id is None
+        and (rdd_partitions(stage) > 1 or stage.in_part)
+    ):
         followed = [
             by_id[p] for p in stage.parents if p in by_id and _varies_in_partitions(by_id[p])
         ]
@@ -182,7 +204,8 @@ def _with_followed_stage(
     if stage.in_part:
         whole = maker is not None or _reads_like_partitions_of(stage, largest, by_id)
         return replace(model, part_of=largest) if whole else model
-    return replace(model, follows=largest) if largest.stage.tasks == stage.tasks else model
+    same = largest.stage.tasks == rdd_partitions(stage)
+    return replace(model, follows=largest) if same else model
 
 
 def _reads_cache_alone(stage: StageRun) -> bool:

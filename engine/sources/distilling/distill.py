@@ -38,6 +38,7 @@ from engine.sources.distilling.log_gaps import mark_cache_readers, truncated_sta
 from engine.sources.distilling.losses import incomplete_notice
 from engine.sources.distilling.other_resources import cores_of_task
 from engine.sources.distilling.rdd_groups import with_rdd_groups
+from engine.sources.distilling.saved_rdds import with_saved_rdds
 from engine.sources.distilling.settings import spark_version
 from engine.sources.distilling.settings_notices import settings_notices
 from engine.sources.distilling.stage_fields import (
@@ -209,7 +210,8 @@ class _Context:
         inferred = application.scans.inferred(
             self._stages(window, clock), application.stages, vectored=self._vectored
         )
-        stages = with_rdd_groups(application.writes.with_links(inferred.stages))
+        stages = with_saved_rdds(application.writes.with_links(inferred.stages))
+        stages = with_rdd_groups(stages)
         seconds = max(0.001, clock.seconds(window.end_ms))
         read = self._external_bytes(stages) if inferred.known else None
         ending = self._ending(window, stages, clock, seconds=seconds, read=read)

@@ -13,10 +13,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
+from engine.models.stages.partitioning.indexed_rows import rdd_partitions
 from engine.models.stages.partitioning.packed_files import PACKING_TOLERANCE, FileSizes, PackedFiles
 from engine.models.stages.partitioning.partitions import (
     LEAST_CORES,
-    SMALLEST_STAGE,
     PartitionCount,
     PartitioningSettings,
     PartitionsPerCore,
@@ -31,7 +31,7 @@ class InputSplits:
     """The input splits of one observed stage.
 
     Args:
-        tasks: splits in the log.
+        tasks: splits in the log, including one that `zipWithIndex` leaves out.
         read_bytes: bytes read by all of its tasks; None if unknown.
         largest_read_bytes: most bytes read by one task.
         scanned_bytes: bytes that Spark split, as far as known: the size of the files, to which it
@@ -49,7 +49,6 @@ class InputSplits:
         packed: how its files were packed into splits, if their number is known and explains the
             splits of the log.
         most: the limit of a `coalesce`, if the plan says it, and of the settings; else infinite.
-        left_out: of `tasks`, those that did not run: the last one under `zipWithIndex`.
     """
 
     tasks: int
@@ -65,7 +64,6 @@ class InputSplits:
     settings: PartitioningSettings
     packed: PackedFiles | None
     most: float
-    left_out: int = 0
 
     @classmethod
     def of(
@@ -95,12 +93,11 @@ class InputSplits:
         packed = replace(packed, most=most) if packed is not None else None
         one_per_core = settings.depends_on_cluster and _in_default_partitions(stage, settings)
         scans = max(1, len(stage.united)) if one_per_core else scans
-        left_out = int(hadoop and stage.name.startswith(COUNTS_ALL_BUT_LAST))
         return cls(
-            stage.tasks + left_out, total, largest, cut, scan, hadoop, one_per_core, scans,
+            rdd_partitions(stage), total, largest, cut, scan, hadoop, one_per_core, scans,
             scan and _unites_in_a_loop(stage, scans),
             reads_splits and coalesced == math.inf and not COALESCES.isdisjoint(stage.operations),
-            settings, packed, most, left_out,
+            settings, packed, most,
         )  # fmt: skip
 
     @property
@@ -145,8 +142,7 @@ class InputSplits:
 
     def count_by_size(self, ratio: float) -> PartitionCount:
         """As `splits_at`, if it is not known how files were packed."""
-        wanted = self.partitions(ratio)
-        return self.for_slots(max(SMALLEST_STAGE, wanted - self.left_out), ratio)
+        return self.for_slots(self.partitions(ratio), ratio)
 
     def partitions(self, ratio: float) -> float:
         """Splits at `ratio` times the input on the log's own cores.
@@ -266,7 +262,7 @@ def _in_default_partitions(stage: StageRun, settings: PartitioningSettings) -> b
     A query makes rows in `leafNodeDefaultParallelism` partitions if that is set, so as many as that
     may be meant. RDDs know no such setting, and neither knows `files.minPartitionNum`.
     """
-    cores, made = settings.default_parallelism(None), stage.united or (stage.tasks,)
+    cores, made = settings.default_parallelism(None), stage.united or (rdd_partitions(stage),)
     set_for_queries = stage.sql_execution_id is not None and settings.min_scan_partitions == cores
     return stage.generated and not stage.in_part and set(made) == {cores} and not set_for_queries
 
@@ -331,10 +327,6 @@ HADOOP = frozenset(
      "newAPIHadoopRDD")
 )  # fmt: skip
 """RDD operations that read files by Hadoop's input formats."""
-
-COUNTS_ALL_BUT_LAST = "zipWithIndex"
-"""Name of the stage that counts the rows of all partitions but the last, for the first number of
-each (`ZippedWithIndexRDD`)."""
 
 ALWAYS_SPLIT = frozenset(("parquet", "orc", "avro"))
 NEVER_SPLIT = frozenset(("binaryFile", "image"))

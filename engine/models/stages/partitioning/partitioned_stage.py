@@ -18,6 +18,11 @@ from engine.models.stages.opened_files import OpenedFiles, opened_files
 from engine.models.stages.paired_inputs import product_work_growth
 from engine.models.stages.partitioning.coalesced_stage import CoalescedStage
 from engine.models.stages.partitioning.combined_inputs import combined_count
+from engine.models.stages.partitioning.indexed_rows import (
+    all_but_last,
+    counted_growth,
+    leaves_out_last,
+)
 from engine.models.stages.partitioning.inferred_files import InferredFiles
 from engine.models.stages.partitioning.input_splits import InputSplits
 from engine.models.stages.partitioning.partitions import (
@@ -54,7 +59,7 @@ class PartitionedStage:
         part_of: for a stage that runs only the first partitions (`take`), the stage that runs all.
         input_stages: for a union or product, the stage that determines the number of partitions of
             each input: the one that stored it, or for a shuffle the read as a stage of its own;
-            None for files, for rows that the program makes, and if unknown.
+            None for files, rows of the program, and if unknown. For a join, RDDs of unlike numbers.
         pairs_share: for a product of two inputs, the share of its work that goes to pairs of rows.
         pairs_power: power of the input with which the number of pairs grows.
         unplanned: inferred files of its scan, if no query plan describes them.
@@ -116,6 +121,8 @@ class PartitionedStage:
         if self.growth is Growth.NONE or not self.pairs:
             in_log, here = self.read_growth(ratio), self.read_growth(ratio, cores)
             data = in_log + (here - in_log) * self._reading_share
+            if leaves_out_last(self.stage):
+                data *= counted_growth(self.stage, self.partition_count(ratio, None).at(cores))
             return self._with_opened_files(data, ratio, cores)
         share, power = self.pairs_share, self.pairs_power
         return float(product_work_growth(ratio, tasks, share=share, power=power))
@@ -166,7 +173,8 @@ class PartitionedStage:
     @property
     def in_proportion(self) -> bool:
         """Whether what it reads grows in proportion to the input."""
-        return self.read_law is None and self.part_of is None and self.opened_files is None
+        in_part = self.part_of is not None or leaves_out_last(self.stage)
+        return not in_part and self.read_law is None and self.opened_files is None
 
     @property
     def pairs(self) -> bool:
@@ -175,15 +183,16 @@ class PartitionedStage:
 
     @property
     def _combines(self) -> bool:
-        """Whether it is a union or product of several inputs, each partitioned by its own rule."""
-        return self.pairs or (bool(self.stage.inputs) and self.growth is Growth.TASKS)
+        """Whether it is a union, product or join of inputs, each partitioned by its own rule."""
+        joins = bool(self.input_stages) and not self.stage.inputs
+        return joins or self.pairs or (bool(self.stage.inputs) and self.growth is Growth.TASKS)
 
     def _combined(self, ratio: float, shuffle_partitions: int | None) -> PartitionCount:
-        """The partitions of a union or product."""
-        none = (None,) * len(self.stage.paired or self.stage.united)
+        """The partitions of a union, product or join."""
+        inputs = self.input_stages or (None,) * len(self.stage.paired or self.stage.united)
         known = [
             None if one is None else one.partition_count(ratio, shuffle_partitions)
-            for one in self.input_stages or none
+            for one in inputs
         ]
         return combined_count(self.stage, self.partitioning, ratio, known, self.small_inputs)
 
@@ -292,15 +301,16 @@ class PartitionedStage:
         source = self.partition_source(shuffle_partitions)
         rule = source._own_rule(shuffle_partitions)
         if rule is None:
-            return source._count_without_rule(ratio, shuffle_partitions)
-        own = float(rule.on_log_cores(ratio))
-        if not self.depends_on_cluster:
-            return PartitionCount(own)
-        return PartitionCount(own, source.partitioning.log_cores, rule, ratio)
+            count = source._count_without_rule(ratio, shuffle_partitions)
+        else:
+            own, elsewhere = float(rule.on_log_cores(ratio)), self.depends_on_cluster and rule
+            count = PartitionCount(own, source.partitioning.log_cores, elsewhere or None, ratio)
+        return all_but_last(count) if leaves_out_last(self.stage) else count
 
     def rule(self, shuffle_partitions: int | None) -> ScalingPartitionRule | None:
         """The rule for its partitions on any cluster and at any input, if one applies."""
-        return self.partition_source(shuffle_partitions)._own_rule(shuffle_partitions)
+        source = self.partition_source(shuffle_partitions)
+        return None if leaves_out_last(self.stage) else source._own_rule(shuffle_partitions)
 
     def partition_source(self, shuffle_partitions: int | None) -> PartitionedStage:
         """The stage that determines its number of partitions: itself, or the first on the chain of
@@ -313,8 +323,8 @@ class PartitionedStage:
 
     def _count_without_rule(self, ratio: float, shuffle_partitions: int | None) -> PartitionCount:
         """Its partitions if neither a rule of Spark's nor a followed stage determines them."""
-        n, power, splits = float(self.stage.tasks), self.law.partition_power, self._splits
-        read = self.read_growth(ratio)
+        power, splits = self.law.partition_power, self._splits
+        n, read = float(splits.tasks), self.read_growth(ratio)
         if self.growth is Growth.COALESCED:
             before = self._initial_partitions(shuffle_partitions)
             if self.coalescing.follows_rule:
@@ -329,10 +339,9 @@ class PartitionedStage:
             return splits.per_core_count()
         if self._combines:
             return self._combined(ratio, shuffle_partitions)
-        if self._written_by is not None and splits.packed is not None:
-            writer = self._written_by
+        if (writer := self._written_by) is not None:
             count = writer.partition_count(ratio, shuffle_partitions)
-            return written_count(splits.packed, self.partitioning, ratio, writer.stage, count, read)
+            return written_count(splits, ratio, writer.stage, count, read)
         return splits.count_by_size(read) if self.growth is Growth.TASKS else PartitionCount(n)
 
     def _own_rule(self, shuffle_partitions: int | None) -> ScalingPartitionRule | None:
@@ -350,10 +359,10 @@ class PartitionedStage:
     @property
     def _written_by(self) -> PartitionedStage | None:
         """The stage that wrote its files, if the number of splits follows from it: the log says how
-        many files it wrote, and packing them gives the observed number of splits."""
-        writer = self.written_by
-        known = writer is not None and writer.stage.written_files and self._splits.packed
-        return writer if known and self._splits_one_input else None
+        many files it wrote, and packing them, or reading each, gives the observed splits."""
+        splits, writer = self._splits, self.written_by if self._splits_one_input else None
+        explained = splits.packed is not None or splits.is_hadoop
+        return writer if writer and writer.stage.written_files and explained else None
 
     def _has_own_count(self, shuffle_partitions: int | None) -> bool:
         """Whether it has a number of partitions of its own even if it follows another stage."""

@@ -1,25 +1,25 @@
-"""The number of splits of a scan whose files an earlier stage of the same run wrote.
+"""The number of splits of files that an earlier stage of the same run wrote.
 
 A writer makes one file per task, or per folder of a table (`partitionBy`) of which a task has rows.
 So the number of files follows the writer's number of tasks, whatever determines that, and each file
 holds its share of the data. Files of an input table grow in another way (`PackedFiles`).
 
-In: the scan and the stage that wrote its files. Out: the number of splits by input and cores.
+In: the reader and the stage that wrote its files. Out: the number of splits by input and cores.
 Explained in docs/models/sparkplan_rules_replay.md#files-that-the-run-wrote.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from engine.forecast import BoolArray, FloatArray
+from engine.models.stages.partitioning.input_splits import BLOCK_BYTES, InputSplits
 from engine.models.stages.partitioning.packed_files import PackedFiles
 from engine.models.stages.partitioning.partitions import (
     WHOLE,
     PartitionCount,
-    PartitioningSettings,
     PartitionRule,
     PartitionsPerCore,
 )
@@ -63,23 +63,54 @@ class WrittenSplits:
         return self.packed.in_files(for_cores, self.growth, np.maximum(times, self.least))
 
 
+@dataclass(frozen=True)
+class CutFiles:
+    """The splits of an RDD's files, one for each of the writer's tasks, which Hadoop cuts where a
+    block ends.
+
+    Args:
+        rule: partition rule of the stage that wrote them.
+        blocks: how many blocks all files fill, at the one input for which this holds.
+    """
+
+    rule: PartitionRule
+    blocks: float | FloatArray
+
+    def count(self, cores: FloatArray, ratio: float) -> FloatArray:
+        """(n,) splits at `ratio` times the input on (n,) cores."""
+        return np.maximum(self.rule.count(cores, ratio), self.blocks)
+
+
+def _saved_count(
+    splits: InputSplits, writer_count: PartitionCount, growth: float
+) -> PartitionCount:
+    """Partitions of a stage that reads an RDD saved by `writer_count` tasks, if the data grows by
+    `growth`."""
+    blocks = splits.scanned_bytes * growth / BLOCK_BYTES
+    rule = None if writer_count.rule is None else CutFiles(writer_count.rule, blocks)
+    return replace(writer_count, own=max(writer_count.own, blocks), rule=rule)
+
+
 def written_count(
-    packed: PackedFiles,
-    settings: PartitioningSettings,
+    splits: InputSplits,
     ratio: float,
     writer: StageRun,
     writer_count: PartitionCount,
     growth: float,
 ) -> PartitionCount:
-    """Partitions of a stage that scans what `writer` wrote, at `ratio` times the input.
+    """Partitions of a stage that reads what `writer` wrote, at `ratio` times the input.
 
     Args:
+        splits: those of the log: of packed files, or by Hadoop.
         writer_count: the writer's partitions at that ratio.
         growth: growth of the data, which may be out of proportion to the input.
     """
+    packed, settings = splits.packed, splits.settings
+    if packed is None:
+        return _saved_count(splits, writer_count, growth)
     files, folders = writer.written_files or 1.0, writer.written_folders or 0.0
     most = writer.tasks * max(1.0, folders)
-    splits = WrittenSplits(
+    rule = WrittenSplits(
         packed=packed,
         writer=writer_count.rule or PartitionsPerCore.constant(writer_count.own),
         tasks=float(writer.tasks),
@@ -89,7 +120,7 @@ def written_count(
         scans_cores=settings.scans_depend_on_cluster,
         growth=growth,
     )
-    own = float(splits.of_tasks(np.asarray(writer_count.own), np.asarray(packed.cores)))
+    own = float(rule.of_tasks(np.asarray(writer_count.own), np.asarray(packed.cores)))
     if writer_count.rule is None and not settings.scans_depend_on_cluster:
         return PartitionCount(own)
-    return PartitionCount(own, settings.log_cores, splits, ratio)
+    return PartitionCount(own, settings.log_cores, rule, ratio)

@@ -1,0 +1,65 @@
+"""The inputs of a join of RDDs whose partitions it has: the most that any of them has.
+
+Spark's `Partitioner.defaultPartitioner` takes over the partitioner of an input, of several that of
+the most partitions. Where no input has one (none was shuffled by key), the join has as many
+partitions as the largest input. So a join that has those of one input in the log may have those of
+the other with more data.
+
+In: a stage that joins RDDs, and the stages before it. Out: the inputs that count. Explained in
+docs/models/sparkplan_rules_replay.md#numbers-that-stay-or-follow-others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypeVar
+
+from engine.models.stages.partitioning.partitioned_stage import PartitionedStage
+from engine.stage_run import StageRun, total_of
+
+Stage = TypeVar("Stage", bound=PartitionedStage)
+
+JOINS = frozenset(
+    ("join", "leftOuterJoin", "rightOuterJoin", "fullOuterJoin", "cogroup", "groupWith",
+     "intersection")
+)  # fmt: skip
+"""Operations whose number of partitions is that of `defaultPartitioner`."""
+
+BY_KEY = frozenset(
+    ("reduceByKey", "aggregateByKey", "foldByKey", "combineByKey", "groupByKey", "partitionBy",
+     "sortByKey", "repartitionAndSortWithinPartitions")
+)  # fmt: skip
+"""Operations that shuffle rows by key: what they return has a partitioner."""
+
+KEEP_KEYS = frozenset(("mapValues", "flatMapValues", "filter"))
+"""Operations that keep the partitioner of their input."""
+
+
+def joined_inputs(stage: StageRun, by_id: Mapping[int, Stage]) -> tuple[Stage, ...]:
+    """The inputs that determine the partitions of a join of RDDs: in the log the first of them, and
+    with other data the one that has the most. Empty if no other has another number, or if the
+    program sets that of the join.
+
+    Args:
+        by_id: the stages before it, by their ids.
+    """
+    if JOINS.isdisjoint(stage.operations) or stage.sql_execution_id is not None:
+        return ()
+    stored = by_id.get(-1 if stage.stored_by is None else stage.stored_by)
+    below = stored.stage.parents if stored is not None else ()
+    shuffled = [by_id[one] for one in stage.parents if one in by_id and one not in below]
+    same = (one for one in (stored, *shuffled) if one and one.stage.tasks == stage.tasks)
+    first = next(same, None)
+    if first is None:
+        return ()
+    by_key = first is stored or not BY_KEY.isdisjoint(stage.operations) or _by_key(first.stage)
+    unlike = (one for one in shuffled if one.stage.tasks != stage.tasks)
+    others = [one for one in unlike if _by_key(one.stage) or not by_key]
+    return (first, *others) if others else ()
+
+
+def _by_key(stage: StageRun) -> bool:
+    """Whether what a stage shuffles again has a partitioner."""
+    read = total_of(stage.shuffle_read_bytes) > 0.0 or stage.stored_by is not None
+    names = set(stage.operations)
+    return read and bool(names & BY_KEY) and names <= BY_KEY | KEEP_KEYS

@@ -1,0 +1,79 @@
+"""ALS of MLlib over RDDs, whose program names no number of blocks (Spark 3.5.9)."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from engine import read
+from engine.models.replay.replayed_run import Replay
+from engine.models.stages.partitioning.factor_blocks import BLOCKS_OF_QUERIES
+from engine.models.stages.stage_models import stage_models
+from engine.profile import Run
+
+DATA = Path(__file__).parents[2] / "data"
+FEW, MORE, WIDE = (
+    read(DATA / name).runs[0] for name in ("factors.zstd", "factors_more.zstd", "factors_wide.zstd")
+)
+"""Ratings in four files on two slots, in twelve on three, and in four on five: as many blocks as
+cores, half as many as files, and as many as cores again."""
+
+BLOCKS = ("count at ALS.scala", "flatMap at ALS.scala")
+"""Beginnings of the names of the stages that have a task for each block."""
+
+
+def blocks_of(run: Run) -> list[int]:
+    return [stage.tasks for stage in run.stages if stage.name.startswith(BLOCKS)]
+
+
+def predicted(run: Run, slots: int, ratio: float) -> list[int]:
+    return list(Replay.of(run).replayed(slots, ratio=ratio).tasks)
+
+
+def test_the_logs_have_the_blocks_of_the_rule() -> None:
+    assert [set(blocks_of(run)) for run in (FEW, MORE, WIDE)] == [{2}, {6}, {5}]
+
+
+@pytest.mark.parametrize(
+    ("log", "other", "ratio"),
+    [
+        (FEW, MORE, 3.0), (FEW, WIDE, 1.0), (MORE, FEW, 1.0 / 3.0),
+        (MORE, WIDE, 1.0 / 3.0), (WIDE, FEW, 1.0), (WIDE, MORE, 3.0),
+    ],
+)  # fmt: skip
+def test_each_log_predicts_the_tasks_of_the_others(log: Run, other: Run, ratio: float) -> None:
+    assert other.cluster.slots is not None
+    observed = [stage.tasks for stage in other.stages]
+    assert predicted(log, other.cluster.slots, ratio) == observed
+
+
+def test_single_stages_count_as_arrays_do() -> None:
+    models = stage_models(FEW, 2)
+    for slots, ratio in ((1, 1.0), (2, 0.3), (7, 1.0), (40, 20.0), (2, 9.0)):
+        tasks = [model.scaled(ratio, None, slots).tasks for model in models]
+        assert tasks == predicted(FEW, slots, ratio)
+
+
+def test_a_number_that_the_program_names_stays() -> None:
+    """Three blocks on two cores are none of the rule; nor are ten, which queries take."""
+    for blocks, cores in ((3, 2), (BLOCKS_OF_QUERIES, BLOCKS_OF_QUERIES)):
+        named = [
+            replace(stage, tasks=blocks) if stage.name.startswith(BLOCKS) else stage
+            for stage in FEW.stages
+        ]
+        models = stage_models(replace(FEW, stages=tuple(named)), cores)
+        counts = [
+            model.scaled(6.0, None, 40).tasks
+            for model in models
+            if model.stage.name.startswith(BLOCKS)
+        ]
+        assert set(counts) == {blocks}
+
+
+def test_a_configured_parallelism_counts_for_the_cores() -> None:
+    explicit = replace(FEW, config={**FEW.config, "spark.default.parallelism": "2"})
+    tasks = predicted(explicit, 40, 1.0)
+    names = [stage.name for stage in FEW.stages]
+    blocks = {n for n, name in zip(tasks, names, strict=True) if name.startswith(BLOCKS)}
+    assert blocks == {2}
+    assert max(predicted(explicit, 40, 6.0)) == 24

@@ -1,0 +1,78 @@
+"""The job of `zipWithIndex`: all partitions of an RDD but the last."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from engine import read
+from engine.models.replay.replayed_run import Replay
+from engine.models.stages.partitioning.indexed_rows import leaves_out_last
+from engine.models.stages.stage_models import stage_models
+from engine.profile import Run
+
+DATA = Path(__file__).parents[2] / "data"
+FEW, MORE = (read(DATA / name).runs[0] for name in ("rdds.zstd", "rdds_more.zstd"))
+"""Text in four files on two slots, and in twelve on four (Spark 3.5.9)."""
+
+OF_FILES, OF_SHUFFLE, KEPT, OF_CACHE, NUMBERED, MADE = 0, 3, 6, 7, 10, 12
+"""Ids of the stages that count rows of files, of a shuffle, of a cache (which `KEPT` stores) and of
+a collection, and of the one that shuffles numbered rows."""
+
+BEFORE_JOINS = range(20)
+"""Ids of the stages before the joins, whose two inputs run in either order."""
+
+
+def tasks_of(run: Run) -> dict[int, int]:
+    return {stage.stage_id: stage.tasks for stage in run.stages if stage.stage_id in BEFORE_JOINS}
+
+
+def predicted(run: Run, slots: int, ratio: float) -> dict[int, int]:
+    tasks = Replay.of(run).replayed(slots, ratio=ratio).tasks
+    every = zip((stage.stage_id for stage in run.stages), tasks, strict=True)
+    return {stage_id: number for stage_id, number in every if stage_id in BEFORE_JOINS}
+
+
+@pytest.mark.parametrize(("log", "other", "ratio"), [(FEW, MORE, 3.0), (MORE, FEW, 1.0 / 3.0)])
+def test_every_stage_has_the_observed_tasks(log: Run, other: Run, ratio: float) -> None:
+    assert other.cluster.slots is not None
+    assert predicted(log, other.cluster.slots, ratio) == tasks_of(other)
+    assert [tasks_of(MORE)[one] for one in (OF_FILES, OF_SHUFFLE, OF_CACHE)] == [11, 11, 11]
+
+
+def test_arrays_of_stages_count_as_single_stages_do() -> None:
+    """On a machine of any size, also where the rows of a collection are divided for its cores."""
+    models, replay = stage_models(FEW, 2), Replay.of(FEW)
+    for slots, ratio in ((1, 1.0), (2, 0.3), (7, 3.0), (40, 20.0)):
+        counts = replay.replayed(slots, ratio=ratio).tasks
+        for model, tasks in zip(models, counts, strict=True):
+            assert model.scaled(ratio, None, slots).tasks == tasks
+
+
+@pytest.mark.parametrize("stage_id", [OF_FILES, OF_SHUFFLE, OF_CACHE])
+def test_the_share_that_is_counted_grows(stage_id: int) -> None:
+    """Three quarters of four partitions, eleven twelfths of twelve, and none of one."""
+    model = next(one for one in stage_models(FEW, 2) if one.stage.stage_id == stage_id)
+    counted = 3.0 * (11.0 / 12.0) / (3.0 / 4.0)
+    assert model.prior_work_growth(3.0, 1.0) == pytest.approx(counted)
+    whole = model.scaled(3.0, None)
+    assert whole.tasks * whole.work == pytest.approx(3 * counted)
+    assert model.prior_work_growth(0.25, 1.0) == pytest.approx(0.0, abs=1e-5)
+
+
+def test_numbered_rows_are_all_shuffled() -> None:
+    models = {one.stage.stage_id: one for one in stage_models(FEW, 2)}
+    assert models[NUMBERED].stage.name.startswith("zipWithIndex")
+    assert not leaves_out_last(models[NUMBERED].stage)
+    assert models[NUMBERED].prior_work_growth(3.0, 1.0) == 3.0
+    assert models[MADE].scaled(3.0, None, 4).tasks == 3
+
+
+def test_in_python_all_partitions_are_counted() -> None:
+    """`RDD.zipWithIndex` of PySpark counts them by a job of its own, which has the same name."""
+    counts = next(stage for stage in FEW.stages if stage.stage_id == OF_FILES)
+    python = replace(counts, operations=("PythonRDD", "textFile"), tasks=4)
+    assert leaves_out_last(counts)
+    assert not leaves_out_last(python)
+    model = stage_models(replace(FEW, stages=(python,)), 2)[0]
+    assert [model.scaled(ratio, None).tasks for ratio in (0.5, 1.0, 3.0)] == [2, 4, 12]

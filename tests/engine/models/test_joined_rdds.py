@@ -1,0 +1,92 @@
+"""Joins of RDDs in unlike numbers of partitions (`Partitioner.defaultPartitioner` of Spark)."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from engine import read
+from engine.models.replay.replayed_run import Replay
+from engine.models.stages.partitioning.combined_inputs import CombinedPartitions
+from engine.models.stages.partitioning.joined_rdds import joined_inputs
+from engine.models.stages.partitioning.partitions import PartitionsPerCore
+from engine.models.stages.stage_models import MOST_WRITERS, stage_models
+from engine.profile import Run
+
+DATA = Path(__file__).parents[2] / "data"
+FEW, MORE = (read(DATA / name).runs[0] for name in ("rdds.zstd", "rdds_more.zstd"))
+"""Text in four files on two slots, and in twelve on four (Spark 3.5.9)."""
+
+WITH_COLLECTION, WITH_SUMS, WITH_ROWS = 22, 29, 33
+"""Ids of the joins: of sums in a partition for each file with a collection in eight; of rows in
+five partitions with such sums, and with rows that were not shuffled by key."""
+
+TASKS = {WITH_COLLECTION: (4, 12), WITH_SUMS: (5, 12), WITH_ROWS: (5, 5)}
+"""Tasks of each in the smaller and in the larger log."""
+
+
+@pytest.mark.parametrize(
+    ("log", "slots", "ratio", "place"), [(FEW, 4, 3.0, 1), (MORE, 2, 1.0 / 3.0, 0)]
+)
+def test_a_join_has_the_partitions_of_its_largest_input(
+    log: Run, slots: int, ratio: float, place: int
+) -> None:
+    models = {model.stage.stage_id: model for model in stage_models(log, log.cluster.slots or 1)}
+    tasks = {join: models[join].scaled(ratio, None, slots).tasks for join in TASKS}
+    assert tasks == {join: observed[place] for join, observed in TASKS.items()}
+    together = Replay.of(log).replayed(slots, ratio=ratio).tasks
+    by_id = dict(zip(models, together, strict=True))
+    assert {join: by_id[join] for join in TASKS} == tasks
+
+
+def test_a_number_that_the_program_sets_stays() -> None:
+    """`join(other, 7)` has none of its inputs' numbers; `spark.default.parallelism` sets that of
+    all joins."""
+    stages = {stage.stage_id: stage for stage in FEW.stages}
+    models = {model.stage.stage_id: model for model in stage_models(FEW, 2)}
+    assert joined_inputs(stages[WITH_SUMS], models)
+    assert not joined_inputs(replace(stages[WITH_SUMS], tasks=7), models)
+    assert not joined_inputs(replace(stages[WITH_SUMS], sql_execution_id=1), models)
+    explicit = replace(FEW, config={**FEW.config, "spark.default.parallelism": "5"})
+    join = next(m for m in stage_models(explicit, 2) if m.stage.stage_id == WITH_SUMS)
+    assert join.scaled(3.0, None).tasks == 5
+
+
+def test_a_collection_in_more_partitions_is_outgrown() -> None:
+    """Rows of four files that are joined with eight partitions: eight, and then one for each of
+    twelve files."""
+    join = next(stage for stage in FEW.stages if stage.stage_id == WITH_COLLECTION)
+    joined = replace(join, tasks=8, operations=("join",))
+    stages = [joined if stage is join else stage for stage in FEW.stages]
+    models = stage_models(replace(FEW, stages=tuple(stages)), 2)
+    model = next(one for one in models if one.stage.stage_id == WITH_COLLECTION)
+    assert [model.scaled(ratio, None).tasks for ratio in (0.25, 1.0, 2.5, 3.0)] == [8, 8, 10, 12]
+
+
+def test_a_long_chain_of_joins_is_followed_in_parts() -> None:
+    """Each iteration may add a join, of which each is evaluated again for those after it."""
+    join = next(stage for stage in FEW.stages if stage.stage_id == WITH_SUMS)
+    sums = next(stage for stage in FEW.stages if stage.stage_id == 2)
+    keyed = replace(
+        sums, stage_id=1, operations=("reduceByKey",), operation_counts=(),
+        shuffle_read_bytes=join.shuffle_read_bytes,
+    )  # fmt: skip
+    chain = [replace(sums, tasks=5)]
+    for number in range(3, 2000):
+        inputs = chain[-1].stage_id, keyed.stage_id
+        chain.append(replace(join, stage_id=number, parents=inputs, stored_by=None))
+    run = replace(FEW, stages=(keyed, *chain))
+    depth = dict[int, int]()
+    for model in stage_models(run, 2):
+        inputs = [depth[one.stage.stage_id] for one in model.input_stages if one is not None]
+        depth[model.stage.stage_id] = 1 + max(inputs) if inputs else 0
+    assert max(depth.values()) == MOST_WRITERS
+
+
+def test_joins_count_as_arrays() -> None:
+    rule = CombinedPartitions(
+        PartitionsPerCore.constant(5.0), PartitionsPerCore(2.0, 1.0, 0.0, 9.0, 0.0, 9.0),
+        paired=False, joined=np.array([True, False]),
+    )  # fmt: skip
+    assert rule.count(np.asarray(8.0), 1.0).tolist() == [8.0, 13.0]
