@@ -129,7 +129,8 @@ class StageRun:
             scan of that table reads, what the columns have that it hands on, by what Spark takes a
             value of each type for; empty if the plan does not say.
         files_by: the stage of this run that wrote them, or the most of them where several did.
-        written_files: how many files it wrote of a table that another stage of the run reads.
+        written_files: how many files it wrote of a table that another stage of the run reads or
+            that lies in folders.
         written_folders: into how many folders of that table (`partitionBy`); 0 for none.
         running_seconds: how long unfinished tasks had run when the log broke off: a lower bound.
         operation_counts: how often a task performs each of `operations`, 0 if its result is read
