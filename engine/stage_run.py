@@ -130,7 +130,7 @@ class StageRun:
             value of each type for; empty if the plan does not say.
         files_by: the stage of this run that wrote them, or the most of them where several did.
         written_files: how many files it wrote of a table, or of an RDD, that another stage of the
-            run reads.
+            run reads, or of a table that lies in folders.
         written_folders: into how many folders of that table (`partitionBy`); 0 for none.
         running_seconds: how long unfinished tasks had run when the log broke off: a lower bound.
         operation_counts: how often a task performs each of `operations`, 0 if its result is read

@@ -139,6 +139,18 @@ def written(context: SparkContext, folder: Path) -> None:
     session.read.parquet(str(folder / "each")).where("k < 3").groupBy().sum("id").collect()
 
 
+def foldered(context: SparkContext, folder: Path) -> None:
+    """A table in 150 folders that the job writes last, of as many files as `spark.divided.files`
+    says, after a table of the same rows without folders."""
+    session, lines = SparkSession(context), folder / "lines"
+    lines.mkdir(exist_ok=True)
+    for number in range(int(context.getConf().get("spark.divided.files", "4"))):
+        (lines / f"part-{number}").write_text("".join(f"{n},{n % 150}\n" for n in range(6_000)))
+    rows = session.read.schema("id int, k int").csv(str(lines))
+    rows.write.parquet(str(folder / "whole"))
+    rows.write.partitionBy("k").parquet(str(folder / "folders"))
+
+
 def grouped(context: SparkContext, folder: Path) -> None:
     """Sums by keys that all files have, that each has of its own, and of which more files have more
     but ever fewer new ones; what collects rows, and groups that are written and read: of as many
@@ -284,6 +296,29 @@ def united(context: SparkContext, folder: Path) -> None:
         reduce(DataFrame.unionAll, scans).selectExpr("sum(id)").collect()
 
 
+def two_facts(context: SparkContext, folder: Path) -> None:
+    """Sales in as many files as `spark.divided.files` says and returns in a fourth of these, so in
+    one of a small run, beside products in one file."""
+    session = SparkSession(context)
+    files = int(context.getConf().get("spark.divided.files", "4"))
+    for name, parts, rows in (
+        ("products", 1, 50),
+        ("sales", files, 5000),
+        ("returns", files // 4, 4000),
+    ):
+        (folder / name).mkdir(exist_ok=True)
+        for number in range(parts):
+            lines = (f"{n % 50},{number * rows + n}\n" for n in range(rows))
+            (folder / name / f"part-{number}").write_text("".join(lines))
+    sales, returns, products = (
+        session.read.schema("product int, amount int").csv(str(folder / name))
+        for name in ("sales", "returns", "products")
+    )
+    for facts in (sales, returns):
+        named = facts.join(products.selectExpr("product", "amount % 7 category"), "product")
+        named.groupBy("category").sum("amount").collect()
+
+
 def planned_again(context: SparkContext, folder: Path) -> None:
     """The last rows of a table, and an RDD of the same plan: of as many files as
     `spark.divided.files` says."""
@@ -311,6 +346,6 @@ DIVIDED: dict[str, Callable[[SparkContext, Path], None]] = {
     for job in (
         divided, paired, combined, planned_early, columns, merged, written, grouped,
         kept_groups, ordered, graph, trees, own_settings, paired_small,
-        planned_again, united,
+        planned_again, united, two_facts, foldered,
     )
 }  # fmt: skip

@@ -124,15 +124,16 @@ class WrittenFiles(NodeTracker[ScanOrigin]):
                 self._writes[execution] = changed
 
     def with_links(self, stages: Sequence[StageRun]) -> tuple[StageRun, ...]:
-        """The stages with the files they wrote that other stages read, and with the stage that
-        wrote the files they read."""
-        if not self._ran.of_all():
+        """The stages with the files they wrote that other stages read or that lie in folders, of
+        which each is opened by many tasks, and with the stage that wrote the files they read."""
+        if not self._ran.of_all() and not self._executions_of_folders:
             return tuple(stages)
         histories = {
             path: WriteHistory.of(executions, self._writes)
             for path, executions in self._executions_of_path.items()
         }
-        stage_of_execution = self._writing_stages(stages, self._executions_read(histories))
+        wanted = self._executions_read(histories) | self._executions_of_folders
+        stage_of_execution = self._writing_stages(stages, wanted)
         write_of_stage = {
             stage_id: self._writes[execution] for execution, stage_id in stage_of_execution.items()
         }
@@ -161,6 +162,11 @@ class WrittenFiles(NodeTracker[ScanOrigin]):
         for metric in node.metrics:
             if metric.name in (_FILES, _FOLDERS):
                 self._watched[metric.accumulator] = execution, metric.name
+
+    @property
+    def _executions_of_folders(self) -> set[int]:
+        """The executions that wrote to partition folders."""
+        return {execution for execution, write in self._writes.items() if write.folders}
 
     def _executions_read(self, histories: Mapping[str, WriteHistory]) -> set[int]:
         """The executions whose files a scan may read: those since the last overwrite. Among scans

@@ -151,6 +151,21 @@ def test_up_to_one_more_than_the_rule_is_as_many_more_of_more_input(
         assert shuffle.on_log_cores(ratio) - shuffle.count(cores, ratio)[0] == pytest.approx(more)
 
 
+@pytest.mark.parametrize(("mib", "seen"), [(1024.0, 17.0), (2.0, 1.0), (160.0, 2.0)])
+def test_up_to_one_fewer_than_the_rule_is_as_many_fewer_of_more_input(
+    mib: float, seen: float
+) -> None:
+    """One task where the rule has two says that a leftover fitted, not that half as many are
+    enough for ten times the data."""
+    shuffle, cores = by_size(mib, seen), np.asarray([2.0])
+    fewer = shuffle.count(cores, 1.0)[0] - seen
+    assert 0.0 < fewer <= 1.0
+    assert shuffle.on_log_cores(1.0) == seen
+    for ratio in (1.05, 2.0, 10.0):
+        ruled = shuffle.count(cores, ratio)[0]
+        assert ruled - shuffle.on_log_cores(ratio) == pytest.approx(fewer)
+
+
 def test_more_than_one_above_the_rule_is_that_share_of_any_input() -> None:
     shuffle, cores = by_size(1024.0, 20.0), np.asarray([2.0])
     assert shuffle.count(cores, 1.0) == pytest.approx([20.0])

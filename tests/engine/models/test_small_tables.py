@@ -20,17 +20,23 @@ from engine.models.replay.notices import groups_notice, small_tables_notice
 from engine.models.replay.replayed_run import Replay
 from engine.models.replay.stage_laws import pair_fit, with_laws
 from engine.models.stages.partition_counts import CountedStages
-from engine.models.stages.partitioning.small_tables import SMALL_TABLE_POWER, small_tables
+from engine.models.stages.partitioning.small_tables import (
+    MOST_SHARE,
+    SMALL_TABLE_POWER,
+    small_tables,
+)
 from engine.models.stages.stage_matching import stage_counterparts
 from engine.models.stages.stage_models import stage_models
 from engine.profile import Run
-from engine.stage_run import Measure, StageInput
+from engine.stage_run import Measure, StageInput, total_of
 from engine.units import MIB
 
 DATA = Path(__file__).parents[2] / "data"
 FEW, MORE = (read(DATA / name).runs[0] for name in ("star.zstd", "star_more.zstd"))
 FILES, SLOTS, MORE_SLOTS = 9.0, 2, 6
 DIMENSIONS = 4
+FACTS_BYTES = max(s.files_bytes or 0.0 for s in FEW.stages)
+FACTS_ROWS = max(s.input_records or 0.0 for s in FEW.stages)
 
 
 def dimensions(run: Run) -> frozenset[int]:
@@ -72,10 +78,49 @@ def test_other_scans_are_no_dimensions() -> None:
     assert not dimensions(with_files(FEW, files_by=0))
     assert not dimensions(with_files(FEW, in_part=True))
     assert not dimensions(replace(FEW, batch_id=3))
+    most = MOST_SHARE * FACTS_ROWS
+    assert dimensions(with_files(FEW, input_records=most))
+    assert not dimensions(with_files(FEW, input_records=1.1 * most)), "facts too"
+    most = MOST_SHARE * FACTS_BYTES
+    assert dimensions(with_files(FEW, input_records=None, files_bytes=most))
+    assert not dimensions(with_files(FEW, input_records=None, files_bytes=1.1 * most))
     alone = tuple(s for s in FEW.stages if s.files_read in (None, 1.0))
     assert not dimensions(replace(FEW, stages=alone)), "nothing says that anything is larger"
     made = tuple(replace(s, files_by=0) if s.files_read == 4.0 else s for s in FEW.stages)
     assert not dimensions(replace(FEW, stages=made)), "the run made the larger ones of the others"
+
+
+def test_facts_that_are_in_one_file_as_yet_grow_in_proportion() -> None:
+    """Returns with a fifth of the rows of sales, in one file of four, have three files of twelve
+    and four tasks on six slots, where two were predicted; products stay one file."""
+    few, more = (read(DATA / name).runs[0] for name in ("two_facts.zstd", "two_facts_more.zstd"))
+    seen = {s.stage_id: s for s in more.stages if s.files_read}
+    scans = [model for model in stage_models(few, SLOTS) if model.stage.files_read]
+    assert [model.stage.files_read for model in scans] == [1.0, 4.0, 1.0, 1.0]
+    assert [seen[model.stage.stage_id].files_read for model in scans] == [1.0, 12.0, 1.0, 3.0]
+    for model in scans:
+        found = seen[model.stage.stage_id]
+        read_bytes = total_of(found.input_bytes) / total_of(model.stage.input_bytes)
+        tasks = model.partition_count(3.0, None).at(MORE_SLOTS)
+        assert tasks == pytest.approx(found.tasks, abs=1.0), "one file is a little larger"
+        assert model.data_growth(3.0) == pytest.approx(read_bytes, rel=0.4)
+        assert model.small_table == (found.files_read == 1.0)
+
+
+def test_a_file_that_a_union_puts_beside_others_is_no_dimension_anywhere() -> None:
+    """Sales of a channel, in one file as yet, that another query reads by themselves."""
+    (one,) = {s.files_bytes for s in FEW.stages if s.stage_id == min(dimensions(FEW))}
+    several = StageInput("files", files_bytes=FACTS_BYTES, files_read=4.0)
+    inputs = (several, StageInput("files", files_bytes=one, files_read=1.0))
+    facts = next(s for s in FEW.stages if s.files_read == 4.0)
+    union = replace(facts, stage_id=99, united=(2, 1), inputs=inputs)
+    pair = replace(facts, stage_id=98, paired=(2, 1), inputs=inputs)
+    found = small_tables(replace(FEW, stages=(*FEW.stages, pair, union)))
+    assert found.stage_ids == {
+        s.stage_id for s in FEW.stages if s.stage_id in dimensions(FEW) and s.files_bytes != one
+    }
+    assert not found.inputs(pair)
+    assert small_tables(replace(FEW, stages=(*FEW.stages, pair))).inputs(pair) == {1}
 
 
 def test_one_log_predicts_the_tasks_of_a_star_with_nine_times_the_facts() -> None:
@@ -291,8 +336,10 @@ def test_two_single_files_that_are_paired_are_no_table_beside_a_larger_one(
     (model,) = stage_models(paired_files(first, second), 4)
     assert not model.small_inputs
     assert model.prior_work_growth(9.0, 1.0) == pytest.approx(81.0, rel=0.1)
-    beside_several = paired_files((sizes[0], 2.0, splits[0]), (sizes[0] / 4.0, 1.0, splits[1]))
-    assert stage_models(beside_several, 4)[0].small_inputs == {1}
+    for share, small in ((MOST_SHARE, {1}), (0.25, set())):
+        one = (share * sizes[0], 1.0, splits[1])
+        beside_several = paired_files((sizes[0], 2.0, splits[0]), one)
+        assert stage_models(beside_several, 4)[0].small_inputs == small
 
 
 @pytest.mark.parametrize(

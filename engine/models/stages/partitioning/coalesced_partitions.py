@@ -105,9 +105,7 @@ class CoalescedPartitions:
         partitions = self._as_in_log(grown, cores, ratio)
         if ratio >= 1.0:
             more = self.observed - self._rule_of_log
-            as_ruled = (
-                (more >= 0.0) & (more <= 1.0) & (self.initial == np.asarray(self.observed_initial))
-            )
+            as_ruled = (np.abs(more) <= 1.0) & (self.initial == np.asarray(self.observed_initial))
             partitions = np.where(as_ruled, grown + more, partitions)
         return self._limited(partitions, ratio)
 

@@ -2,7 +2,8 @@
 
 More input of such a run means more rows of the large tables, in more files. A table in one file
 that is no larger than one of theirs is written as a whole. With more rows its file gets larger, and
-its number of rows grows far slower than the input.
+its number of rows grows far slower than the input. In a small run facts are in one file too: those
+of a notable size beside the largest table, and those that a union puts beside larger ones.
 
 In: a run. Out: the stages that scan dimension tables, alone or as one of their inputs, and the
 splits of these. Explained in
@@ -12,7 +13,7 @@ docs/models/sparkplan_rules_replay.md#small-tables-beside-large-ones.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -26,6 +27,12 @@ SMALL_TABLE_POWER = 0.25
 (specification 3.2.0, table 3-2) from 1 to 1,000 GB is 0.24, from 0 (dates, demographics) to 0.69
 (customers); of those that grow at all it is 0.37."""
 
+MOST_SHARE = 0.125
+"""Most rows of a dimension table relative to the largest table. At scale 1 of TPC-DS (specification
+3.2.0, table 3-2) the dimensions have up to 3.5 % of the rows of store sales, but for one that holds
+all combinations of demographics, and the other facts 2.5 to 400 %. In TPC-H (4.2.5), where all but
+two tables grow with the largest, the next largest ones have 25, 13, 3 and 2 %."""
+
 
 @dataclass(frozen=True)
 class SmallTables:
@@ -33,23 +40,34 @@ class SmallTables:
 
     Args:
         stage_ids: the stages that scan one and nothing else.
-        most_bytes: size up to which one file is one: that of a file of the largest scan of several
-            files; below 0 if there are none.
+        file_bytes, table_bytes, table_rows: of the largest scan of several files, the size of one,
+            of all, and the rows; below 0 if there is none, and 0 rows if the log does not say.
+        united_bytes: sizes of single files that a union puts beside others, by which the log tells
+            their scans elsewhere.
     """
 
     stage_ids: frozenset[int] = frozenset()
-    most_bytes: float = -1.0
+    file_bytes: float = -1.0
+    table_bytes: float = -1.0
+    table_rows: float = -1.0
+    united_bytes: frozenset[float] = frozenset()
 
     def inputs(self, stage: StageRun) -> frozenset[int]:
         """Places of a stage's paired inputs that are one. Of a union none is: one small file beside
         several is more of the same rows."""
         if stage.files_by is not None or not stage.paired:
             return frozenset()
-        return frozenset(place for place, source in enumerate(stage.inputs) if self._is_one(source))
+        return frozenset(place for place, source in enumerate(stage.inputs) if self.holds(source))
 
-    def _is_one(self, source: StageInput) -> bool:
+    def holds(self, source: StageInput | StageRun, rows: float | None = None) -> bool:
+        """Whether what a stage or one of its inputs scans is one file of a dimension table: no
+        larger than one of the largest table, and of at most `MOST_SHARE` of its rows, or of its
+        bytes where `rows` are unknown."""
         size = source.files_bytes
-        return source.files_read == 1.0 and size is not None and size <= self.most_bytes
+        if source.files_read != 1.0 or size is None or size in self.united_bytes:
+            return False
+        compared = (rows, self.table_rows) if rows and self.table_rows else (size, self.table_bytes)
+        return size <= self.file_bytes and compared[0] <= MOST_SHARE * compared[1]
 
 
 def small_tables(run: Run) -> SmallTables:
@@ -66,15 +84,21 @@ def small_tables(run: Run) -> SmallTables:
     if not several:
         return SmallTables()
     largest_bytes, files = max(several)
-    most = largest_bytes / files
-    return SmallTables(
-        frozenset(
-            stage.stage_id
+    sizes = SmallTables(
+        file_bytes=largest_bytes / files,
+        table_bytes=largest_bytes,
+        table_rows=max(one.input_records or 0.0 for one in given if _scans_of_several_files(one)),
+        united_bytes=frozenset(
+            source.files_bytes
             for stage in given
-            if _in_one_file(stage) and stage.files_bytes is not None and stage.files_bytes <= most
+            if stage.united
+            for source in stage.inputs
+            if source.files_read == 1.0 and source.files_bytes is not None
         ),
-        most,
     )
+    alone = (stage for stage in given if _scans_alone(stage))
+    small = (stage.stage_id for stage in alone if sizes.holds(stage, stage.input_records))
+    return replace(sizes, stage_ids=frozenset(small))
 
 
 def _scans_of_several_files(stage: StageRun) -> list[tuple[float, float]]:
@@ -91,10 +115,10 @@ def _scans_of_several_files(stage: StageRun) -> list[tuple[float, float]]:
     return [(size, files) for size, files in read if files > most_single]
 
 
-def _in_one_file(stage: StageRun) -> bool:
-    """Whether a stage scans one file and reads nothing else."""
+def _scans_alone(stage: StageRun) -> bool:
+    """Whether a stage reads all of one scan and nothing else."""
     beside = stage.inputs or stage.in_part or total_of(stage.shuffle_read_bytes) > 0.0
-    return stage.files_read == 1.0 and not beside
+    return not beside
 
 
 @dataclass(frozen=True)
