@@ -193,9 +193,9 @@ class _Estimate:
     def _advance(self) -> bool:
         """Goes to the next moment at which a track ends or a stage starts; whether the state
         ends there."""
-        due = min([live.due() for _, live in self.busy], default=math.inf)
-        if self.coming:
-            due = min(due, self.coming[0][0] - self.now)
+        due = self.coming[0][0] - self.now if self.coming else math.inf
+        for _, live in self.busy:
+            due = min(due, live.due())
         due = max(due, 0.0)
         self.now += due
         ended, over, kept = [], False, True
@@ -247,10 +247,11 @@ class _Estimate:
         return _Live(lump * len(chunks), lump, factors, tuple(tails.tolist()))
 
     def _new_state(self) -> None:
-        """Asks the scheduler, starts what it grants, and times the tasks."""
+        """Asks the scheduler where tasks wait, starts what it grants, and times the tasks."""
         live = sorted(self.live.items())
-        claims = [self._claim(index, stage) for index, stage in live]
-        self._start(live, claims, self.scheduler(claims, self.machines.pool))
+        if any([stage.pending for _, stage in live]):
+            claims = [self._claim(index, stage) for index, stage in live]
+            self._start(live, claims, self.scheduler(claims, self.machines.pool))
         self.busy = busy = [(index, stage) for index, stage in live if stage.running]
         self.owed = any(stage.pending and stage.running < stage.granted for _, stage in live)
         if not busy and live:
