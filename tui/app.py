@@ -145,7 +145,6 @@ class PlannerApp(
         self.built: BuiltPlan | None = None
         self.answer: Answer | None = None
         self.busy = "reading"
-        self._change_notice = ""
         self._injected_session = session
         self._latest = LatestJobWorker("planner")
         self._mixes = LatestJobWorker("mixes")

@@ -284,7 +284,7 @@ def filter_compositions(app: PlannerApp) -> None:
         lambda typed: app.dispatch(FilterList(typed.strip())),
         typed=state.listed,
         placeholder="r5.* measured; words or globs; nothing for all",
-        empty="no composition holds that" if app.answer else f"{no_plan(app)}; enter keeps the filter",
+        empty="no composition holds that" if app.answer else f"{no_plan(app)}; enter keeps it",
     )
 
 

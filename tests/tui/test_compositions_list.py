@@ -341,7 +341,7 @@ async def test_a_filter_is_typed_before_the_first_plan(planner):
     async with planner(session).run_test(size=(120, 40)) as pilot:
         app = pilot.app
         await pilot.press("2", "slash")
-        assert await shows(pilot, "the evidence is still being read; enter keeps the filter")
+        assert await shows(pilot, "the evidence is still being read; enter keeps it")
         await pilot.press(*"c6i", "enter")
         assert await shows(pilot, "the evidence is still being read", gone=True)
         assert app.state.view == "compositions"

@@ -6,11 +6,12 @@ from pathlib import Path
 from threading import Barrier, BrokenBarrierError
 
 import pytest
-from fakes import FakeSession
-from screen import settled, text_of
+from fakes import FakeSession, Gated
+from screen import at_rest, settled, shows, text_of
 
 import engine
 from tui import log_watcher
+from tui.changes import OpenSources, SetScale
 from tui.log_watcher import LogWatcher
 from tui.session import EngineSession
 
@@ -155,3 +156,54 @@ def test_logs_named_by_an_address_are_followed_like_paths(tmp_path, prefix):
     (tmp_path / "two.inprogress").write_bytes(b"x")
     watch.follow((f"{prefix}{tmp_path}",))
     assert watch.active, "a folder too"
+
+
+async def test_a_pin_waits_for_a_log_that_is_read_again(planner, tmp_path, monkeypatch):
+    """There was a plan on the screen, and "there is no plan to pin yet": nobody had asked to read
+    the log again. What is opened instead has not grown."""
+    monkeypatch.setattr("tui.log_watcher.QUIET_SECONDS", 0.0)
+    log, session = tmp_path / "app.inprogress", Gated()
+    log.write_bytes(b"x")
+    session.go_on.set()
+    async with at_rest(planner(session, sources=(str(log),)), (120, 40)) as (app, pilot):
+        for grown in (b"xx", b"xxx"):
+            session.go_on.clear()
+            log.write_bytes(grown)
+            await app._poll_growing_logs()
+            assert app.reading_again
+            await pilot.press("p")
+            await pilot.pause()
+            assert "to pin" not in text_of(app)
+            if grown == b"xx":
+                session.go_on.set()
+                await settled(pilot)
+        assert [pin.name for pin in app.pins] == ["A"]
+        app.dispatch(OpenSources(("second",)))
+        assert not app.reading_again
+        session.go_on.set()
+        await settled(pilot)
+        assert app.state.sources == ("second",)
+        assert "it was read again" not in text_of(app)
+
+
+async def test_a_log_that_has_ended_has_its_new_name_though_its_reading_is_cancelled(
+    planner, tmp_path, monkeypatch
+):
+    """The old name was asked for again with the next change: there is no such file."""
+    log, session = tmp_path / "app.inprogress", Gated()
+    log.write_bytes(b"x")
+    session.go_on.set()
+    async with at_rest(planner(session, sources=(str(log),)), (120, 40)) as (app, pilot):
+        session.go_on.clear()
+        log.rename(tmp_path / "app")
+        await app._poll_growing_logs()
+        await pilot.press("escape")
+        assert await shows(pilot, "was cancelled")
+        session.go_on.set()
+        await settled(pilot)
+        assert app.state.sources == (str(tmp_path / "app"),)
+        app.dispatch(SetScale(2.0))
+        await settled(pilot)
+        assert app.state.scale == 2.0
+        assert app.built.plan.request.workload == app.built.profile.workload_at(2.0)
+        assert app.state.sources == (str(tmp_path / "app"),)

@@ -3,15 +3,33 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Hashable, Mapping
 from dataclasses import replace
 
 from tui.behaviours.planner_mixin import PlannerMixin
 from tui.changes import RereadSources
-from tui.state import with_renamed_sources
+from tui.state import evidence_key, with_renamed_sources
 
 
 class GrowingLogs(PlannerMixin):
     """Mixin of `PlannerApp`."""
+
+    _read_again: tuple[Hashable, str] | None = None
+    """The evidence that is read again since a log of it has grown, and the notice that says so."""
+
+    @property
+    def reading_again(self) -> bool:
+        """Whether what is on the screen is being read again. Nobody asked for that: what is asked
+        meanwhile waits for it."""
+        app, again = self.planner, self._read_again
+        return bool(app.busy) and again is not None and again[0] == evidence_key(app.state)
+
+    def _say_read_again(self) -> None:
+        """Say that a log has grown, once the plan for it stands; nothing for other evidence."""
+        app, again = self.planner, self._read_again
+        self._read_again = None
+        if again is not None and again[0] == evidence_key(app.state):
+            app.show_notice(again[1], "good")
 
     async def _poll_growing_logs(self) -> None:
         """Read the logs of a running application again when they have grown."""
@@ -21,11 +39,21 @@ class GrowingLogs(PlannerMixin):
             return
         change = await asyncio.to_thread(watch.poll)
         if change is not None and watch is app._reading.watch and not app.busy:
-            app._change_notice = change.notice
-            names = dict(zip(app.state.sources, change.sources, strict=True))
-            app.history = app.history.renamed(names)
-            app.pins = tuple(
-                replace(pin, state=with_renamed_sources(pin.state, names)) for pin in app.pins
-            )
-            app._panels.slider_ranges.rename_sources(names)
+            self._rename_sources(dict(zip(app.state.sources, change.sources, strict=True)))
             app.dispatch(RereadSources(change.sources))
+            self._read_again = evidence_key(app.state), change.notice
+
+    def _rename_sources(self, names: Mapping[str, str]) -> None:
+        """Give a log that has ended its new name wherever its old one could be opened again: also
+        in the plan on the screen, which stays where the reading is cancelled or refused."""
+        app = self.planner
+        app.history = app.history.renamed(names)
+        app.pins = tuple(
+            replace(pin, state=with_renamed_sources(pin.state, names)) for pin in app.pins
+        )
+        app._panels.slider_ranges.rename_sources(names)
+        if app._last_good is not None:
+            app._last_good = with_renamed_sources(app._last_good, names)
+            app._evidence = evidence_key(app._last_good)
+        if app._answered_state is not None:
+            app._answered_state = with_renamed_sources(app._answered_state, names)

@@ -25,7 +25,10 @@ class PinActions(PlannerMixin):
 
         app = self.planner
         if app.busy or app.answer is None:
-            app.show_notice("there is no plan to pin yet", "warn")
+            from tui.dialogs import no_plan
+
+            unpinned = no_plan(app) if app.busy else "there is no plan to pin yet"
+            app.show_notice(unpinned, "warn")
             return
         pin_name = name.strip() or pins.free_name(self.pins)
         replaces = any(pin.name == pin_name for pin in self.pins)

@@ -204,9 +204,7 @@ class PlanUpdates(RefusedPlans):
         app._last_good = app.state if good else app._last_good
         self.replaced_inputs = self.history_to_return = None
         self._unbuilt = ()
-        if app._change_notice:
-            app.show_notice(app._change_notice, "good")
-            app._change_notice = ""
+        app._say_read_again()
         self._ask_behind_refused()
         app._panels.show()
         app._act_if_settled()  # a refused question starts no search
@@ -217,7 +215,7 @@ class PlanUpdates(RefusedPlans):
         cancelled = "reading" if self._read_now is None else "the plan"
         app._reading.cancel()
         app._latest.abandon()
-        app._change_notice = app.busy = ""
+        app.busy = ""
         shown = (each for each in self._unbuilt if evidence_key(each.state) == app._evidence)
         self._unbuilt = tuple(shown)
         if self._return_to_unbuilt():

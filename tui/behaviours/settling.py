@@ -48,7 +48,7 @@ class Settling(PlannerMixin):
     def _act_if_settled(self) -> None:
         """Run the pending actions in order, once no better answer is to come."""
         app = self.planner
-        if app.settling or app.computing or not app.pending:
+        if app.settling or app.computing or app.reading_again or not app.pending:
             return
         due, app.pending = app.pending, ()
         app._panels.show_header()
