@@ -79,7 +79,7 @@ def surface_row(name: str, run: Run) -> tuple[str, ...]:
     curve = times.at(slots, np.ones(len(slots))).seconds
     ended = time.perf_counter()
     picked = np.unique(np.geomspace(1, MOST_SLOTS, CHECKED).astype(int))
-    most = replay.stages_by_slots.most_useful_slots(1.0, None)
+    most = replay.stages_by_slots.at(1.0).most_useful_slots
     exact_from = time.perf_counter()
     direct = [replay.replayed(min(int(m), most), exact=True).seconds for m in picked]
     per_exact = (time.perf_counter() - exact_from) / len(picked)

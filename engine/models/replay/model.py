@@ -152,7 +152,7 @@ class ReplayModel(FittedModel):
             return self._replayed(other, wanted).at(slots, speed)
 
         times = replayed.at(slots, speed)
-        doublings = log2_distances(replayed.uncertain_slots(slots) / replay.slots, ratio)
+        doublings = log2_distances(replayed.stages.uncertain_slots(slots) / replay.slots, ratio)
         task_share = 1.0 - times.driver_seconds / times.seconds
         crowding = crowding_of_batch(replay.run, batch, doublings[:, 0], ratio)
         scales = (
@@ -221,7 +221,7 @@ class ReplayModel(FittedModel):
         partitions = wanted.shuffle_partitions
         useful = (
             max(
-                replay.stages_by_slots.most_useful_slots(step, partitions),
+                replay.stages_by_slots.at(step, partitions).most_useful_slots,
                 ChangedJoins(replay, step, partitions).most_useful_slots,
             )
             for replay in self.replays
@@ -290,7 +290,8 @@ class ReplayModel(FittedModel):
         slots = int(batch.slots[0])
         replay = self._nearest(slots, wanted)
         ratio, shuffle_partitions = (size_ratio(wanted, replay.run), wanted.shuffle_partitions)
-        busy = min(slots, replay.stages_by_slots.most_useful_slots(ratio, shuffle_partitions))
+        stages = replay.stages_by_slots.at(ratio, shuffle_partitions)
+        busy = min(slots, stages.most_useful_slots)
         speed = float(replay.node_load.speeds(batch)[0][0])
         outcome = self._explained.get(
             (id(replay), busy, ratio, speed, shuffle_partitions),

@@ -166,16 +166,17 @@ class Replay:
             slots: None for those that each stage had in the log.
         """
         stage_speed = speed / (1.0 + self.waste)
-        by_slots = self.stages_by_slots
-        log_stages = by_slots.on_log_slots(ratio, shuffle_partitions)
-        scaled = by_slots.on_slots(slots, ratio, shuffle_partitions, stage_speed)
+        stages = self.stages_by_slots.at(ratio, shuffle_partitions)
+        scaled = stages.on_slots(slots, stage_speed)
         counts = tuple(stage.tasks for stage in scaled[0].scaled)
         local, skipped = self.locality.local_stages(counts), self.trees.left_out(counts)
         skipped |= self.recomputed_stages if slots else frozenset()
         combining = self.trees.added_seconds(counts, slots or self.slots)
         nodes, slowed = self.driver.nodes(ratio), []
         for index, model in enumerate(self.models):
-            tasks = self._slowed_tasks(index, slots, scaled, log_stages, float(stage_speed[index]))
+            tasks = self._slowed_tasks(
+                index, slots, scaled, stages.on_log_slots, float(stage_speed[index])
+            )
             tasks = Tasks(np.empty(0)) if index in skipped else tasks
             slowed.append(tasks)
             concurrent = max(1, model.ran_on // model.stage.task_cpus)

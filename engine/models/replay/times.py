@@ -23,6 +23,7 @@ import numpy as np
 from engine.distinct import distinct
 from engine.forecast import FloatArray, IntArray
 from engine.models.replay.replayed_run import Replay
+from engine.models.replay.stages_by_slots import StagesAtInput
 
 MAX_REPLAYED_SINGLY = 70
 """Largest number of distinct clusters that are replayed one by one."""
@@ -86,25 +87,13 @@ class ReplayTimes:
         return Times(seconds, driver)
 
     @cached_property
-    def most_useful_slots(self) -> int:
-        """Maximum number of slots that are ever busy at once."""
-        return self.replay.stages_by_slots.most_useful_slots(self.ratio, self.shuffle_partitions)
-
-    def uncertain_slots(self, slots: FloatArray) -> FloatArray:
-        """(n,) `StagesBySlots.uncertain_slots`."""
-        return self.replay.stages_by_slots.uncertain_slots(
-            slots, self.ratio, self.shuffle_partitions
-        )
-
-    def log_gain_of_core_partitions(self, slots: FloatArray) -> FloatArray:
-        """(n,) `StagesBySlots.log_gain_of_core_partitions`."""
-        return self.replay.stages_by_slots.log_gain_of_core_partitions(
-            slots, self.ratio, self.shuffle_partitions
-        )
+    def stages(self) -> StagesAtInput:
+        """The stages of the replay at this input."""
+        return self.replay.stages_by_slots.at(self.ratio, self.shuffle_partitions)
 
     def _whole_slots(self, slots: FloatArray) -> FloatArray:
-        """Slots rounded down to whole numbers, at most `most_useful_slots`."""
-        return np.minimum(np.floor(slots + 1e-9), self.most_useful_slots)
+        """Slots rounded down to whole numbers, at most those that are ever busy."""
+        return np.minimum(np.floor(slots + 1e-9), self.stages.most_useful_slots)
 
     def _replayed_singly(
         self, slots: IntArray, speed: FloatArray
@@ -139,7 +128,8 @@ class ReplayTimes:
             )
             seconds = outcome.seconds
             if self.base is not None:
-                bound = self.base._replayed_times(min(slots, self.base.most_useful_slots), speed)[0]
+                most = self.base.stages.most_useful_slots
+                bound = self.base._replayed_times(min(slots, most), speed)[0]
                 seconds = max(seconds, bound) if self.ratio > 1.0 else min(seconds, bound)
             self._known[key] = (seconds, min(outcome.driver_seconds, seconds))
         return self._known[key]
@@ -227,13 +217,10 @@ class BetweenInputs:
         driver = (1.0 - self.share) * low.driver_seconds + self.share * high.driver_seconds
         return Times(seconds, np.minimum(driver, seconds))
 
-    def uncertain_slots(self, slots: FloatArray) -> FloatArray:
-        """As `ReplayTimes.uncertain_slots`."""
-        return self.high.uncertain_slots(slots)
-
-    def log_gain_of_core_partitions(self, slots: FloatArray) -> FloatArray:
-        """As `ReplayTimes.log_gain_of_core_partitions`."""
-        return self.high.log_gain_of_core_partitions(slots)
+    @property
+    def stages(self) -> StagesAtInput:
+        """The stages at the input further from the log's."""
+        return self.high.stages
 
 
 SCALE_PER_HALF_WIDTH_90 = 0.61
@@ -257,7 +244,7 @@ def requested_partitions_scale(
     Args:
         times: (n,) predicted times on (n,) slots of (n,) relative speeds.
     """
-    log_gain = replayed.log_gain_of_core_partitions(slots)
+    log_gain = replayed.stages.log_gain_of_core_partitions(slots)
     if not log_gain.any():
         return log_gain
     speeds, speed_index = distinct(speed)

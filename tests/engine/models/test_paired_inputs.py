@@ -155,7 +155,7 @@ def test_logs_of_two_numbers_of_cores_say_that_nobody_asked_for_them() -> None:
 def gained(found: FittedModel) -> FloatArray:
     """What more than 32 slots gain by partitions that may have been asked for, of each log."""
     times = [
-        replay.stages_by_slots.log_gain_of_core_partitions(np.asarray([32.0]), 1.0, None)[0]
+        replay.stages_by_slots.at(1.0).log_gain_of_core_partitions(np.asarray([32.0]))[0]
         for replay in found.replays
     ]
     return np.asarray(times)

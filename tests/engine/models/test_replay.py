@@ -314,7 +314,7 @@ def test_the_curve_agrees_with_single_replays(ratio: float) -> None:
     slots = np.arange(1.0, 1001.0)
     times = ReplayTimes(replay, ratio, None)
     curve = times.at(np.tile(slots, 2), np.repeat([1.0, 1.4], 1000)).seconds
-    most = replay.stages_by_slots.most_useful_slots(ratio, None)
+    most = replay.stages_by_slots.at(ratio).most_useful_slots
     picked = np.unique(np.geomspace(1, 1000, 60).astype(int))
     for place, speed in ((picked - 1, 1.0), (picked + 999, 1.4)):
         direct = [
@@ -334,11 +334,11 @@ def test_no_more_slots_are_of_use_than_tasks_ran_side_by_side() -> None:
         Stage(np.full(40, 4.0), (0, 1), shuffle_bytes=1e9),
     ]
     replay = Replay.of(observed(stages, slots=8))
-    assert [replay.stages_by_slots.most_useful_slots(ratio, None) for ratio in (1.0, 2.0)] == [
+    assert [replay.stages_by_slots.at(ratio).most_useful_slots for ratio in (1.0, 2.0)] == [
         50,
         100,
     ]
-    assert replay.stages_by_slots.most_useful_slots(1.0, 70) == 70
+    assert replay.stages_by_slots.at(1.0, 70).most_useful_slots == 70
 
 
 def huge(stages: int = cases(6, deep=20), tasks: int = 50_000) -> Run:
@@ -362,7 +362,7 @@ def test_very_many_tasks_are_answered_without_drawing_them() -> None:
     """Waves and order statistics agree with every task placed; no task is drawn for them."""
     replay = without_growth(huge())
     fast = {slots: replay.replayed(slots, ratio=2.0).seconds for slots in (300, 5000, 40_000)}
-    for tasks in replay.stages_by_slots.on_log_slots(2.0, None).tasks:
+    for tasks in replay.stages_by_slots.at(2.0).on_log_slots.tasks:
         assert "_made" not in tasks.__dict__
         assert len(tasks) == 100_000
     for slots, seconds in fast.items():

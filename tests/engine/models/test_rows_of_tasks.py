@@ -123,7 +123,7 @@ def test_a_replay_on_more_slots_has_the_work_of_the_rows_that_these_shuffle() ->
     """Though what reads them has one task on any: words, of which 2,338 rows became 4,232."""
     replay, speed = Replay.of(MORE), np.ones(len(MORE.stages))
     own, wide = (
-        replay.stages_by_slots.on_slots(slots, 1.0, None, speed)[0].scaled for slots in (2, 6)
+        replay.stages_by_slots.at(1.0).on_slots(slots, speed)[0].scaled for slots in (2, 6)
     )
     slow = max((s for s in replay.models if s.read_law), key=lambda s: s.mean_seconds)
     place = replay.models.index(slow)

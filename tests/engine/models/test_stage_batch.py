@@ -99,7 +99,7 @@ def test_tasks_about_as_many_as_quantiles_are_the_same_together(tasks: int) -> N
 def test_closed_forms_agree_with_single_stages(ratio: float, slots: int) -> None:
     """Of outlines (37 times the input has more tasks than are drawn) as of every task drawn."""
     replay, speed = of_every_kind(), np.linspace(0.6, 1.4, 40)
-    stages = replay.stages_by_slots.on_log_slots(ratio, None)
+    stages = replay.stages_by_slots.at(ratio).on_log_slots
     forms = stages.closed_forms(slots, speed)
     assert sorted(forms) == list(range(40))
     for place, model in enumerate(replay.models):
@@ -127,7 +127,7 @@ def test_nothing_is_drawn_before_it_is_placed_and_then_the_same(ratio: float) ->
     """What is only asked for its number and closed form is not drawn; drawn, it is what a stage
     by itself gives."""
     replay = of_every_kind()
-    stages = replay.stages_by_slots.on_log_slots(ratio, None)
+    stages = replay.stages_by_slots.at(ratio).on_log_slots
     for place, (scaled, tasks) in enumerate(zip(stages.scaled, stages.tasks, strict=True)):
         assert "_made" not in tasks.__dict__
         alone = replay._table.tasks_of(place, scaled)
@@ -197,7 +197,7 @@ def test_what_is_kept_of_inputs_is_bounded() -> None:
     for step in range(3 * CACHED_INPUTS):
         replay.replayed(40, ratio=1.0 + 0.01 * step)
     cache = replay._cache
-    for store in (cache.stages, cache.counts, cache.useful):
+    for store in (cache.stages, cache.counted):
         assert len(store._kept) <= CACHED_INPUTS
     assert len(cache.stages._kept) == CACHED_INPUTS
 
