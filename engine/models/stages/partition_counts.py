@@ -27,6 +27,7 @@ from engine.models.stages.partitioning.partitions import (
     RuleByReadGrowth,
     ScalingPartitionRule,
 )
+from engine.models.stages.partitioning.split_candidates import AtMost
 from engine.models.stages.partitioning.written_files import CutFiles, WrittenSplits
 from engine.models.stages.tree_aggregation import NO_TREES, TreeAggregations
 
@@ -150,7 +151,7 @@ def _rule_type(rule: PartitionRule) -> Hashable:
         return type(rule), _rule_type(rule.one), _rule_type(rule.other)
     if isinstance(rule, WrittenSplits):
         return type(rule), _rule_type(rule.writer)
-    if isinstance(rule, RuleByReadGrowth | AllButLast | CutFiles | BlockRule):
+    if isinstance(rule, RuleByReadGrowth | AllButLast | CutFiles | BlockRule | AtMost):
         return type(rule), _rule_type(rule.rule)
     return type(rule)
 

@@ -36,6 +36,7 @@ from engine.models.stages.partitioning.joined_rdds import joined_inputs
 from engine.models.stages.partitioning.partitioned_stage import PartitionedStage
 from engine.models.stages.partitioning.partitions import Growth, PartitioningSettings
 from engine.models.stages.partitioning.small_tables import SMALL_TABLE_POWER, small_tables
+from engine.models.stages.partitioning.split_candidates import with_split_candidates
 from engine.models.stages.partitioning.stage_growth import (
     growth_of,
     is_aqe_coalesced,
@@ -132,7 +133,7 @@ def _with_references(run: Run, models: Sequence[StageModel]) -> list[StageModel]
         if model.growth is Growth.WORK:
             last = input_readers.get(rdd_partitions(stage))
             model = _with_followed_stage(model, by_id, last, explicit=explicit)
-            model = with_factor_blocks(model, by_id)
+            model = with_split_candidates(with_factor_blocks(model, by_id), by_id)
         if stage.inputs:
             input_stages = _input_stages(run, model, by_id, explicit=explicit)
             model = replace(model, input_stages=input_stages)
