@@ -151,6 +151,21 @@ def foldered(context: SparkContext, folder: Path) -> None:
     rows.write.partitionBy("k").parquet(str(folder / "folders"))
 
 
+def few_keys(context: SparkContext, folder: Path) -> None:
+    """Rows that are brought together by a column of 5 values, each of more than the advisory size,
+    and by one of 12, of which four fit into it: of as many files as `spark.divided.files` says."""
+    session, lines = SparkSession(context), folder / "lines"
+    lines.mkdir(exist_ok=True)
+    for number in range(int(context.getConf().get("spark.divided.files", "4"))):
+        text = "".join(f"{number * 4000 + n},{n % 12}\n" for n in range(4000))
+        (lines / f"part-{number}").write_text(text)
+    rows = session.read.schema("id int, k int").csv(str(lines))
+    rows.selectExpr("id", "k % 5 f").repartition("f").groupBy().sum("id").collect()
+    session.conf.set("spark.sql.adaptive.advisoryPartitionSizeInBytes", "32k")
+    ranked = rows.selectExpr("row_number() over (partition by k order by id) r")
+    ranked.groupBy().sum("r").collect()
+
+
 def grouped(context: SparkContext, folder: Path) -> None:
     """Sums by keys that all files have, that each has of its own, and of which more files have more
     but ever fewer new ones; what collects rows, and groups that are written and read: of as many
@@ -346,6 +361,6 @@ DIVIDED: dict[str, Callable[[SparkContext, Path], None]] = {
     for job in (
         divided, paired, combined, planned_early, columns, merged, written, grouped,
         kept_groups, ordered, graph, trees, own_settings, paired_small,
-        planned_again, united, two_facts, foldered,
+        planned_again, united, two_facts, foldered, few_keys,
     )
 }  # fmt: skip

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from engine.models.stages.partitioning.coalesced_partitions import MAX_FACTOR, CoalescedPartitions
+from engine.models.stages.partitioning.filled_partitions import filled_partitions
 from engine.models.stages.partitioning.partitions import PartitioningSettings
 from engine.stage_run import StageRun, total_of
 
@@ -60,10 +61,24 @@ class CoalescedStage:
             settings = self.settings
             cores = settings.min_coalesced_partitions or settings.default_parallelism(None)
             rule = self._rules[most] = CoalescedPartitions(
-                most, self._shuffled_bytes, settings.smallest_bytes, settings.advisory_bytes,
-                float(cores), float(self.stage.tasks), float(self.shuffle_partitions),
+                self._filled_of(most), self._shuffled_bytes, settings.smallest_bytes,
+                settings.advisory_bytes, float(cores), float(self.stage.tasks),
+                self._filled_of(float(self.shuffle_partitions)),
             )  # fmt: skip
         return rule
+
+    def _filled_of(self, most: float) -> float:
+        """How many of `most` partitions hold rows: all, unless the log shows that its keys are
+        few. Hashed to another number of partitions, they fill the share that is expected of
+        it."""
+        filled, initial = self._few_filled, float(self.shuffle_partitions)
+        if filled is None:
+            return most
+        return most * (1.0 - (1.0 - filled / initial) ** (initial / most))
+
+    @cached_property
+    def _few_filled(self) -> float | None:
+        return filled_partitions(self.stage, float(self.shuffle_partitions), self.settings)
 
     @cached_property
     def _rules(self) -> dict[float, CoalescedPartitions]:

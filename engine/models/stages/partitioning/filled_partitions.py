@@ -1,0 +1,64 @@
+"""How many partitions of a coalesced shuffle hold rows, by how full the tasks of a log are.
+
+Adaptive execution joins neighbouring partitions until the next one would not fit into the target.
+Keys by the hundred fill all partitions alike, so that tasks fill the target but for less than one
+of them. Tasks that leave more room, or hold more than the target, have few and large partitions: of
+keys of few values (`repartition` by a region, windows for each kind), whose other partitions are
+empty. More data makes them larger, not more.
+
+In: a stage and the rule by which it was coalesced. Out: an estimate of its partitions that hold
+rows. Explained in docs/models/sparkplan_rules_replay.md#coalesced-shuffles.
+"""
+
+from __future__ import annotations
+
+import math
+
+from engine.models.stages.partitioning.coalesced_partitions import REPORTED_SIZE_FACTOR
+from engine.models.stages.partitioning.partitions import PartitioningSettings
+from engine.stage_run import Measure, StageRun
+
+MOST_REPORTED = 1.1
+"""Largest factor by which a reported block size exceeds the real one (`MapStatus.compressSize`)."""
+
+FEW_SHARE = 0.5
+"""Below this share of the configured partitions those that hold rows are few. Sizes that spread
+widely leave room as well: by 80 % as two thirds of the partitions would that are of one size."""
+
+SIZES = 11
+"""Most tasks whose sizes are looked at one by one; of more as many quantiles."""
+
+
+def filled_partitions(
+    stage: StageRun, initial: float, settings: PartitioningSettings
+) -> float | None:
+    """The most partitions of one size that explain how full the tasks of a stage are; None if its
+    `initial` partitions do, another rule than that of the settings made its tasks, or some are
+    beyond the target and others not: a key of many rows beside others (`hot_partitions.py`)."""
+    sizes = stage.shuffle_read_bytes
+    if sizes is None or sizes.count < 2:
+        return None
+    reported = REPORTED_SIZE_FACTOR * sizes.total
+    target = settings.target_bytes(reported, None)
+    hot_beside_others = sizes.quantile(0.0) <= target < sizes.quantile(1.0)
+    if hot_beside_others or stage.tasks > reported / target + 2.0:
+        return None
+    most = sum(
+        weight * _most_joined(size, target, settings.smallest_bytes)
+        for size, weight in _task_sizes(sizes)
+    )
+    return most if most < FEW_SHARE * initial else None
+
+
+def _task_sizes(sizes: Measure) -> list[tuple[float, float]]:
+    """Bytes of tasks, and how many tasks each stands for."""
+    number = min(sizes.count, SIZES)
+    return [(sizes.quantile(i / (number - 1)), sizes.count / number) for i in range(number)]
+
+
+def _most_joined(size: float, target: float, smallest: float) -> float:
+    """The most partitions of one size that make a task of `size` bytes: a further one would not
+    have fitted into the target. Beyond the target only a task takes a further one that holds less
+    than the `smallest`. Infinite if it may be any number."""
+    spare = size - smallest if size > target else target / MOST_REPORTED - size
+    return max(1.0, float(math.floor(size / spare))) if spare > 0.0 else math.inf

@@ -1,0 +1,101 @@
+"""Shuffles by keys of few values, whose tasks are too full or too empty for even partitions."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from engine import read
+from engine.forecast import FloatArray
+from engine.models.stages.partitioning.filled_partitions import FEW_SHARE, filled_partitions
+from engine.models.stages.partitioning.partitions import PartitioningSettings
+from engine.models.stages.stage_models import stage_models
+from engine.profile import Run
+from engine.stage_run import Measure, StageRun
+from engine.units import MIB
+
+DATA = Path(__file__).parents[2] / "data"
+FEW, MORE = (read(DATA / name).runs[0] for name in ("few_keys.zstd", "few_keys_more.zstd"))
+BY_REGION, REGIONS = 2, 5
+TARGET, INITIAL = 64.0, 200.0
+BY_SIZE = PartitioningSettings(2, min_coalesced_partitions=1)
+
+
+def stage_of(run: Run, stage_id: int) -> StageRun:
+    return next(stage for stage in run.stages if stage.stage_id == stage_id)
+
+
+def joined(sizes: Sequence[float] | FloatArray) -> list[float]:
+    """MiB of the tasks of `ShufflePartitionsUtil.coalescePartitions` for partitions of so many,
+    which the driver knows in steps of a tenth, rounded up."""
+    tasks, reported = [0.0], 0.0
+    for size in sizes:
+        known = 1.1 ** np.ceil(np.log(size * MIB) / np.log(1.1)) / MIB
+        if reported and reported >= 1.0 and reported + known > TARGET:
+            tasks, reported = [*tasks, 0.0], 0.0
+        tasks[-1] += size
+        reported += known
+    return tasks
+
+
+def filled(sizes: Sequence[float] | FloatArray) -> float | None:
+    """The estimate for a shuffle of partitions of so many MiB."""
+    tasks = sorted(size * MIB for size in joined(sizes))
+    read_bytes = Measure(len(tasks), sum(tasks), tuple(np.quantile(tasks, np.linspace(0, 1, 11))))
+    known = stage_of(FEW, BY_REGION)
+    return filled_partitions(
+        replace(known, tasks=len(tasks), shuffle_read_bytes=read_bytes), INITIAL, BY_SIZE
+    )
+
+
+@pytest.mark.parametrize(("run", "other", "ratio"), [(FEW, MORE, 3.0), (MORE, FEW, 1.0 / 3.0)])
+def test_rows_brought_together_by_five_values_stay_five_tasks(
+    run: Run, other: Run, ratio: float
+) -> None:
+    """Of four files and of twelve: 21 tasks were predicted for 5, and 2 back."""
+    (model,) = (one for one in stage_models(run, 2) if one.stage.stage_id == BY_REGION)
+    assert model.stage.tasks == stage_of(other, BY_REGION).tasks == REGIONS
+    assert model.scaled(ratio, None).tasks == REGIONS
+    assert model.scaled(ratio, None, 64).tasks == REGIONS
+    assert model.scaled(ratio, 3).tasks <= 3
+
+
+def test_once_they_fit_into_the_target_they_are_joined() -> None:
+    """Two kiB hold any two of five partitions of 14 and 21 kB once there is a fiftieth of them."""
+    (model,) = (one for one in stage_models(FEW, 2) if one.stage.stage_id == BY_REGION)
+    assert 1 <= model.scaled(0.02, None).tasks < REGIONS
+
+
+@pytest.mark.parametrize("keys", [3, 6, 12, 30])
+@pytest.mark.parametrize("share", [0.2, 0.3, 0.36, 0.45, 0.6, 0.8, 1.05, 1.3, 6.0])
+def test_few_partitions_are_never_taken_for_fewer(keys: int, share: float) -> None:
+    found = filled([share * TARGET] * keys)
+    assert found is None or found + 1e-9 >= keys
+
+
+@pytest.mark.parametrize(
+    ("keys", "share"), [(6, 0.34), (12, 0.34), (3, 0.6), (3, 1.3), (30, 1.3), (30, 6.0)]
+)
+def test_few_partitions_are_counted_by_the_room_they_leave(keys: int, share: float) -> None:
+    """Two of 0.34 times the target in each task, and one of more than half of it."""
+    assert filled([share * TARGET] * keys) == pytest.approx(keys)
+
+
+@pytest.mark.parametrize("spread", [0.05, 0.2, 0.4, 0.8])
+@pytest.mark.parametrize("share", [0.02, 0.1, 0.23, 0.3, 0.45, 0.7])
+def test_even_partitions_and_unlike_ones_are_not_few(share: float, spread: float) -> None:
+    shape = 1.0 / spread**2
+    sizes = np.random.default_rng(4).gamma(shape, share * TARGET / shape, int(INITIAL))
+    assert filled(np.maximum(sizes, 1e-3)) is None
+
+
+def test_a_hot_partition_beside_even_ones_does_not_make_them_few() -> None:
+    assert filled([*[5.0] * 100, 900.0, *[5.0] * 99]) is None
+
+
+def test_one_task_and_tasks_of_another_rule_say_nothing() -> None:
+    assert filled([1.0, 1.0]) is None
+    assert filled([0.6 * TARGET] * 150) is None
+    assert FEW_SHARE * INITIAL > 30
