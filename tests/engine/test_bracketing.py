@@ -93,17 +93,20 @@ def test_the_crossing_is_found_to_the_tolerance_and_told_truly(kind: str) -> Non
         curve = MONOTONE[kind](room)
         factor, asked = found(curve)
         assert factor is not None, room
-        assert factor <= room * (1.0 + 1e-9) and room <= factor * (1.0 + 1.01 * TOLERANCE), room
+        assert factor <= room * (1.0 + 1e-9), room
+        assert room <= factor * (1.0 + 1.01 * TOLERANCE), room
         told = float(format_factor(factor))
         assert curve(told) <= 0.0 < curve(one_step_on(told)), room
-        assert told <= factor and max(asked) <= MOST, room
+        assert told <= factor, room
+        assert max(asked) <= MOST, room
 
 
 @pytest.mark.parametrize("kind", MONOTONE)
 def test_what_is_kept_at_the_most_is_bounded_by_nothing_that_is_tried(kind: str) -> None:
     factor, asked = found(MONOTONE[kind](3000.0))
     assert factor is None
-    assert asked[-1] == MOST and len(asked) <= 10
+    assert asked[-1] == MOST
+    assert len(asked) <= 10
 
 
 @pytest.mark.parametrize("kind", ["proportional", "a fixed part", "steep", "a widening interval"])
@@ -142,7 +145,8 @@ def test_where_a_curve_falls_again_what_is_told_is_true_all_the_same(seed: int) 
         assert curve(MOST) <= 0.0
         return
     told = float(format_factor(factor))
-    assert curve(factor) <= 0.0 and curve(told) <= 0.0 < curve(one_step_on(told))
+    assert curve(factor) <= 0.0
+    assert curve(told) <= 0.0 < curve(one_step_on(told))
 
 
 @pytest.mark.parametrize(

@@ -80,4 +80,5 @@ def test_an_answer_that_any_tried_input_keeps_says_so_and_nothing_kept_says_noth
     assert boundless.sensitivity.holds_until is None
     assert "1024 times the input" in boundless.sensitivity.holds_note
     none = engine.recommend(fitted, deadline_seconds=0.01, with_sensitivity=True, **asked)
-    assert none.recommended is None and none.sensitivity is None
+    assert none.recommended is None
+    assert none.sensitivity is None

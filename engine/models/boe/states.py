@@ -249,7 +249,7 @@ class _Estimate:
     def _new_state(self) -> None:
         """Asks the scheduler where tasks wait, starts what it grants, and times the tasks."""
         live = sorted(self.live.items())
-        if any([stage.pending for _, stage in live]):
+        if any(stage.pending for _, stage in live):
             claims = [self._claim(index, stage) for index, stage in live]
             self._start(live, claims, self.scheduler(claims, self.machines.pool))
         self.busy = busy = [(index, stage) for index, stage in live if stage.running]
