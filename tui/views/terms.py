@@ -51,8 +51,8 @@ INPUTS = {
 """By the action of the row."""
 
 TABLES = {
-    "short": "Compositions: the cheapest first that meet the goal, then why others lost",
-    "full": "Compositions: the cheapest first that meet the goal, then why others lost",
+    "short": "Compositions: those that meet the goal first, then why the others lost",
+    "full": "Compositions: those that meet the goal first, then why the others lost",
     "frontier-list": "Frontier: clusters that no other beats in both time and cost",
     "runs": "Measured runs: each predicted from the others, as if it had not been seen",
     "phases": "Phases: on what the predicted time is spent",
