@@ -87,9 +87,9 @@ def stage_models(run: Run, slots: int) -> list[StageModel]:
 
 
 MOST_WRITERS = 8
-"""Longest chain of writers, each reading files of the one before, or of joins, that is followed to
-find the number of partitions. Each is evaluated again for every cluster, and each iteration may add
-one."""
+"""Longest chain of writers, each reading files of the one before, or of joins and unions of several
+results, that is followed to find the number of partitions. Each is evaluated again for every
+cluster, and each iteration may add one."""
 
 
 def _with_inferred_times(model: StageModel, lanes: int, before: Sequence[StageModel]) -> StageModel:
@@ -134,18 +134,17 @@ def _with_references(run: Run, models: Sequence[StageModel]) -> list[StageModel]
             last = input_readers.get(rdd_partitions(stage))
             model = _with_followed_stage(model, by_id, last, explicit=explicit)
             model = with_split_candidates(with_factor_blocks(model, by_id), by_id)
-        if stage.inputs:
-            input_stages = _input_stages(run, model, by_id, explicit=explicit)
-            model = replace(model, input_stages=input_stages)
-        elif not explicit and (inputs := _joined_inputs(stage, by_id, chain_length)):
-            model = replace(model, follows=None, input_stages=inputs)
+        joined = () if stage.inputs or explicit else joined_inputs(stage, by_id)
+        inputs = joined or _input_stages(run, model, by_id, explicit=explicit)
+        if inputs and _short_chain(inputs, chain_length):
+            followed = None if joined else model.follows
+            model = replace(model, follows=followed, input_stages=inputs)
         if stage.paired:
             before = {stage_id: earlier.stage for stage_id, earlier in by_id.items()}
             if keys_of_same_rows(stage, before):
                 model = replace(model, pairs_power=1.0)
-        sources = [source for source in (model.follows, *model.input_stages) if source]
-        length = max((chain_length.get(source.stage.stage_id, 0) for source in sources), default=0)
-        length += int(len(model.input_stages) > len(stage.inputs))
+        length = _longest_chain((model, *model.input_stages), chain_length)
+        length += int(_several(model.input_stages))
         if stage.files_by in by_id and chain_length[stage.files_by] < MOST_WRITERS:
             model = replace(model, written_by=by_id[stage.files_by])
             length = max(length, 1 + chain_length[stage.files_by])
@@ -156,14 +155,28 @@ def _with_references(run: Run, models: Sequence[StageModel]) -> list[StageModel]
     return linked
 
 
-def _joined_inputs(
-    stage: StageRun, by_id: Mapping[int, StageModel], chain_length: Mapping[int, int]
-) -> tuple[StageModel, ...]:
-    """The inputs of a join of RDDs, if the chain of joins before it is short: each is evaluated
-    again for every cluster."""
-    inputs = joined_inputs(stage, by_id)
-    short = all(chain_length[one.stage.stage_id] < MOST_WRITERS for one in inputs)
-    return inputs if short else ()
+def _several(input_stages: Sequence[PartitionedStage | None]) -> bool:
+    """Whether more than one input has the partitions of an earlier stage."""
+    return sum(one is not None for one in input_stages) > 1
+
+
+def _short_chain(
+    input_stages: Sequence[PartitionedStage | None], chain_length: Mapping[int, int]
+) -> bool:
+    """Whether the unions and joins of several inputs before a stage are few enough to be followed.
+    A loop that unites what it has with what it makes of it evaluates each twice for the next."""
+    longest = _longest_chain(input_stages, chain_length)
+    return not _several(input_stages) or longest < MOST_WRITERS
+
+
+def _longest_chain(
+    models: Sequence[PartitionedStage | None], chain_length: Mapping[int, int]
+) -> int:
+    """The longest chain that ends in one of some stages, or in one that it follows; 0 if none
+    does."""
+    known = [one for one in models if one is not None]
+    known += [one.follows for one in known if one.follows is not None]
+    return max((chain_length.get(one.stage.stage_id, 0) for one in known), default=0)
 
 
 def _with_followed_stage(

@@ -56,8 +56,8 @@ CHECKPOINTS = frozenset({"ReliableCheckpointRDD", "LocalCheckpointRDD"})
 """Names of the RDDs that replace the lineage of a checkpointed RDD."""
 
 SHUFFLED = "ShuffledRowRDD"
-SHUFFLED_RDD = "ShuffledRDD"
-"""Names of RDDs that read a shuffle, of SQL and of the RDD API."""
+SHUFFLED_RDDS = frozenset({"ShuffledRDD", "CoGroupedRDD"})
+"""Names of RDDs that read a shuffle: of SQL; of the RDD API, alone and in joins."""
 
 UNIONS = frozenset({"UnionRDD", "PartitionerAwareUnionRDD"})
 PRODUCTS = frozenset({"CartesianRDD", "UnsafeCartesianRDD"})
@@ -194,7 +194,7 @@ def _classified_input(
         return CombinedInput(end.partitions, "made")
     if end.name == SHUFFLED:
         return CombinedInput(end.partitions, "shuffled")
-    if in_union and end.name == SHUFFLED_RDD:
+    if in_union and end.name in SHUFFLED_RDDS:
         return CombinedInput(end.partitions, "shuffled", of_rdds=True)
     from_files = not (in_union and end.parents) and _all_outside(end, by_id, computed)
     return CombinedInput(end.partitions, "files") if from_files else None
