@@ -18,17 +18,11 @@ import numpy as np
 
 from engine.forecast import FloatArray, IntArray
 from engine.models.stages.durations.task_times import StageModel
-from engine.models.stages.partitioning.combined_inputs import CombinedPartitions
-from engine.models.stages.partitioning.factor_blocks import BlockRule
-from engine.models.stages.partitioning.indexed_rows import AllButLast
 from engine.models.stages.partitioning.partitions import (
     LEAST_CORES,
     PartitionRule,
-    RuleByReadGrowth,
     ScalingPartitionRule,
 )
-from engine.models.stages.partitioning.split_candidates import AtMost
-from engine.models.stages.partitioning.written_files import CutFiles, WrittenSplits
 from engine.models.stages.tree_aggregation import NO_TREES, TreeAggregations
 
 Rule = TypeVar("Rule", bound=PartitionRule)
@@ -145,15 +139,10 @@ def by_rule_type(rules: Sequence[tuple[int, Rule]]) -> list[tuple[IntArray, Rule
     ]
 
 
-def _rule_type(rule: PartitionRule) -> Hashable:
-    """The type of a rule, and of the rules that it is composed of."""
-    if isinstance(rule, CombinedPartitions):
-        return type(rule), _rule_type(rule.one), _rule_type(rule.other)
-    if isinstance(rule, WrittenSplits):
-        return type(rule), _rule_type(rule.writer)
-    if isinstance(rule, RuleByReadGrowth | AllButLast | CutFiles | BlockRule | AtMost):
-        return type(rule), _rule_type(rule.rule)
-    return type(rule)
+def _rule_type(rule: Any) -> Hashable:
+    """The type of a rule, and of what it is composed of: `stacked` combines these one by one."""
+    parts = [getattr(rule, field.name) for field in fields(rule)]
+    return type(rule), *(_rule_type(part) for part in parts if is_dataclass(part))
 
 
 def stacked(rules: Sequence[Any]) -> Any:

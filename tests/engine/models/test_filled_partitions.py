@@ -95,6 +95,13 @@ def test_a_hot_partition_beside_even_ones_does_not_make_them_few() -> None:
     assert filled([*[5.0] * 100, 900.0, *[5.0] * 99]) is None
 
 
+def test_tasks_that_fill_another_target_are_not_few_partitions() -> None:
+    """Ten of 1.6 times the target with one of what is left, as a platform's own rule makes them."""
+    sizes = [1.6 * TARGET] * 10
+    assert filled(sizes) == pytest.approx(10)
+    assert filled([*sizes, 1.2 * TARGET]) is None
+
+
 def test_one_task_and_tasks_of_another_rule_say_nothing() -> None:
     assert filled([1.0, 1.0]) is None
     assert filled([0.6 * TARGET] * 150) is None

@@ -74,7 +74,7 @@ class CoalescedStage:
         filled, initial = self._few_filled, float(self.shuffle_partitions)
         if filled is None:
             return most
-        return most * (1.0 - (1.0 - filled / initial) ** (initial / most))
+        return most * (1.0 - math.pow(1.0 - filled / initial, initial / most))
 
     @cached_property
     def _few_filled(self) -> float | None:

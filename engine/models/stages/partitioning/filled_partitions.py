@@ -21,9 +21,12 @@ from engine.stage_run import Measure, StageRun
 MOST_REPORTED = 1.1
 """Largest factor by which a reported block size exceeds the real one (`MapStatus.compressSize`)."""
 
-FEW_SHARE = 0.5
-"""Below this share of the configured partitions those that hold rows are few. Sizes that spread
-widely leave room as well: by 80 % as two thirds of the partitions would that are of one size."""
+FEW_SHARE = 0.2
+"""Below this share of the configured partitions those that hold rows are few. Even ones of sizes
+that spread by 80 % leave as much room as half as many of one size."""
+
+ALIKE = 0.9
+"""Sizes within this share of each other are alike."""
 
 SIZES = 11
 """Most tasks whose sizes are looked at one by one; of more as many quantiles."""
@@ -40,20 +43,26 @@ def filled_partitions(
         return None
     reported = REPORTED_SIZE_FACTOR * sizes.total
     target = settings.target_bytes(reported, None)
-    hot_beside_others = sizes.quantile(0.0) <= target < sizes.quantile(1.0)
-    if hot_beside_others or stage.tasks > reported / target + 2.0:
+    tasks = _task_sizes(sizes)
+    hot_beside_others = tasks[0] <= target < tasks[-1]
+    if hot_beside_others or _fill_alike(tasks) or stage.tasks > reported / target + 2.0:
         return None
-    most = sum(
-        weight * _most_joined(size, target, settings.smallest_bytes)
-        for size, weight in _task_sizes(sizes)
-    )
+    joined = (_most_joined(size, target, settings.smallest_bytes) for size in tasks)
+    most = sum(joined) * sizes.count / len(tasks)
     return most if most < FEW_SHARE * initial else None
 
 
-def _task_sizes(sizes: Measure) -> list[tuple[float, float]]:
-    """Bytes of tasks, and how many tasks each stands for."""
+def _task_sizes(sizes: Measure) -> list[float]:
+    """Bytes of tasks, ascending; of more than `SIZES` as many quantiles."""
     number = min(sizes.count, SIZES)
-    return [(sizes.quantile(i / (number - 1)), sizes.count / number) for i in range(number)]
+    return [sizes.quantile(i / (number - 1)) for i in range(number)]
+
+
+def _fill_alike(tasks: list[float]) -> bool:
+    """Whether all tasks but a smaller one are of one size: even partitions fill another target than
+    that of the settings so, and the last task has what is left."""
+    smallest, *others = tasks
+    return others[0] >= ALIKE * others[-1] > smallest
 
 
 def _most_joined(size: float, target: float, smallest: float) -> float:
