@@ -111,10 +111,12 @@ class LogWatcher:
         return None
 
     def _ended(self, log: _FollowedLog) -> SourceChange | None:
-        """The suffix is gone: the application ended, or the log was removed."""
+        """The suffix is gone: the application ended, or the log was removed. A folder that has too
+        many files by now is followed no more."""
         self._followed.remove(log)
         final_name = log.source.removesuffix(RUNNING)
-        if not os.path.exists(path_of(final_name)):
+        path = path_of(final_name)
+        if not os.path.exists(path) or (path.is_dir() and _files(path) is None):
             return None
         sources = tuple(final_name if s == log.source else s for s in self._sources)
         return SourceChange(sources, f"{_name(final_name)} has ended: it was read again")
@@ -135,14 +137,21 @@ def log_snapshot(source: str) -> LogSnapshot | None:
 
 
 def _in_folder(folder: Path) -> LogSnapshot | None:
-    size = files = running = 0
+    paths = _files(folder)
+    running = sum(path.endswith(RUNNING) for path in paths or ())
+    if paths is None or not running:
+        return None
+    return LogSnapshot(sum(map(_size, paths)), len(paths), running)
+
+
+def _files(folder: Path) -> list[str] | None:
+    """The paths of all files of a folder; None where they are too many to be watched."""
+    paths: list[str] = []
     for folder_path, _, names in os.walk(folder):
-        files += len(names)
-        if files > MAX_WATCHED_FILES:
+        paths += (os.path.join(folder_path, name) for name in names)
+        if len(paths) > MAX_WATCHED_FILES:
             return None
-        running += sum(name.endswith(RUNNING) for name in names)
-        size += sum(_size(os.path.join(folder_path, name)) for name in names)
-    return LogSnapshot(size, files, running) if running else None
+    return paths
 
 
 def _size(path: str) -> int:

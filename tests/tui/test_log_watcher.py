@@ -207,3 +207,16 @@ async def test_a_log_that_has_ended_has_its_new_name_though_its_reading_is_cance
         assert app.state.scale == 2.0
         assert app.built.plan.request.workload == app.built.profile.workload_at(2.0)
         assert app.state.sources == (str(tmp_path / "app"),)
+
+
+def test_a_folder_that_comes_to_hold_too_many_files_has_not_ended(tmp_path, monkeypatch):
+    """It was read again as one whose last log has ended, though that grows on."""
+    monkeypatch.setattr("tui.log_watcher.MAX_WATCHED_FILES", 2)
+    for name in ("a", "b.inprogress"):
+        (tmp_path / name).write_bytes(b"x")
+    watch = LogWatcher()
+    watch.follow((str(tmp_path),))
+    assert watch.active
+    (tmp_path / "c").touch()
+    assert watch.poll() is None
+    assert not watch.active
