@@ -62,7 +62,7 @@ def _fill_alike(tasks: list[float]) -> bool:
     """Whether all tasks but a smaller one are of one size: even partitions fill another target than
     that of the settings so, and the last task has what is left."""
     smallest, *others = tasks
-    return others[0] >= ALIKE * others[-1] > smallest
+    return others[0] >= ALIKE * others[-1] and smallest < ALIKE * others[0]
 
 
 def _most_joined(size: float, target: float, smallest: float) -> float:
