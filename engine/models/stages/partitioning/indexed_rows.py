@@ -31,9 +31,10 @@ IN_PYTHON = "PythonRDD"
 
 def leaves_out_last(stage: StageRun) -> bool:
     """Whether a stage counts the rows of all partitions of an RDD but the last."""
+    if not stage.name.startswith(COUNTS_ROWS):
+        return False
     numbers = COUNTS_ROWS in stage.operations or total_of(stage.shuffle_write_bytes) > 0.0
-    counts = stage.name.startswith(COUNTS_ROWS) and not numbers
-    return counts and IN_PYTHON not in stage.operations
+    return not numbers and IN_PYTHON not in stage.operations
 
 
 def rdd_partitions(stage: StageRun) -> int:
