@@ -10,8 +10,9 @@ import pytest
 from pitfall_logs import DATA, one
 
 from engine.models.stages.stage_models import stage_models
+from engine.sources.distilling import saved_rdds
 from engine.sources.distilling.saved_rdds import with_saved_rdds
-from engine.stage_run import StageRun
+from engine.stage_run import Measure, StageRun, total_of
 
 RUN, MORE = one(DATA / "rdds.zstd"), one(DATA / "rdds_more.zstd")
 SAVED = {17: 16, 19: 18}
@@ -56,6 +57,54 @@ def test_files_of_another_size_are_not_those_that_were_saved() -> None:
         for stage in RUN.stages
     )
     assert links(halved) == {19: 18}
+
+
+def repeated(times: int, growth: float) -> list[StageRun]:
+    """A program that so often saves and reads, each time so many times the bytes of the last."""
+    by_id = {stage.stage_id: stage for stage in RUN.stages}
+    saves, reads = by_id[16], replace(by_id[17], files_by=None)
+    assert saves.output_bytes is not None
+    assert reads.input_bytes is not None
+    return [
+        replace(
+            stage,
+            stage_id=2 * i + (stage is reads),
+            input_bytes=replace(reads.input_bytes, total=reads.input_bytes.total * growth**i),
+            output_bytes=replace(saves.output_bytes, total=saves.output_bytes.total * growth**i),
+            submitted_seconds=i + 0.5 * (stage is reads),
+            completed_seconds=i + 0.5 * (stage is reads) + 0.4,
+        )
+        for i in range(times)
+        for stage in (saves, reads)
+    ]
+
+
+@pytest.mark.parametrize("growth", [1.0, 1.001, 1.009, 1.02, 1.5])
+def test_of_several_that_saved_as_much_the_last_is_read(growth: float) -> None:
+    """On steps of any size: those before are as large, nearly so, or of other files."""
+    stages = tuple(repeated(40, growth))
+    assert links(stages) == {2 * i + 1: 2 * i for i in range(40)}
+    assert links(tuple(stage for stage in stages if stage.stage_id != 78)) == {
+        **{2 * i + 1: 2 * i for i in range(39)},
+        **({79: 76} if growth < 1.01 else {}),
+    }
+
+
+@pytest.mark.parametrize("growth", [1.0, 1.02])
+def test_thousands_of_saved_files_are_not_compared_with_each_other(
+    growth: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each size is looked at a few times: a reader is not compared with every writer."""
+    looks = 0
+
+    def counted(measure: Measure | None) -> float:
+        nonlocal looks
+        looks += 1
+        return total_of(measure)
+
+    monkeypatch.setattr(saved_rdds, "total_of", counted)
+    assert len(links(tuple(repeated(500, growth)))) == 500
+    assert looks <= 4 * 2 * 500
 
 
 def test_their_partitions_are_those_of_the_stage_that_saved_them() -> None:
