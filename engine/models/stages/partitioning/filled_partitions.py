@@ -2,9 +2,9 @@
 
 Adaptive execution joins neighbouring partitions until the next one would not fit into the target.
 Keys by the hundred fill all partitions alike, so that tasks fill the target but for less than one
-of them. Tasks that leave more room, or hold more than the target, have few and large partitions: of
-keys of few values (`repartition` by a region, windows for each kind), whose other partitions are
-empty. More data makes them larger, not more.
+of them. Tasks that leave more room, or hold several times the target, have few and large
+partitions: of keys of few values (`repartition` by a region, windows for each kind), whose other
+partitions are empty. More data makes them larger, not more.
 
 In: a stage and the rule by which it was coalesced. Out: an estimate of its partitions that hold
 rows. Explained in docs/models/sparkplan_rules_replay.md#coalesced-shuffles.
@@ -28,6 +28,10 @@ that spread by 80 % leave as much room as half as many of one size."""
 ALIKE = 0.9
 """Sizes within this share of each other are alike."""
 
+WELL_BEYOND = 5.0
+"""Tasks all beyond the target are single partitions only from so many times of it: a platform that
+fills a target of its own leaves the same. In use are up to 256 MiB for Spark's 64."""
+
 SIZES = 11
 """Most tasks whose sizes are looked at one by one; of more as many quantiles."""
 
@@ -36,16 +40,17 @@ def filled_partitions(
     stage: StageRun, initial: float, settings: PartitioningSettings
 ) -> float | None:
     """The most partitions of one size that explain how full the tasks of a stage are; None if its
-    `initial` partitions do, another rule than that of the settings made its tasks, or some are
-    beyond the target and others not: a key of many rows beside others (`hot_partitions.py`)."""
+    `initial` partitions do, another rule than that of the settings may have made its tasks, or some
+    are beyond the target and others not: a key of many rows beside others
+    (`hot_partitions.py`)."""
     sizes = stage.shuffle_read_bytes
     if sizes is None or sizes.count < 2:
         return None
     reported = REPORTED_SIZE_FACTOR * sizes.total
     target = settings.target_bytes(reported, None)
     tasks = _task_sizes(sizes)
-    hot_beside_others = tasks[0] <= target < tasks[-1]
-    if hot_beside_others or _fill_alike(tasks) or stage.tasks > reported / target + 2.0:
+    beyond = tasks[-1] > target and tasks[0] < WELL_BEYOND * target
+    if beyond or _fill_alike(tasks) or stage.tasks > reported / target + 2.0:
         return None
     joined = (_most_joined(size, target, settings.smallest_bytes) for size in tasks)
     most = sum(joined) * sizes.count / len(tasks)
