@@ -53,6 +53,14 @@ def test_what_is_wrong_with_it_is_told_with_its_line(tmp_path: Path, line: str, 
     assert caught.value.where == f"{path}:3"
 
 
+def test_a_header_alone_is_no_profile(tmp_path: Path) -> None:
+    path = tmp_path / "runs.txt"
+    path.write_text("# nodes bytes seconds\n")
+    with pytest.raises(BadInput, match="holds no run") as caught:
+        engine.read(path)
+    assert caught.value.where == f"{path}:1"
+
+
 def test_of_folders_event_logs_alone_are_read(tmp_path: Path) -> None:
     (tmp_path / "runs.txt").write_text("# nodes bytes seconds\n2 1e9 100\n")
     with pytest.raises(BadInput, match="is a text in columns, and of folders and zips"):
