@@ -116,6 +116,35 @@ def test_their_partitions_are_those_of_the_stage_that_saved_them() -> None:
     assert [observed[reader] for reader in SAVED] == [5, 12]
 
 
+@pytest.mark.parametrize(
+    ("mib", "partitions"),
+    [(128, 5), (140, 5), (142, 10), (150, 10), (200, 10), (260, 10), (300, 15)],
+)
+def test_each_file_is_cut_where_its_blocks_end(mib: float, partitions: int) -> None:
+    """Of five alike, by Hadoop: the last block of each may have a tenth more."""
+    (model,) = (one for one in stage_models(RUN, 2) if one.stage.stage_id == 17)
+    ratio = 5.0 * mib * 2.0**20 / model.stage.outside_bytes
+    count = model.partition_count(ratio, None)
+    assert count.own == count.at(16) == pytest.approx(partitions)
+
+
+@pytest.mark.parametrize(("mib", "partitions"), [(150, 5), (250, 5), (300, 10), (600, 15)])
+def test_a_block_is_no_smaller_than_what_the_log_has_uncut(mib: float, partitions: int) -> None:
+    """Five files of 150 MiB in five tasks: of blocks of 256 MiB."""
+    known = next(stage for stage in RUN.stages if stage.stage_id == 17)
+    assert known.input_bytes is not None
+    larger = 5.0 * 150.0 * 2.0**20 / known.outside_bytes
+    quantiles = tuple(larger * size for size in known.input_bytes.quantiles)
+    sizes = replace(known.input_bytes, total=known.input_bytes.total * larger, quantiles=quantiles)
+    stages = tuple(
+        replace(stage, input_bytes=sizes) if stage is known else stage for stage in RUN.stages
+    )
+    (model,) = (
+        one for one in stage_models(replace(RUN, stages=stages), 2) if one.stage.stage_id == 17
+    )
+    assert model.partition_count(mib / 150.0, None).own == pytest.approx(partitions)
+
+
 def test_files_beyond_a_block_are_cut() -> None:
     models = {model.stage.stage_id: model for model in stage_models(RUN, 2)}
     read = models[17].stage.outside_bytes

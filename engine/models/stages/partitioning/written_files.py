@@ -10,6 +10,7 @@ Explained in docs/models/sparkplan_rules_replay.md#files-that-the-run-wrote.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -24,6 +25,10 @@ from engine.models.stages.partitioning.partitions import (
     PartitionsPerCore,
 )
 from engine.stage_run import StageRun
+
+SPLIT_SLOP = 1.1
+"""A file, or what is left of it, is cut where it has more than so many blocks
+(`FileInputFormat.SPLIT_SLOP`)."""
 
 
 @dataclass(frozen=True)
@@ -65,8 +70,8 @@ class WrittenSplits:
 
 @dataclass(frozen=True)
 class CutFiles:
-    """The splits of an RDD's files, one for each of the writer's tasks, which Hadoop cuts where a
-    block ends.
+    """The splits of an RDD's files, one for each of the writer's tasks and all of one size, each of
+    which Hadoop cuts where a block ends.
 
     Args:
         rule: partition rule of the stage that wrote them.
@@ -78,17 +83,26 @@ class CutFiles:
 
     def count(self, cores: FloatArray, ratio: float) -> FloatArray:
         """(n,) splits at `ratio` times the input on (n,) cores."""
-        return np.maximum(self.rule.count(cores, ratio), self.blocks)
+        return cut_by_blocks(self.rule.count(cores, ratio), self.blocks)
+
+
+def cut_by_blocks(files: FloatArray, blocks: float | FloatArray) -> FloatArray:
+    """(n,) splits of (n,) numbers of files of one size that fill so many `blocks` together."""
+    each = np.ceil(np.asarray(blocks) / files - (SPLIT_SLOP - 1.0))
+    return files * np.maximum(1.0, each)
 
 
 def _saved_count(
     splits: InputSplits, writer_count: PartitionCount, growth: float
 ) -> PartitionCount:
     """Partitions of a stage that reads an RDD saved by `writer_count` tasks, if the data grows by
-    `growth`."""
-    blocks = splits.scanned_bytes * growth / BLOCK_BYTES
+    `growth`. No block is smaller than a file that the log has in one split."""
+    uncut = splits.largest_read_bytes / (SPLIT_SLOP * BLOCK_BYTES)
+    block_bytes = BLOCK_BYTES * 2.0 ** max(0, math.ceil(math.log2(max(1.0, uncut))))
+    blocks = splits.scanned_bytes * growth / block_bytes
+    own = float(cut_by_blocks(np.asarray(writer_count.own), blocks))
     rule = None if writer_count.rule is None else CutFiles(writer_count.rule, blocks)
-    return replace(writer_count, own=max(writer_count.own, blocks), rule=rule)
+    return replace(writer_count, own=own, rule=rule)
 
 
 def written_count(
