@@ -41,7 +41,8 @@ class SmallTables:
     Args:
         stage_ids: the stages that scan one and nothing else.
         file_bytes, table_bytes, table_rows: of the largest scan of several files, the size of one,
-            of all, and the rows; below 0 if there is none, and 0 rows if the log does not say.
+            of all, and the rows; below 0 if there is none, and 0 rows if the log does not say, as
+            where only stages that unite or pair inputs scan it.
         united_bytes: sizes of single files that a union puts beside others, by which the log tells
             their scans elsewhere.
     """
@@ -87,7 +88,10 @@ def small_tables(run: Run) -> SmallTables:
     sizes = SmallTables(
         file_bytes=largest_bytes / files,
         table_bytes=largest_bytes,
-        table_rows=max(one.input_records or 0.0 for one in given if _scans_of_several_files(one)),
+        table_rows=max(
+            (one.input_records or 0.0 for one in given if _scans_only(one, (largest_bytes, files))),
+            default=0.0,
+        ),
         united_bytes=frozenset(
             source.files_bytes
             for stage in given
@@ -113,6 +117,13 @@ def _scans_of_several_files(stage: StageRun) -> list[tuple[float, float]]:
     most_single = 1 if told else max(1, len(stage.paired or stage.united))
     read = ((one.files_bytes or 0.0, one.files_read or 0.0) for one in scans)
     return [(size, files) for size, files in read if files > most_single]
+
+
+def _scans_only(stage: StageRun, scan: tuple[float, float]) -> bool:
+    """Whether a scan of so many bytes and files is all that a stage scans."""
+    return not (stage.inputs or stage.paired or stage.united) and scan in _scans_of_several_files(
+        stage
+    )
 
 
 def _scans_alone(stage: StageRun) -> bool:
