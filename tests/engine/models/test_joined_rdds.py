@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,6 +22,9 @@ FEW, MORE = (read(DATA / name).runs[0] for name in ("rdds.zstd", "rdds_more.zstd
 WITH_COLLECTION, WITH_SUMS, WITH_ROWS = 22, 29, 33
 """Ids of the joins: of sums in a partition for each file with a collection in eight; of rows in
 five partitions with such sums, and with rows that were not shuffled by key."""
+
+SUMS = 27
+"""Id of the stage of the sums that are joined with rows in five partitions."""
 
 TASKS = {WITH_COLLECTION: (4, 12), WITH_SUMS: (5, 12), WITH_ROWS: (5, 5)}
 """Tasks of each in the smaller and in the larger log."""
@@ -51,6 +55,32 @@ def test_a_number_that_the_program_sets_stays() -> None:
     explicit = replace(FEW, config={**FEW.config, "spark.default.parallelism": "5"})
     join = next(m for m in stage_models(explicit, 2) if m.stage.stage_id == WITH_SUMS)
     assert join.scaled(3.0, None).tasks == 5
+
+
+def with_changed(run: Run, changes: dict[int, dict[str, Any]]) -> Run:
+    """A run of which the stages of these ids are changed."""
+    stages = (replace(one, **changes.get(one.stage_id, {})) for one in run.stages)
+    return replace(run, stages=tuple(stages))
+
+
+def test_the_number_of_an_input_stays_if_the_rule_gives_that_of_a_larger_one() -> None:
+    """`join(other, 5)` of rows in five partitions with sums in eight: the rule would make eight."""
+    run = with_changed(FEW, {SUMS: {"tasks": 8}})
+    joins = {
+        (slots, ratio): dict(zip((s.stage_id for s in run.stages), counts, strict=True))[WITH_SUMS]
+        for slots, ratio in ((2, 1.0), (2, 3.0), (40, 20.0))
+        for counts in (Replay.of(run).replayed(slots, ratio=ratio).tasks,)
+    }
+    assert set(joins.values()) == {5}
+
+
+def test_first_rows_of_a_join_take_no_more_tasks_with_more_data() -> None:
+    """`join(...).first()` runs one partition, of inputs of which one has a single one."""
+    first: dict[str, Any] = {"tasks": 1, "in_part": True, "stored_by": None}
+    first.update(operations=("join",), operation_counts=())
+    run = with_changed(FEW, {SUMS: {"tasks": 1}, WITH_SUMS: first})
+    model = next(one for one in stage_models(run, 2) if one.stage.stage_id == WITH_SUMS)
+    assert [model.scaled(ratio, None).tasks for ratio in (1.0, 3.0, 20.0)] == [1, 1, 1]
 
 
 def test_a_collection_in_more_partitions_is_outgrown() -> None:
