@@ -30,6 +30,7 @@ from engine.models.replay.replayed_run import Replay
 from engine.models.stages.durations.task_times import StageModel
 from engine.models.stages.durations.warm_up import ScaledTasks, combined_each, warmed, work_of_slots
 from engine.models.stages.linked_stages import relinked
+from engine.models.stages.partitioning.indexed_rows import rdd_partitions
 from engine.models.stages.partitioning.partitions import ScaledStage
 from engine.models.stages.stage_law import StageLaw
 from engine.models.stages.stage_matching import stage_counterparts
@@ -75,7 +76,8 @@ class PairFit:
         likelihood: (s, work, slots) log-likelihood on the grid; 0 where a stage has no counterpart.
         partition_power: (s,) power of the input with which partitions grow; NaN where unknown or
             where Spark's partitioning rules predict the observed number.
-        task_power: (s,) the same, also where the rules predict it.
+        task_power: (s,) power of the input with which tasks grow, also where the rules predict it:
+            that of the partitions, but where a task is left out (`indexed_rows.py`).
         data_power: (s,) power of the input with which the bytes grow that a stage reads; NaN if
             unknown.
         by_cores: (s,) whether both logs have one partition per core, on different numbers of cores.
@@ -115,7 +117,8 @@ def pair_fit(one: Replay, other: Replay, *, incomparable: Collection[int] = ()) 
         if inputs_differ:
             task_power[index] = math.log(counterpart.stage.tasks / model.stage.tasks) / log_ratio
             if not _follows_rules(model, counterpart.stage.tasks, other.slots, ratio):
-                partition_power[index] = task_power[index]
+                there, here = rdd_partitions(counterpart.stage), rdd_partitions(model.stage)
+                partition_power[index] = math.log(there / here) / log_ratio
             data_power[index] = _data_power(model, counterpart.stage, other.slots, ratio)
         likelihood[index] = _likelihood(one, index, counterpart, other.slots, ratio, speed)
     driver = _driver_growth_point(one, other, ratio) if inputs_differ else (0.0, 0.0)
