@@ -30,6 +30,7 @@ from engine.models.replay.replayed_run import Replay
 from engine.models.stages.durations.task_times import StageModel
 from engine.models.stages.durations.warm_up import ScaledTasks, combined_each, warmed, work_of_slots
 from engine.models.stages.linked_stages import relinked
+from engine.models.stages.partitioning.derived_partitions import DerivedPartitions
 from engine.models.stages.partitioning.indexed_rows import rdd_partitions
 from engine.models.stages.partitioning.partitions import ScaledStage
 from engine.models.stages.stage_law import StageLaw
@@ -82,6 +83,8 @@ class PairFit:
             unknown.
         by_cores: (s,) whether both logs have one partition per core, on different numbers of cores.
         driver: (x - 1, y - 1) of the input x and the driver's time y of j relative to i.
+        tasks: (s,) tasks in j; NaN where a power of the partitions cannot be learnt from j.
+        slots, ratio: the slots of j, and its input relative to i.
     """
 
     likelihood: NDArray[np.float32]
@@ -90,6 +93,9 @@ class PairFit:
     data_power: FloatArray
     by_cores: BoolArray
     driver: tuple[float, float]
+    tasks: FloatArray
+    slots: int
+    ratio: float
 
 
 def pair_fit(one: Replay, other: Replay, *, incomparable: Collection[int] = ()) -> PairFit:
@@ -102,10 +108,13 @@ def pair_fit(one: Replay, other: Replay, *, incomparable: Collection[int] = ()) 
     """
     stages, ratio = len(one.models), size_ratio(other.run.workload, one.run)
     likelihood = np.zeros((stages, len(WORK_GRID), len(SLOTS_GRID)), dtype=np.float32)
-    partition_power, task_power, data_power = np.full((3, stages), np.nan)
+    partition_power, task_power, data_power, tasks = np.full((4, stages), np.nan)
     by_cores = np.zeros(stages, dtype=bool)
     if _machine(one) != _machine(other):
-        return PairFit(likelihood, partition_power, task_power, data_power, by_cores, (0.0, 0.0))
+        return PairFit(
+            likelihood, partition_power, task_power, data_power, by_cores, (0.0, 0.0), tasks,
+            other.slots, ratio,
+        )  # fmt: skip
     log_ratio, (speed, _) = math.log(ratio), one.node_load.speed_on(other.run)
     inputs_differ = abs(log_ratio) > MIN_LOG_INPUT_RATIO
     for index, counterpart_index in enumerate(stage_counterparts(one.run, other.run)):
@@ -115,6 +124,7 @@ def pair_fit(one: Replay, other: Replay, *, incomparable: Collection[int] = ()) 
         both_per_core = model.follows_cores and counterpart.follows_cores
         by_cores[index] = both_per_core and model.stage.tasks != counterpart.stage.tasks
         if inputs_differ:
+            tasks[index] = counterpart.stage.tasks
             task_power[index] = math.log(counterpart.stage.tasks / model.stage.tasks) / log_ratio
             if not _follows_rules(model, counterpart.stage.tasks, other.slots, ratio):
                 there, here = rdd_partitions(counterpart.stage), rdd_partitions(model.stage)
@@ -122,7 +132,10 @@ def pair_fit(one: Replay, other: Replay, *, incomparable: Collection[int] = ()) 
             data_power[index] = _data_power(model, counterpart.stage, other.slots, ratio)
         likelihood[index] = _likelihood(one, index, counterpart, other.slots, ratio, speed)
     driver = _driver_growth_point(one, other, ratio) if inputs_differ else (0.0, 0.0)
-    return PairFit(likelihood, partition_power, task_power, data_power, by_cores, driver)
+    return PairFit(
+        likelihood, partition_power, task_power, data_power, by_cores, driver, tasks, other.slots,
+        ratio,
+    )  # fmt: skip
 
 
 def _driver_growth_point(one: Replay, other: Replay, ratio: float) -> tuple[float, float]:
@@ -272,6 +285,7 @@ def with_laws(replay: Replay, weighted_pairs: Sequence[tuple[PairFit, float]]) -
         replace(model, law=replace(law, by_cores=bool(per_core)))
         for model, law, per_core in zip(replay.models, laws, by_cores, strict=True)
     )
+    models = _by_derived_partitions(models, pairs)
     expected_share = replay.driver.mean_rows_share
     points = [(*pair.driver, weight) for pair, weight in weighted_pairs]
     return replace(
@@ -279,6 +293,37 @@ def with_laws(replay: Replay, weighted_pairs: Sequence[tuple[PairFit, float]]) -
         models=tuple(models),
         driver_growth=_driver_growth_share(points, expected_share) - expected_share,
     ).with_empty_cache()
+
+
+def _by_derived_partitions(
+    models: Sequence[StageModel], pairs: Sequence[PairFit]
+) -> list[StageModel]:
+    """The stages, of which those of derived partitions follow the rule for these if it predicts all
+    logs (`_follows_rules`) from what was learnt of the stage that they derive from; otherwise the
+    fitted power of their tasks."""
+    derived = [isinstance(model.root, DerivedPartitions) for model in models]
+    if not any(derived):
+        return list(models)
+    by_rule = relinked(
+        _with_partition_power(model, None) if is_derived else model
+        for model, is_derived in zip(models, derived, strict=True)
+    )
+    return relinked(
+        model
+        if not is_derived or all(_agrees(model, index, pair) for pair in pairs)
+        else _with_partition_power(model, model.law.task_power)
+        for index, (model, is_derived) in enumerate(zip(by_rule, derived, strict=True))
+    )
+
+
+def _with_partition_power(model: StageModel, power: float | None) -> StageModel:
+    return replace(model, law=replace(model.law, partition_power=power))
+
+
+def _agrees(model: StageModel, index: int, pair: PairFit) -> bool:
+    """Whether a log has so many tasks as a stage is predicted to have there, or does not tell."""
+    tasks = pair.tasks[index]
+    return math.isnan(tasks) or _follows_rules(model, int(tasks), pair.slots, pair.ratio)
 
 
 def _log_prior(work: float, slots: float) -> FloatArray:
