@@ -23,8 +23,9 @@ WITH_COLLECTION, WITH_SUMS, WITH_ROWS = 22, 29, 33
 """Ids of the joins: of sums in a partition for each file with a collection in eight; of rows in
 five partitions with such sums, and with rows that were not shuffled by key."""
 
-SUMS = 27
-"""Id of the stage of the sums that are joined with rows in five partitions."""
+SUMS, ROWS = 27, 32
+"""Ids of the stages of the sums that are joined with rows in five partitions, and of the rows of
+files that are so."""
 
 TASKS = {WITH_COLLECTION: (4, 12), WITH_SUMS: (5, 12), WITH_ROWS: (5, 5)}
 """Tasks of each in the smaller and in the larger log."""
@@ -72,6 +73,21 @@ def test_the_number_of_an_input_stays_if_the_rule_gives_that_of_a_larger_one() -
         for counts in (Replay.of(run).replayed(slots, ratio=ratio).tasks,)
     }
     assert set(joins.values()) == {5}
+
+
+def test_an_input_without_a_partitioner_counts_from_ten_times_the_partitions_of_one_with_it() -> (
+    None
+):
+    """Rows of files that are joined with sums in half, or in a tenth, as many partitions: only from
+    ten times as many on Spark drops the partitioner of the sums. Otherwise the program set the
+    number of the join."""
+    for files, sums, follows in ((4, 2, False), (39, 4, False), (40, 4, True)):
+        join = {"tasks": files, "stored_by": None, "operations": ("join",), "operation_counts": ()}
+        changes = {SUMS: {"tasks": sums}, ROWS: {"tasks": files}}
+        run = with_changed(FEW, {**changes, WITH_ROWS: {**join, "parents": (SUMS, ROWS)}})
+        models = {model.stage.stage_id: model for model in stage_models(run, 2)}
+        stages = {stage.stage_id: stage for stage in run.stages}
+        assert bool(joined_inputs(stages[WITH_ROWS], models)) == follows
 
 
 def test_first_rows_of_a_join_take_no_more_tasks_with_more_data() -> None:
