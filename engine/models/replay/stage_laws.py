@@ -31,6 +31,7 @@ from engine.models.stages.durations.task_times import StageModel
 from engine.models.stages.durations.warm_up import ScaledTasks, combined_each, warmed, work_of_slots
 from engine.models.stages.linked_stages import relinked
 from engine.models.stages.partitioning.derived_partitions import DerivedPartitions
+from engine.models.stages.partitioning.factor_blocks import FactorBlocks
 from engine.models.stages.partitioning.indexed_rows import rdd_partitions
 from engine.models.stages.partitioning.partitions import ScaledStage
 from engine.models.stages.stage_law import StageLaw
@@ -81,7 +82,8 @@ class PairFit:
             that of the partitions, but where a task is left out (`indexed_rows.py`).
         data_power: (s,) power of the input with which the bytes grow that a stage reads; NaN if
             unknown.
-        by_cores: (s,) whether both logs have one partition per core, on different numbers of cores.
+        by_cores: (s,) whether both logs have one partition per core, on different numbers of cores,
+            or as many blocks as `FactorBlocks` has in both.
         driver: (x - 1, y - 1) of the input x and the driver's time y of j relative to i.
         tasks: (s,) tasks in j; NaN where a power of the partitions cannot be learnt from j.
         slots, ratio: the slots of j, and its input relative to i.
@@ -121,7 +123,7 @@ def pair_fit(one: Replay, other: Replay, *, incomparable: Collection[int] = ()) 
         if counterpart_index is None or index in incomparable:
             continue
         model, counterpart = one.models[index], other.models[counterpart_index]
-        both_per_core = model.follows_cores and counterpart.follows_cores
+        both_per_core = _may_follow_cores(model) and _may_follow_cores(counterpart)
         by_cores[index] = both_per_core and model.stage.tasks != counterpart.stage.tasks
         if inputs_differ:
             tasks[index] = counterpart.stage.tasks
@@ -136,6 +138,11 @@ def pair_fit(one: Replay, other: Replay, *, incomparable: Collection[int] = ()) 
         likelihood, partition_power, task_power, data_power, by_cores, driver, tasks, other.slots,
         ratio,
     )  # fmt: skip
+
+
+def _may_follow_cores(model: StageModel) -> bool:
+    """Whether a stage has one partition per core, or derived ones that have it on enough cores."""
+    return model.follows_cores or isinstance(model.root, FactorBlocks)
 
 
 def _driver_growth_point(one: Replay, other: Replay, ratio: float) -> tuple[float, float]:

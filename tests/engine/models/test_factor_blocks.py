@@ -3,6 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from engine import read
@@ -119,6 +120,36 @@ def test_blocks_follow_the_cores_where_another_log_shows_that_ratings_stay() -> 
     Six would be none of the rule: they grow in proportion then, whatever the cores."""
     assert taught(FEW, 2) == (16,)
     assert taught(FEW, 6) == (18,)
+
+
+def test_blocks_as_many_as_cores_may_be_a_number_that_the_program_names() -> None:
+    """Two on two cores may be that, unless another log has as many as the rule gives there too. Six
+    on three cores are half the partitions of the ratings, and a configured number is no core's."""
+    blocks = at_blocks(FEW)
+
+    def doubted(replay: Replay) -> set[bool]:
+        return {replay.models[place].per_core_by_coincidence for place in blocks}
+
+    few = Replay.of(FEW)
+    assert [doubted(Replay.of(run)) for run in (FEW, MORE, WIDE)] == [{True}, {False}, {True}]
+    for other in (MORE, WIDE):
+        assert doubted(with_laws(few, [(pair_fit(few, Replay.of(other)), 1.0)])) == {False}
+    assert doubted(with_laws(few, [(pair_fit(few, few), 1.0)])) == {True}
+    explicit = replace(FEW, config={**FEW.config, "spark.default.parallelism": "2"})
+    assert doubted(Replay.of(explicit)) == {False}
+
+
+def test_blocks_that_may_stay_leave_open_what_more_cores_gain() -> None:
+    """Sixteen cores have no use for two blocks; five are used where two logs show that there are
+    more."""
+    few, slots = Replay.of(FEW), np.asarray([2.0, 5.0, 16.0])
+    together = with_laws(few, [(pair_fit(few, Replay.of(WIDE)), 1.0)])
+    alone, known = (
+        one.stages_by_slots.at(1.0).log_gain_of_core_partitions(slots) for one in (few, together)
+    )
+    assert known.tolist() == [0.0, 0.0, 0.0]
+    assert alone[0] == 0.0
+    assert alone[2] > alone[1] > 0.3
 
 
 def test_a_configured_parallelism_counts_for_the_cores() -> None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TypeVar
 
 import numpy as np
@@ -66,6 +67,14 @@ class FactorBlocks(DerivedPartitions):
     def depends_on_cluster(self) -> bool:
         """Whether the number of blocks depends on the cluster."""
         return self.partitioning.depends_on_cluster or self.source.depends_on_cluster
+
+    @cached_property
+    def follows_cores(self) -> bool:
+        """Whether the log has a block for each core: a number that the program may have named."""
+        settings = self.partitioning
+        return settings.depends_on_cluster and self.stage.tasks == settings.default_parallelism(
+            None
+        )
 
     def _count_without_rule(self, ratio: float, shuffle_partitions: int | None) -> PartitionCount:
         settings = self.partitioning

@@ -236,9 +236,9 @@ class PartitionedStage:
     def follows_cores(self) -> bool:
         """Whether it has one partition per core on any cluster: rows that the program makes itself
         (`defaultParallelism`), and stages that take over their partitions."""
-        first = self.root
-        fitted = self.law.partition_power is not None or first.law.partition_power is not None
-        return not fitted and first._splits.one_per_core
+        if self.law.partition_power is not None:
+            return False
+        return self._splits.one_per_core if self.root is self else self.root.follows_cores
 
     @property
     def per_core_by_coincidence(self) -> bool:
