@@ -30,6 +30,9 @@ from engine.models.replay.replayed_run import Replay
 from engine.models.stages.durations.task_times import StageModel
 from engine.models.stages.durations.warm_up import ScaledTasks, combined_each, warmed, work_of_slots
 from engine.models.stages.linked_stages import relinked
+from engine.models.stages.partitioning.derived_partitions import DerivedPartitions
+from engine.models.stages.partitioning.factor_blocks import FactorBlocks
+from engine.models.stages.partitioning.indexed_rows import rdd_partitions
 from engine.models.stages.partitioning.partitions import ScaledStage
 from engine.models.stages.stage_law import StageLaw
 from engine.models.stages.stage_matching import stage_counterparts
@@ -75,11 +78,15 @@ class PairFit:
         likelihood: (s, work, slots) log-likelihood on the grid; 0 where a stage has no counterpart.
         partition_power: (s,) power of the input with which partitions grow; NaN where unknown or
             where Spark's partitioning rules predict the observed number.
-        task_power: (s,) the same, also where the rules predict it.
+        task_power: (s,) power of the input with which tasks grow, also where the rules predict it:
+            that of the partitions, but where a task is left out (`indexed_rows.py`).
         data_power: (s,) power of the input with which the bytes grow that a stage reads; NaN if
             unknown.
-        by_cores: (s,) whether both logs have one partition per core, on different numbers of cores.
+        by_cores: (s,) whether both logs have one partition per core, on different numbers of cores,
+            or as many blocks as `FactorBlocks` has in both.
         driver: (x - 1, y - 1) of the input x and the driver's time y of j relative to i.
+        tasks: (s,) tasks in j; NaN where a power of the partitions cannot be learnt from j.
+        slots, ratio: the slots of j, and its input relative to i.
     """
 
     likelihood: NDArray[np.float32]
@@ -88,6 +95,9 @@ class PairFit:
     data_power: FloatArray
     by_cores: BoolArray
     driver: tuple[float, float]
+    tasks: FloatArray
+    slots: int
+    ratio: float
 
 
 def pair_fit(one: Replay, other: Replay, *, incomparable: Collection[int] = ()) -> PairFit:
@@ -100,26 +110,39 @@ def pair_fit(one: Replay, other: Replay, *, incomparable: Collection[int] = ()) 
     """
     stages, ratio = len(one.models), size_ratio(other.run.workload, one.run)
     likelihood = np.zeros((stages, len(WORK_GRID), len(SLOTS_GRID)), dtype=np.float32)
-    partition_power, task_power, data_power = np.full((3, stages), np.nan)
+    partition_power, task_power, data_power, tasks = np.full((4, stages), np.nan)
     by_cores = np.zeros(stages, dtype=bool)
     if _machine(one) != _machine(other):
-        return PairFit(likelihood, partition_power, task_power, data_power, by_cores, (0.0, 0.0))
+        return PairFit(
+            likelihood, partition_power, task_power, data_power, by_cores, (0.0, 0.0), tasks,
+            other.slots, ratio,
+        )  # fmt: skip
     log_ratio, (speed, _) = math.log(ratio), one.node_load.speed_on(other.run)
     inputs_differ = abs(log_ratio) > MIN_LOG_INPUT_RATIO
     for index, counterpart_index in enumerate(stage_counterparts(one.run, other.run)):
         if counterpart_index is None or index in incomparable:
             continue
         model, counterpart = one.models[index], other.models[counterpart_index]
-        both_per_core = model.follows_cores and counterpart.follows_cores
+        both_per_core = _may_follow_cores(model) and _may_follow_cores(counterpart)
         by_cores[index] = both_per_core and model.stage.tasks != counterpart.stage.tasks
         if inputs_differ:
+            tasks[index] = counterpart.stage.tasks
             task_power[index] = math.log(counterpart.stage.tasks / model.stage.tasks) / log_ratio
             if not _follows_rules(model, counterpart.stage.tasks, other.slots, ratio):
-                partition_power[index] = task_power[index]
+                there, here = rdd_partitions(counterpart.stage), rdd_partitions(model.stage)
+                partition_power[index] = math.log(there / here) / log_ratio
             data_power[index] = _data_power(model, counterpart.stage, other.slots, ratio)
         likelihood[index] = _likelihood(one, index, counterpart, other.slots, ratio, speed)
     driver = _driver_growth_point(one, other, ratio) if inputs_differ else (0.0, 0.0)
-    return PairFit(likelihood, partition_power, task_power, data_power, by_cores, driver)
+    return PairFit(
+        likelihood, partition_power, task_power, data_power, by_cores, driver, tasks, other.slots,
+        ratio,
+    )  # fmt: skip
+
+
+def _may_follow_cores(model: StageModel) -> bool:
+    """Whether a stage has one partition per core, or derived ones that have it on enough cores."""
+    return model.follows_cores or isinstance(model.root, FactorBlocks)
 
 
 def _driver_growth_point(one: Replay, other: Replay, ratio: float) -> tuple[float, float]:
@@ -269,6 +292,7 @@ def with_laws(replay: Replay, weighted_pairs: Sequence[tuple[PairFit, float]]) -
         replace(model, law=replace(law, by_cores=bool(per_core)))
         for model, law, per_core in zip(replay.models, laws, by_cores, strict=True)
     )
+    models = _by_derived_partitions(models, pairs)
     expected_share = replay.driver.mean_rows_share
     points = [(*pair.driver, weight) for pair, weight in weighted_pairs]
     return replace(
@@ -276,6 +300,37 @@ def with_laws(replay: Replay, weighted_pairs: Sequence[tuple[PairFit, float]]) -
         models=tuple(models),
         driver_growth=_driver_growth_share(points, expected_share) - expected_share,
     ).with_empty_cache()
+
+
+def _by_derived_partitions(
+    models: Sequence[StageModel], pairs: Sequence[PairFit]
+) -> list[StageModel]:
+    """The stages, of which those of derived partitions follow the rule for these if it predicts all
+    logs (`_follows_rules`) from what was learnt of the stage that they derive from; otherwise the
+    fitted power of their tasks."""
+    derived = [isinstance(model.root, DerivedPartitions) for model in models]
+    if not any(derived):
+        return list(models)
+    by_rule = relinked(
+        _with_partition_power(model, None) if is_derived else model
+        for model, is_derived in zip(models, derived, strict=True)
+    )
+    return relinked(
+        model
+        if not is_derived or all(_agrees(model, index, pair) for pair in pairs)
+        else _with_partition_power(model, model.law.task_power)
+        for index, (model, is_derived) in enumerate(zip(by_rule, derived, strict=True))
+    )
+
+
+def _with_partition_power(model: StageModel, power: float | None) -> StageModel:
+    return replace(model, law=replace(model.law, partition_power=power))
+
+
+def _agrees(model: StageModel, index: int, pair: PairFit) -> bool:
+    """Whether a log has so many tasks as a stage is predicted to have there, or does not tell."""
+    tasks = pair.tasks[index]
+    return math.isnan(tasks) or _follows_rules(model, int(tasks), pair.slots, pair.ratio)
 
 
 def _log_prior(work: float, slots: float) -> FloatArray:

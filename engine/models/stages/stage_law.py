@@ -29,7 +29,8 @@ class StageLaw:
             shows it. Separate from `work`: constant seconds are not constant bytes.
         task_power: power of the input with which its number of tasks grew in the logs that `work`
             was fitted to; None if they had the same input, or if `work` was not fitted.
-        by_cores: whether it had one partition per core also in a log with another number of cores.
+        by_cores: whether it had one partition per core also in a log with another number of cores,
+            or another number of blocks that follow the same rule.
     """
 
     work: float = 0.0

@@ -150,7 +150,7 @@ def _with_references(run: Run, models: Sequence[StageModel]) -> list[StageModel]
             length = max(length, 1 + chain_length[stage.files_by])
         by_id[stage.stage_id], chain_length[stage.stage_id] = model, length
         if model.growth is Growth.TASKS and stage.outside_bytes > 0.0:
-            input_readers[stage.tasks] = model
+            input_readers[rdd_partitions(stage)] = model
         linked.append(model)
     return linked
 
@@ -189,14 +189,14 @@ def _with_followed_stage(
     """A stage with the earlier one whose number of partitions it takes over.
 
     - A stage that reads a cache or checkpoint has the partitions of the stage that stored it. If
-      that is unknown, those of the last stage that read input in as many tasks.
+      that is unknown, those of the last stage that read input in as many partitions.
     - RDD shuffles without an explicit number take the largest of their inputs', unless
       `spark.default.parallelism` is set (Spark's default partitioner).
     - A stage that takes the first rows runs some of these partitions, of the same size.
 
     Args:
         by_id: the earlier stages by id.
-        outside: the last stage that read from outside in as many tasks.
+        outside: the last stage that read from outside in as many partitions.
         explicit: whether `spark.default.parallelism` is set.
     """
     stage, maker, followed = model.stage, model.stage.stored_by, list[StageModel]()
@@ -218,7 +218,7 @@ def _with_followed_stage(
     if stage.in_part:
         whole = maker is not None or _reads_like_partitions_of(stage, largest, by_id)
         return replace(model, part_of=largest) if whole else model
-    same = largest.stage.tasks == rdd_partitions(stage)
+    same = rdd_partitions(largest.stage) == rdd_partitions(stage)
     return replace(model, follows=largest) if same else model
 
 

@@ -1,12 +1,15 @@
 """The job of `zipWithIndex`: all partitions of an RDD but the last."""
 
+import math
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from engine import read
+from engine.models.replay.priors import size_ratio
 from engine.models.replay.replayed_run import Replay
+from engine.models.replay.stage_laws import pair_fit, with_laws
 from engine.models.stages.partitioning.indexed_rows import leaves_out_last
 from engine.models.stages.stage_models import stage_models
 from engine.profile import Run
@@ -15,9 +18,9 @@ DATA = Path(__file__).parents[2] / "data"
 FEW, MORE = (read(DATA / name).runs[0] for name in ("rdds.zstd", "rdds_more.zstd"))
 """Text in four files on two slots, and in twelve on four (Spark 3.5.9)."""
 
-OF_FILES, OF_SHUFFLE, KEPT, OF_CACHE, NUMBERED, MADE = 0, 3, 6, 7, 10, 12
-"""Ids of the stages that count rows of files, of a shuffle, of a cache (which `KEPT` stores) and of
-a collection, and of the one that shuffles numbered rows."""
+OF_FILES, OF_SHUFFLE, KEPT, OF_CACHE, READS_CACHE, NUMBERED, MADE = 0, 3, 6, 7, 8, 10, 12
+"""Ids of the stages that count rows of files, of a shuffle, of a cache (which `KEPT` stores, and
+`READS_CACHE` reads too) and of a collection, and of the one that shuffles numbered rows."""
 
 BEFORE_JOINS = range(20)
 """Ids of the stages before the joins, whose two inputs run in either order."""
@@ -66,6 +69,31 @@ def test_numbered_rows_are_all_shuffled() -> None:
     assert not leaves_out_last(models[NUMBERED].stage)
     assert models[NUMBERED].prior_work_growth(3.0, 1.0) == 3.0
     assert models[MADE].scaled(3.0, None, 4).tasks == 3
+
+
+def test_a_power_of_partitions_counts_the_one_that_is_left_out() -> None:
+    """Another log of a program that reads eight partitions where the rule would give twelve: three
+    and seven tasks are four and eight partitions."""
+    stages = (
+        replace(stage, tasks=7) if stage.stage_id == OF_FILES else stage for stage in MORE.stages
+    )
+    few, other = Replay.of(FEW), Replay.of(replace(MORE, stages=tuple(stages)))
+    told = with_laws(few, [(pair_fit(few, other), 1.0)])
+    model = next(one for one in told.models if one.stage.stage_id == OF_FILES)
+    ratio = size_ratio(other.run.workload, FEW)
+    power = model.law.partition_power
+    assert power == pytest.approx(math.log(8 / 4) / math.log(ratio))
+    assert [model.scaled(at, None).tasks for at in (1.0, ratio, ratio**2)] == [3, 7, 15]
+
+
+def test_a_cache_of_unknown_maker_has_the_partitions_that_were_read_not_the_tasks() -> None:
+    """Three tasks of `zipWithIndex` read four partitions: a cache of four is theirs, one of three
+    is not."""
+    stages = {stage.stage_id: stage for stage in FEW.stages}
+    for tasks, expected in ((4, [4, 12]), (3, [3, 3])):
+        reads = replace(stages[READS_CACHE], stored_by=None, tasks=tasks)
+        models = stage_models(replace(FEW, stages=(stages[OF_FILES], reads)), 2)
+        assert [models[1].scaled(ratio, None).tasks for ratio in (1.0, 3.0)] == expected
 
 
 def test_in_python_all_partitions_are_counted() -> None:

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,6 +22,10 @@ FEW, MORE = (read(DATA / name).runs[0] for name in ("rdds.zstd", "rdds_more.zstd
 WITH_COLLECTION, WITH_SUMS, WITH_ROWS = 22, 29, 33
 """Ids of the joins: of sums in a partition for each file with a collection in eight; of rows in
 five partitions with such sums, and with rows that were not shuffled by key."""
+
+SUMS, ROWS = 27, 32
+"""Ids of the stages of the sums that are joined with rows in five partitions, and of the rows of
+files that are so."""
 
 TASKS = {WITH_COLLECTION: (4, 12), WITH_SUMS: (5, 12), WITH_ROWS: (5, 5)}
 """Tasks of each in the smaller and in the larger log."""
@@ -51,6 +56,47 @@ def test_a_number_that_the_program_sets_stays() -> None:
     explicit = replace(FEW, config={**FEW.config, "spark.default.parallelism": "5"})
     join = next(m for m in stage_models(explicit, 2) if m.stage.stage_id == WITH_SUMS)
     assert join.scaled(3.0, None).tasks == 5
+
+
+def with_changed(run: Run, changes: dict[int, dict[str, Any]]) -> Run:
+    """A run of which the stages of these ids are changed."""
+    stages = (replace(one, **changes.get(one.stage_id, {})) for one in run.stages)
+    return replace(run, stages=tuple(stages))
+
+
+def test_the_number_of_an_input_stays_if_the_rule_gives_that_of_a_larger_one() -> None:
+    """`join(other, 5)` of rows in five partitions with sums in eight: the rule would make eight."""
+    run = with_changed(FEW, {SUMS: {"tasks": 8}})
+    joins = {
+        (slots, ratio): dict(zip((s.stage_id for s in run.stages), counts, strict=True))[WITH_SUMS]
+        for slots, ratio in ((2, 1.0), (2, 3.0), (40, 20.0))
+        for counts in (Replay.of(run).replayed(slots, ratio=ratio).tasks,)
+    }
+    assert set(joins.values()) == {5}
+
+
+def test_an_input_without_a_partitioner_counts_from_ten_times_the_partitions_of_one_with_it() -> (
+    None
+):
+    """Rows of files that are joined with sums in half, or in a tenth, as many partitions: only from
+    ten times as many on Spark drops the partitioner of the sums. Otherwise the program set the
+    number of the join."""
+    for files, sums, follows in ((4, 2, False), (39, 4, False), (40, 4, True)):
+        join = {"tasks": files, "stored_by": None, "operations": ("join",), "operation_counts": ()}
+        changes = {SUMS: {"tasks": sums}, ROWS: {"tasks": files}}
+        run = with_changed(FEW, {**changes, WITH_ROWS: {**join, "parents": (SUMS, ROWS)}})
+        models = {model.stage.stage_id: model for model in stage_models(run, 2)}
+        stages = {stage.stage_id: stage for stage in run.stages}
+        assert bool(joined_inputs(stages[WITH_ROWS], models)) == follows
+
+
+def test_first_rows_of_a_join_take_no_more_tasks_with_more_data() -> None:
+    """`join(...).first()` runs one partition, of inputs of which one has a single one."""
+    first: dict[str, Any] = {"tasks": 1, "in_part": True, "stored_by": None}
+    first.update(operations=("join",), operation_counts=())
+    run = with_changed(FEW, {SUMS: {"tasks": 1}, WITH_SUMS: first})
+    model = next(one for one in stage_models(run, 2) if one.stage.stage_id == WITH_SUMS)
+    assert [model.scaled(ratio, None).tasks for ratio in (1.0, 3.0, 20.0)] == [1, 1, 1]
 
 
 def test_a_collection_in_more_partitions_is_outgrown() -> None:

@@ -13,6 +13,8 @@ from engine.models.replay.replayed_run import Replay
 from engine.models.replay.stage_laws import pair_fit, with_laws
 from engine.models.stages.durations.task_times import StageModel
 from engine.models.stages.partitioning.data_flow import group_power
+from engine.models.stages.partitioning.derived_partitions import DerivedPartitions
+from engine.models.stages.partitioning.partitioned_stage import PartitionedStage
 from engine.models.stages.partitioning.partitions import Growth
 from engine.profile import Run
 
@@ -73,19 +75,29 @@ def test_who_takes_some_reads_the_part_of_what_is_kept_now() -> None:
     assert taken.read_growth(FILES) == pytest.approx(grown / more, rel=0.05)
 
 
+def hangs_on(model: PartitionedStage) -> list[PartitionedStage]:
+    """The earlier stages on which the partitions of a stage depend: its own references, and those
+    of its shuffled inputs and derived partitions, which have its id."""
+    references = [model.follows, model.part_of, model.written_by, *model.input_stages]
+    if isinstance(model, DerivedPartitions):
+        references.append(model.source)
+    before = list[PartitionedStage]()
+    for one in references:
+        if one is not None:
+            same_id = one.stage.stage_id == model.stage.stage_id
+            before += hangs_on(one) if same_id else [one]
+    return before
+
+
 def hangs_on_its_own(replay: Replay) -> bool:
     """Whether all that stages of a replay hang on is of the same replay, and some hang on any."""
-    before = [
-        one
-        for model in replay.models
-        for one in (model.follows, model.part_of, model.written_by, *model.input_stages)
-        if one is not None and one.stage.stage_id != model.stage.stage_id
-    ]
+    before = [one for model in replay.models for one in hangs_on(model)]
     return bool(before) and all(any(one is own for own in replay.models) for one in before)
 
 
-def test_they_are_of_the_same_replay_whatever_is_learnt_or_held_otherwise() -> None:
-    few, more = Replay.of(FEW), Replay.of(MORE)
+@pytest.mark.parametrize("name", ["kept_groups", "factors", "forest", "rdds"])
+def test_they_are_of_the_same_replay_whatever_is_learnt_or_held_otherwise(name: str) -> None:
+    few, more = (Replay.of(read(DATA / f"{one}.zstd").runs[0]) for one in (name, f"{name}_more"))
     assert hangs_on_its_own(few)
     assert hangs_on_its_own(with_laws(few, [(pair_fit(few, more), 1.0)]))
     others = alternatives_of(few)

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from engine import read
+from engine.models.replay.alternatives import alternatives_of
 from engine.models.replay.replayed_run import Replay
 from engine.models.stages.partitioning.split_candidates import SENDS, SORTS
 from engine.models.stages.stage_models import stage_models
@@ -38,6 +39,17 @@ def test_every_stage_has_the_observed_tasks(log: Run, other: Run, ratio: float) 
     assert [sorting(FEW).tasks, sorting(MORE).tasks] == [4, FEATURES]
     assert other.cluster.slots is not None
     assert tasks_of(log, other.cluster.slots, ratio) == [stage.tasks for stage in other.stages]
+
+
+def test_candidates_follow_rows_whose_splits_may_stay() -> None:
+    """Three times the rows in four splits still are sorted in four tasks, not in one for each
+    feature."""
+    sends = next(stage for stage in FEW.stages if stage.name.startswith(SENDS))
+    rows, sorts = FEW.stages.index(sends), FEW.stages.index(sorting(FEW))
+    others = [one.replayed(2, ratio=3.0).tasks for one in alternatives_of(Replay.of(FEW))]
+    stayed = [tasks[sorts] for tasks in others if tasks[rows] == sends.tasks]
+    assert stayed
+    assert set(stayed) == {4}
 
 
 def test_more_rows_are_not_more_samples() -> None:

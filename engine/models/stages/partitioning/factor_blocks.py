@@ -12,11 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TypeVar
 
 import numpy as np
 
 from engine.forecast import FloatArray
+from engine.models.stages.partitioning.derived_partitions import DerivedPartitions
 from engine.models.stages.partitioning.partitioned_stage import PartitionedStage
 from engine.models.stages.partitioning.partitions import (
     WHOLE,
@@ -57,23 +59,26 @@ class BlockRule:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class FactorBlocks(PartitionedStage):
-    """The blocks as a stage whose partitions those that compute factors take over.
-
-    Args:
-        ratings: the stage that has one partition of ratings in each task.
-    """
-
-    ratings: PartitionedStage
+class FactorBlocks(DerivedPartitions):
+    """The blocks as a stage whose partitions those that compute factors take over. Their source has
+    one partition of ratings in each task."""
 
     @property
     def depends_on_cluster(self) -> bool:
         """Whether the number of blocks depends on the cluster."""
-        return self.partitioning.depends_on_cluster or self.ratings.depends_on_cluster
+        return self.partitioning.depends_on_cluster or self.source.depends_on_cluster
+
+    @cached_property
+    def follows_cores(self) -> bool:
+        """Whether the log has a block for each core: a number that the program may have named."""
+        settings = self.partitioning
+        return settings.depends_on_cluster and self.stage.tasks == settings.default_parallelism(
+            None
+        )
 
     def _count_without_rule(self, ratio: float, shuffle_partitions: int | None) -> PartitionCount:
         settings = self.partitioning
-        ratings = self.ratings.partition_count(ratio, shuffle_partitions)
+        ratings = self.source.partition_count(ratio, shuffle_partitions)
         rule = BlockRule(
             ratings.rule or PartitionsPerCore.constant(ratings.own),
             float(settings.depends_on_cluster),
@@ -98,7 +103,7 @@ def with_factor_blocks(model: Stage, by_id: Mapping[int, Stage]) -> Stage:
         return model
     blocks = FactorBlocks(
         stage=stage, growth=model.growth, shuffle_partitions=model.shuffle_partitions,
-        partitioning=model.partitioning, ratings=before[0],
+        partitioning=model.partitioning, source=before[0],
     )  # fmt: skip
     by_rule = blocks.partition_count(1.0, None).own
     if stage.tasks == BLOCKS_OF_QUERIES or by_rule != stage.tasks:

@@ -5,12 +5,17 @@ the most partitions. Where no input has one (none was shuffled by key), the join
 partitions as the largest input. So a join that has those of one input in the log may have those of
 the other with more data.
 
+Spark drops that partitioner too where another input has ten times its partitions, or more. A log of
+such a join is understood. That inputs come to differ so much with more data is not foreseen: the
+join is taken to keep the partitioner.
+
 In: a stage that joins RDDs, and the stages before it. Out: the inputs that count. Explained in
 docs/models/sparkplan_rules_replay.md#numbers-that-stay-or-follow-others.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import TypeVar
 
@@ -34,16 +39,22 @@ BY_KEY = frozenset(
 KEEP_KEYS = frozenset(("mapValues", "flatMapValues", "filter"))
 """Operations that keep the partitioner of their input."""
 
+DROPS_PARTITIONER = 10
+"""Spark drops the partitioner of an input if another has so many times its partitions
+(`Partitioner.isEligiblePartitioner`)."""
+
 
 def joined_inputs(stage: StageRun, by_id: Mapping[int, Stage]) -> tuple[Stage, ...]:
     """The inputs that determine the partitions of a join of RDDs: in the log the first of them, and
     with other data the one that has the most. Empty if no other has another number, or if the
-    program sets that of the join.
+    program sets that of the join: any that the rule does not give for the inputs of the log. Empty
+    too if the stage runs some partitions of the join alone, so that its tasks do not count them.
 
     Args:
         by_id: the stages before it, by their ids.
     """
-    if JOINS.isdisjoint(stage.operations) or stage.sql_execution_id is not None:
+    of_query = stage.sql_execution_id is not None
+    if JOINS.isdisjoint(stage.operations) or of_query or stage.in_part:
         return ()
     stored = by_id.get(-1 if stage.stored_by is None else stage.stored_by)
     below = stored.stage.parents if stored is not None else ()
@@ -53,9 +64,13 @@ def joined_inputs(stage: StageRun, by_id: Mapping[int, Stage]) -> tuple[Stage, .
     if first is None:
         return ()
     by_key = first is stored or not BY_KEY.isdisjoint(stage.operations) or _by_key(first.stage)
-    unlike = (one for one in shuffled if one.stage.tasks != stage.tasks)
-    others = [one for one in unlike if _by_key(one.stage) or not by_key]
-    return (first, *others) if others else ()
+    unlike = [one for one in shuffled if one.stage.tasks != stage.tasks]
+    keyed = [one for one in unlike if _by_key(one.stage)]
+    if not by_key and any(stage.tasks < DROPS_PARTITIONER * one.stage.tasks for one in keyed):
+        return ()
+    others = keyed if by_key else unlike
+    largest = max((one.stage.tasks for one in others), default=math.inf)
+    return (first, *others) if largest < stage.tasks else ()
 
 
 def _by_key(stage: StageRun) -> bool:

@@ -222,7 +222,7 @@ class PartitionedStage:
     @cached_property
     def depends_on_cluster(self) -> bool:
         """Whether the number of partitions depends on the cluster."""
-        first = self._root
+        first = self.root
         if first is not self:
             return first.depends_on_cluster
         if self.growth is Growth.COALESCED:
@@ -236,9 +236,9 @@ class PartitionedStage:
     def follows_cores(self) -> bool:
         """Whether it has one partition per core on any cluster: rows that the program makes itself
         (`defaultParallelism`), and stages that take over their partitions."""
-        first = self._root
-        fitted = self.law.partition_power is not None or first.law.partition_power is not None
-        return not fitted and first._splits.one_per_core
+        if self.law.partition_power is not None:
+            return False
+        return self._splits.one_per_core if self.root is self else self.root.follows_cores
 
     @property
     def per_core_by_coincidence(self) -> bool:
@@ -289,7 +289,7 @@ class PartitionedStage:
         return self.pairs and self.law.task_power is None
 
     @property
-    def _root(self) -> PartitionedStage:
+    def root(self) -> PartitionedStage:
         """The stage at the root of the chain of `follows`; itself if it follows none."""
         first = self
         while first.follows is not None:

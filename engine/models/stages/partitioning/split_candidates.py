@@ -19,6 +19,7 @@ from typing import TypeVar
 import numpy as np
 
 from engine.forecast import FloatArray
+from engine.models.stages.partitioning.derived_partitions import DerivedPartitions
 from engine.models.stages.partitioning.partitioned_stage import PartitionedStage
 from engine.models.stages.partitioning.partitions import WHOLE, PartitionCount, PartitionRule
 from engine.stage_run import StageRun
@@ -54,24 +55,23 @@ class AtMost:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class SplitCandidates(PartitionedStage):
-    """The values of each feature as a stage whose number of tasks another takes over.
+class SplitCandidates(DerivedPartitions):
+    """The values of each feature as a stage whose number of tasks another takes over. Their source
+    has one partition of the rows in each task.
 
     Args:
-        rows: the stage that has one partition of the rows in each task.
         features: how many features are continuous.
     """
 
-    rows: PartitionedStage
     features: int
 
     @property
     def depends_on_cluster(self) -> bool:
         """Whether the number of tasks depends on the cluster."""
-        return self.rows.depends_on_cluster
+        return self.source.depends_on_cluster
 
     def _count_without_rule(self, ratio: float, shuffle_partitions: int | None) -> PartitionCount:
-        rows, most = self.rows.partition_count(ratio, shuffle_partitions), float(self.features)
+        rows, most = self.source.partition_count(ratio, shuffle_partitions), float(self.features)
         own = min(float(math.ceil(rows.own - WHOLE)), most)
         return replace(rows, own=own, rule=None if rows.rule is None else AtMost(rows.rule, most))
 
@@ -91,7 +91,7 @@ def with_split_candidates(model: Stage, by_id: Mapping[int, Stage]) -> Stage:
         return model
     candidates = SplitCandidates(
         stage=stage, growth=model.growth, shuffle_partitions=model.shuffle_partitions,
-        partitioning=model.partitioning, rows=rows, features=features,
+        partitioning=model.partitioning, source=rows, features=features,
     )  # fmt: skip
     read_law = _same_samples if SAMPLES in rows.stage.operations else model.read_law
     return replace(model, follows=candidates, read_law=read_law)
