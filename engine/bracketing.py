@@ -12,8 +12,10 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-_MOST_GROWTH = math.log(16.0)
-"""Logarithm of the largest factor between two evaluations while nothing exceeds the bound."""
+_MOST_GROWTH = math.log(2.0)
+"""Logarithm of the largest factor between two evaluations while nothing exceeds the bound: longer
+leaps would pass over a first crossing of a curve that falls again, and of a curve that is flat at
+first (a minimum bill, whole waves) they end far out, where each evaluation takes longest."""
 
 _LEAST_GROWTH = 0.01
 """Logarithm of the least factor between the first two evaluations; it doubles with each that keeps
@@ -118,7 +120,8 @@ def _bracketed(
     steps_per_unit: Callable[[float], int],
 ) -> _Bracket | None:
     """A first bracket: upwards from 1, as if in proportion to the factor, then along the line
-    through the last two evaluations; None where the bound is kept at `most`."""
+    through the last two evaluations, and twofold where that does not rise; None where the bound is
+    kept at `most`."""
     low, slope, least = 1.0, 1.0, _LEAST_GROWTH
     while low < most:
         growth = -low_excess / slope if slope > 0.0 else _MOST_GROWTH
