@@ -3,7 +3,9 @@
 A bisection asks only whether the bound is kept, and gains one binary digit each time. Here each
 evaluation tells by how much it is kept or missed, and the next is made where the last two put the
 crossing: ITP, interpolate, truncate and project (I. F. D. Oliveira and R. H. C. Takahashi, ACM
-TOMS 47, 2020), which needs hardly more than bisection does at worst.
+TOMS 47, 2020), which needs hardly more than bisection of the same bracket does at worst. With the
+search for that bracket and whole steps, three more than doublings and halvings are the most that
+was found of curves that only rise.
 """
 
 from __future__ import annotations
@@ -12,15 +14,17 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-_MOST_GROWTH = math.log(16.0)
-"""Logarithm of the largest factor between two evaluations while nothing exceeds the bound."""
+_MOST_GROWTH = 2.0
+"""The largest factor between two evaluations while nothing exceeds the bound: longer leaps would
+pass over a first crossing of a curve that falls again, and of a curve that is flat at first (a
+minimum bill, whole waves) they end far out, where each evaluation takes longest."""
 
 _LEAST_GROWTH = 0.01
 """Logarithm of the least factor between the first two evaluations; it doubles with each that keeps
 the bound, so that a curve which flattens is not followed step by step."""
 
-_SPARE_EVALUATIONS = 2
-"""How many evaluations ITP may take beyond those of a bisection."""
+_SPARE_EVALUATIONS = 1
+"""How many evaluations ITP may take beyond those of a bisection of the same bracket."""
 
 _ROUNDING = 1e-12
 """Relative: a whole step is not told from itself by the rounding of a product."""
@@ -89,7 +93,9 @@ def largest_kept(
     where it is kept at `most`.
 
     Whatever the curve, the bound is kept at the answer and at the answer rounded down to a whole
-    step, and not one step beyond that. Whether it is kept again further on is not looked for.
+    step, and not one step beyond that. Of a curve that only rises this is the one crossing. One
+    that falls again may miss the bound in between, for less than twofold: every crossing is not
+    looked for. Whether the bound is kept again further on is not looked for either.
 
     Args:
         excess: factor -> log of what is bounded over its bound, at most 0 where the bound is kept.
@@ -118,12 +124,13 @@ def _bracketed(
     steps_per_unit: Callable[[float], int],
 ) -> _Bracket | None:
     """A first bracket: upwards from 1, as if in proportion to the factor, then along the line
-    through the last two evaluations; None where the bound is kept at `most`."""
+    through the last two evaluations, and twofold where that does not rise; None where the bound is
+    kept at `most`."""
     low, slope, least = 1.0, 1.0, _LEAST_GROWTH
     while low < most:
-        growth = -low_excess / slope if slope > 0.0 else _MOST_GROWTH
-        high = low * math.exp(min(max(growth, least), _MOST_GROWTH))
-        high = min(_whole_step_above(high, steps_per_unit), most)
+        growth = max(-low_excess / slope, least) if slope > 0.0 else math.inf
+        high = low * math.exp(min(growth, math.log(_MOST_GROWTH)))
+        high = min(_whole_step_above(high, steps_per_unit), _MOST_GROWTH * low, most)
         high_excess = excess(high)
         if high_excess > 0.0:
             return _Bracket(low, high, low_excess, high_excess)

@@ -48,7 +48,7 @@ _MAX_EARLIER_DEADLINES = 4
 """The most earlier deadlines tried below one that suffices."""
 
 _MAX_INPUT_FACTOR = 1024.0
-"""The largest input that is tried, in multiples of the present one: a power of two."""
+"""The largest input that is tried, in multiples of the present one."""
 
 _INPUT_FACTOR_TOLERANCE = 1e-3
 """Relative width to which the largest input is narrowed down."""

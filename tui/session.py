@@ -44,8 +44,8 @@ class _LastValue(Generic[T]):
 
     def known(self, owner: object, key: object, default: T) -> T:
         """The cached value if `owner` and `key` match, else `default`."""
-        cached = self._kept
-        return default if cached is None or cached[:2] != (owner, key) else cached[2]
+        kept = self._kept
+        return default if kept is None or kept[0] is not owner or kept[1] != key else kept[2]
 
 
 @dataclass

@@ -182,6 +182,8 @@ def exact_up_to(surface: Surface, max_nodes: int) -> Surface:
     reached = np.isfinite(surface.seconds[:, :max_nodes]).sum()
     if surface.is_precise or reached > surface.fitted.most_to_prove(surface.workload):
         return surface
+    if max_nodes == surface.max_nodes:
+        return with_all_exact(surface)
     asked = Surface.build(
         surface.fitted, surface.candidates, workload=surface.workload, max_nodes=max_nodes,
         limits=surface.limits,

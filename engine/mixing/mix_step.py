@@ -23,6 +23,7 @@ from engine.choosing.recommendation import Choice, Goal, Recommendation
 from engine.choosing.surface import Surface
 from engine.errors import BadInput
 from engine.forecast import FloatArray
+from engine.mixing.beyond_surface import is_precise_for_mixes
 from engine.mixing.effort import MAX_BOUNDS, Effort
 from engine.mixing.market import Market, values_of
 from engine.mixing.mix_law import MixLaw
@@ -98,13 +99,20 @@ def with_mixes(
         surface = refined
         if value < _incumbent_value(answer):
             mix = Mix(surface, options, goal, result, today)
-            optimal = result.optimal and surface.is_precise
+            optimal = result.optimal and _is_precise(surface, options, most_types)
             answer = _with_mix_first(answer, mix, evaluated, optimal=optimal)
             return _with_unmixed_notices(answer, options, law, surface, most_types)
     # A mix that is still unconfirmed proves nothing about the next best ones.
-    optimal = result.optimal and result.rows is None and surface.is_precise
+    proven = result.optimal and _is_precise(surface, options, most_types)
+    optimal = proven and result.rows is None
     answer = replace(answer, evaluated=evaluated, optimal=optimal)
     return _with_unmixed_notices(answer, options, law, surface, most_types)
+
+
+def _is_precise(surface: Surface, options: PurchaseOptions, most_types: int) -> bool:
+    """Whether the times tell which cluster is best. Of one type a cluster is a point of the
+    surface; a mix depends on points beside it."""
+    return surface.is_precise if most_types == 1 else is_precise_for_mixes(surface, options.beyond)
 
 
 def _with_unmixed_notices(
