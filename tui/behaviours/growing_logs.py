@@ -31,6 +31,10 @@ class GrowingLogs(PlannerMixin):
         if again is not None and again[0] == evidence_key(app.state):
             app.show_notice(again[1], "good")
 
+    def _give_up_reading_again(self) -> None:
+        """The reading was cancelled or refused: what is opened from now on has not grown."""
+        self._read_again = None
+
     async def _poll_growing_logs(self) -> None:
         """Read the logs of a running application again when they have grown."""
         app = self.planner
