@@ -294,7 +294,6 @@ class PlanUpdates(RefusedPlans):
         if self._return_to_unbuilt():
             app.show_refusal(message.text)
         else:
-            app._give_up_reading_again()
             self._refuse(message, unread=unread)
         app._panels.show()
         app._act_if_settled()
@@ -305,12 +304,14 @@ class PlanUpdates(RefusedPlans):
         if app._last_good is None:
             self._refused = ()  # there is no plan behind which it could be asked for again
             app._reading.done()  # a log without a finished task may get one
+            app._give_up_reading_again()
             may_do = app._reading.watch.watches(message.where)
             waits = "; it is read again when it has grown" if may_do else ""
             app.show_notice(f"{message.text}{waits}", "bad", stays=True)
             if app.state.view == "compare" and app.pins:
                 app._panels.focus_view("compare")  # enter goes back to one
         else:
+            app._give_up_reading_again()
             self._revert_to(app._last_good, unread=unread)
             self._ask_behind_refused()
             app.show_refusal(message.text)
