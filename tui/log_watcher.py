@@ -86,6 +86,12 @@ class LogWatcher:
             return False
         return any(path_of(where).is_relative_to(path_of(log.source)) for log in self._followed)
 
+    def take_seen_as_read(self) -> None:
+        """Tell of what is seen already no more, but only of what is written after it: it was not to
+        be read, or could not be."""
+        for log in self._followed:
+            log.read, log.first_change = log.seen, None
+
     def poll(self) -> SourceChange | None:
         """The change if a log has grown and come to rest, or ended; None while there is nothing
         new. Of two threads at once each change is told to one."""
@@ -101,7 +107,8 @@ class LogWatcher:
             if snapshot != log.seen:
                 log.seen, log.last_change = snapshot, now
                 log.first_change = now if log.first_change is None else log.first_change
-            if log.first_change is None or snapshot == log.read:
+        for log in self._followed:
+            if log.first_change is None or log.seen == log.read:
                 continue
             rests = now - log.last_change >= QUIET_SECONDS
             if rests or now - log.first_change >= MAX_WAIT_SECONDS:
@@ -118,8 +125,8 @@ class LogWatcher:
         path = path_of(final_name)
         if not os.path.exists(path) or (path.is_dir() and _files(path) is None):
             return None
-        sources = tuple(final_name if s == log.source else s for s in self._sources)
-        return SourceChange(sources, f"{_name(final_name)} has ended: it was read again")
+        self._sources = tuple(final_name if s == log.source else s for s in self._sources)
+        return SourceChange(self._sources, f"{_name(final_name)} has ended: it was read again")
 
 
 def log_snapshot(source: str) -> LogSnapshot | None:

@@ -59,3 +59,9 @@ class ReadTracker:
     def cancel(self) -> None:
         self._current.cancel()
         self._current = ReadRequest(None)
+
+    def not_again(self) -> None:
+        """The evidence was to be read again, and that was cancelled or refused: until its logs grow
+        further, what was read stays. The next reading then watches from its own beginning."""
+        self.cancel()
+        self.watch.take_seen_as_read()

@@ -31,6 +31,14 @@ class GrowingLogs(PlannerMixin):
         if again is not None and again[0] == evidence_key(app.state):
             app.show_notice(again[1], "good")
 
+    def _give_up_reading_again(self) -> None:
+        """What was being read was cancelled or refused. Where that was a log that had grown, it is
+        left alone until it grows further; what is opened from now on has not grown."""
+        app, again = self.planner, self._read_again
+        self._read_again = None
+        if again is not None and again[0] == evidence_key(app.state):
+            app._reading.not_again()
+
     async def _poll_growing_logs(self) -> None:
         """Read the logs of a running application again when they have grown."""
         app = self.planner

@@ -185,15 +185,30 @@ class KeyOrder(PlannerMixin):
         app = self.planner
         if not app.screen_stack:
             return
-        ready = app.screen.stands if isinstance(app.screen, Dialog) else not app.pending
-        if ready and self._waiting and not self._key_in_progress:
-            self._current_key, *rest = self._waiting
-            self._waiting, self._key_in_progress = tuple(rest), True
-            first, follower = app.focused or app.screen, KeyHandled(self._current_key, _ROUNDS)
-            await App.on_event(app, self._current_key)
+        key = self._key_due()
+        if key is not None and not self._key_in_progress:
+            self._waiting = tuple(each for each in self._waiting if each is not key)
+            self._current_key, self._key_in_progress = key, True
+            first, follower = app.focused or app.screen, KeyHandled(key, _ROUNDS)
+            await App.on_event(app, key)
             first.post_message(follower)
         elif self._quitting and not self.keys_queued:
             self._quit_now()
+
+    def _key_due(self) -> Typed | None:
+        """The key whose turn it is: the first one; while an action is pending none, but the one
+        that cancels a reading nobody asked for, for which that action waits."""
+        app, due = self.planner, self._waiting
+        if isinstance(app.screen, Dialog):
+            due = due if app.screen.stands else ()
+        elif app.pending:
+            due = tuple(filter(self._cancels, due)) if app.reading_again else ()
+        return due[0] if due else None
+
+    def _cancels(self, typed: Typed) -> bool:
+        """Whether it is the key that cancels a reading."""
+        bound = self.planner.active_bindings.get(typed.key) if isinstance(typed, Key) else None
+        return bound is not None and bound.binding.action == "close_notice"
 
     async def on_dialog_ready(self) -> None:
         """A dialog is ready: deliver what was typed early."""

@@ -213,6 +213,7 @@ class PlanUpdates(RefusedPlans):
         """Cancel the current read, or the plan for what was read; what was asked before stays."""
         app = self.planner
         cancelled = "reading" if self._read_now is None else "the plan"
+        app._give_up_reading_again()
         app._reading.cancel()
         app._latest.abandon()
         app.busy = ""
@@ -292,17 +293,25 @@ class PlanUpdates(RefusedPlans):
         self._refused = (*self._refused, app.state)
         if self._return_to_unbuilt():
             app.show_refusal(message.text)
-        elif app._last_good is None:
+        else:
+            self._refuse(message, unread=unread)
+        app._panels.show()
+        app._act_if_settled()
+
+    def _refuse(self, message: PlanFailed, *, unread: bool) -> None:
+        """Say why there is no plan for what was asked for, and return to the last good one."""
+        app = self.planner
+        if app._last_good is None:
             self._refused = ()  # there is no plan behind which it could be asked for again
             app._reading.done()  # a log without a finished task may get one
+            app._give_up_reading_again()
             may_do = app._reading.watch.watches(message.where)
             waits = "; it is read again when it has grown" if may_do else ""
             app.show_notice(f"{message.text}{waits}", "bad", stays=True)
             if app.state.view == "compare" and app.pins:
                 app._panels.focus_view("compare")  # enter goes back to one
         else:
+            app._give_up_reading_again()
             self._revert_to(app._last_good, unread=unread)
             self._ask_behind_refused()
             app.show_refusal(message.text)
-        app._panels.show()
-        app._act_if_settled()

@@ -38,7 +38,8 @@ class Settling(PlannerMixin):
 
     def when_settled(self, act: Callable[[], None], *, then: str) -> None:
         """Run `act` once the answer is settled: at once, or when the search has ended. Keys typed
-        meanwhile wait (`KeyOrder`), and the header announces `then`."""
+        meanwhile wait (`KeyOrder`), but for the one that cancels the reading of a log that has
+        grown, and the header announces `then`."""
         app = self.planner
         app.pending = (*app.pending, PendingAction(act, then))
         self._act_if_settled()
