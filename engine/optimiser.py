@@ -207,7 +207,15 @@ def recommend_for_goal(
             return select_with_mixes(surface, goal, billing, mix=mix, today=today)
 
         answer = with_cheapest_as_nearest(with_compromises(answer, ask, surface), ask)
-        answer = with_closest_as_nearest(answer, ask, surface)
+
+        def ask_soonest(goal: Goal) -> Recommendation:
+            # Of one type the nearest is known, so nothing of one type lies within these limits.
+            return with_mixes(
+                replace(answer, goal=goal), surface, billing,
+                most_types=mix, today=today, with_notices=False,
+            )  # fmt: skip
+
+        answer = with_closest_as_nearest(answer, ask_soonest, surface)
     return with_on_demand_notice(answer, surface, billing, today=today)
 
 

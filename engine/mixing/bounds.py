@@ -49,6 +49,7 @@ from engine.mixing.bound_terms import (
 )
 from engine.mixing.hulls import FixedPart, Vertices, hull_chains, vertices_of
 from engine.mixing.market import Market, extreme_quantiles
+from engine.mixing.promised_time import PromisedTimeGoal
 from engine.units import SECONDS_PER_HOUR
 
 _MAX_BUDGET_ROUNDS, _LEAST_INCREASE = 4, 1e-3
@@ -161,8 +162,10 @@ class Windows:
         """(n,) lower bound on the completions that satisfy the goal; values of at least `cutoff`
         may be replaced by inf."""
         with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
-            if self.goal.by_time:
-                value = self._least_time(parts, cutoff)
+            if isinstance(self.goal, PromisedTimeGoal):
+                value = self._least_promised_time(parts, cutoff)
+            elif self.goal.by_time:
+                value = self._least_time(parts, np.full(len(parts.window), cutoff))
             else:
                 value = self.least_cost(parts)
                 if self.goal.deadline_seconds is not None:
@@ -287,7 +290,25 @@ class Windows:
         steps = billing.granularity_seconds > 1.0
         return steps or billing.minimum_seconds > billing.startup_seconds
 
-    def _least_time(self, parts: PartialSums, cutoff: float) -> FloatArray:
+    def _least_promised_time(self, parts: PartialSums, cutoff: float) -> FloatArray:
+        """(n,) lower bound on the promised time: the least time widened, or Y where that is
+        more."""
+        widening = self._widening(parts)
+        seconds = self._least_time(parts, cutoff / widening)
+        best, undecided = seconds * widening, np.flatnonzero(seconds * widening < cutoff)
+        parts, seconds = parts.take(undecided), seconds[undecided]
+        low, _ = self._ends(parts)
+        hourly = self.goal.most_usd * SECONDS_PER_HOUR / _billed(seconds, self.market)
+        within = self.goal.budget_usd is not None
+        vertices = self._vertices(
+            parts, parts.seconds * parts.widening, self._hulls_by_widened_seconds,
+            self._widened_seconds,
+            lambda a, y: a * low - hourly * (1.0 + TIE) if within else y - cutoff * (1.0 + TIE),
+        )  # fmt: skip
+        best[undecided] = np.maximum(best[undecided], _least_feasible(vertices, vertices.other))
+        return best
+
+    def _least_time(self, parts: PartialSums, cutoff: FloatArray) -> FloatArray:
         """(n,) lower bound on the time, over the vertices within the chord of the budget."""
         window, startup = parts.window, self.market.billing.startup_seconds
         low, _ = self._ends(parts)
@@ -309,7 +330,7 @@ class Windows:
                     before, self._least_time_at(parts.take(undecided), before)
                 )
                 longer = best[undecided] > before * (1.0 + _LEAST_INCREASE)
-                undecided = undecided[longer & (best[undecided] < cutoff)]
+                undecided = undecided[longer & (best[undecided] < cutoff[undecided])]
         if self.goal.deadline_seconds is not None:
             in_time = best * self._widening(parts) <= self.goal.deadline_seconds * (1.0 + TIE)
             best = np.where(in_time, best, np.inf)
@@ -335,6 +356,8 @@ class Windows:
             )
             cost = np.where(np.isfinite(seconds), cost / SECONDS_PER_HOUR, np.inf)
         value = seconds if self.goal.by_time else cost
+        if isinstance(self.goal, PromisedTimeGoal):
+            value = seconds * self._widening(parts)
         met = cost <= self.goal.most_usd
         if self.goal.deadline_seconds is not None:
             met &= seconds * self._widening(parts) <= self.goal.deadline_seconds * (1.0 + TIE)

@@ -13,11 +13,12 @@ from engine.choosing.surface import Surface
 from engine.choosing.sweeps import TIE
 from engine.forecast import Forecast, none_if_nan
 from engine.mixing.composition import PlacedComposition
+from engine.mixing.promised_time import PromisedTimeGoal
 from engine.text.reachable import promised_seconds, reachable_seconds, reachable_usd
 from engine.units import format_count, format_usd
 
 CLOSE = 0.005
-"""Log ratio by which a nearest miss may exceed the least one: each halving is a search."""
+"""Log ratio by which a nearest miss may exceed the least one: each step towards it is a search."""
 
 Ask = Callable[[Goal], Recommendation]
 
@@ -77,12 +78,15 @@ def with_cheapest_as_nearest(answer: Recommendation, ask: Ask) -> Recommendation
 def with_closest_as_nearest(answer: Recommendation, ask: Ask, surface: Surface) -> Recommendation:
     """The answer, whose nearest miss of a deadline, alone or beside a budget, is the cluster that
     comes closest of all that the same search finds, to within `CLOSE`: limits may allow so few
-    nodes of each type that a mix is sooner than all of one type. Bisects the ratio by which both
-    limits are exceeded.
+    nodes of each type that a mix is sooner than all of one type.
+
+    Brackets the ratio by which both limits are exceeded. The least promised time within a looser
+    budget is more than that time allows within any stricter one, so it bounds the ratio from below;
+    of a deadline alone it is the least ratio itself.
 
     Args:
         answer: its nearest miss is of one type.
-        ask: the search that found the answer.
+        ask: the search that found the answer, for a goal of the least promised time.
     """
     goal, nearest = answer.goal, answer.nearest
     if nearest is None or nearest.cost_usd is None or goal.deadline_seconds is None:
@@ -95,6 +99,7 @@ def with_closest_as_nearest(answer: Recommendation, ask: Ask, surface: Surface) 
             least = asked
         else:
             closest, excess = found, min(asked, _log_excess(found, goal, surface))
+            least = max(least, _log_late(found, goal, surface))
         asked = 0.5 * (least + excess)
     if closest is nearest:
         return answer
@@ -103,27 +108,33 @@ def with_closest_as_nearest(answer: Recommendation, ask: Ask, surface: Surface) 
     return replace(answer, nearest=nearest, miss_of_nearest=missed(nearest, goal, surface))
 
 
-def _loosened(goal: Goal, log_ratio: float) -> Goal:
-    """The goal with its limits so much looser, met at the least cost."""
+def _loosened(goal: Goal, log_ratio: float) -> PromisedTimeGoal:
+    """The least promised time within the limits of a goal, so much looser."""
     ratio = math.exp(log_ratio)
     deadline, budget = goal.deadline_seconds, goal.budget_usd
-    return replace(
-        goal,
+    return PromisedTimeGoal(
         deadline_seconds=None if deadline is None else deadline * ratio,
         budget_usd=None if budget is None else budget * ratio,
-        objective="cost",
+        confidence=goal.confidence,
+        max_nodes=goal.max_nodes,
+        objective="time",
     )
 
 
 def _log_excess(choice: Choice, goal: Goal, surface: Surface) -> float:
     """Log ratio of the time at the goal's confidence to the deadline, or of the cost to the budget
     where that is larger."""
+    late = _log_late(choice, goal, surface)
+    if goal.budget_usd is None or not choice.cost_usd:
+        return late
+    return max(late, math.log(choice.cost_usd / goal.budget_usd))
+
+
+def _log_late(choice: Choice, goal: Goal, surface: Surface) -> float:
+    """Log ratio of the time at the goal's confidence to the deadline."""
     assert goal.deadline_seconds is not None
     least = float(promised_seconds(_forecast(choice, surface), goal.confidence)[0])
-    ratio = least / goal.deadline_seconds
-    if goal.budget_usd is not None:
-        ratio = max(ratio, (choice.cost_usd or 0.0) / goal.budget_usd)
-    return math.log(ratio)
+    return math.log(least / goal.deadline_seconds)
 
 
 def missed(choice: Choice, goal: Goal, surface: Surface) -> Rejected:

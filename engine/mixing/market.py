@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -11,8 +11,9 @@ from engine.catalog import Billing
 from engine.choosing.limits import Constraints
 from engine.choosing.recommendation import Goal
 from engine.cost import billed_seconds
-from engine.forecast import BoolArray, FloatArray, IntArray, student_quantile, take_rows
+from engine.forecast import BoolArray, FloatArray, Forecast, IntArray, student_quantile, take_rows
 from engine.mixing.mix_law import MixLaw
+from engine.mixing.promised_time import PromisedTimeGoal
 from engine.units import SECONDS_PER_HOUR
 
 
@@ -157,7 +158,8 @@ def values_of(
     *,
     cutoff: float = math.inf,
 ) -> FloatArray:
-    """(n,) cost (time, where the fastest wins) of compositions; inf where the goal is not met.
+    """(n,) cost (time, where the fastest wins; promised time, where the least of it does) of
+    compositions; inf where the goal is not met.
 
     Args:
         rows, counts: (n, q) types and their nodes; a count of 0 is no member.
@@ -176,6 +178,8 @@ def values_of(
         met &= market.share.allowed(rows, counts)
     if goal.budget_usd is not None:
         met &= costs <= goal.most_usd
+    if isinstance(goal, PromisedTimeGoal):
+        return _promised_times(forecast, goal, met, cutoff)
     values = forecast.seconds if goal.by_time else costs
     if goal.deadline_seconds is not None:
         if cutoff < math.inf:
@@ -184,6 +188,21 @@ def values_of(
         scale = forecast.scale_at(goal.confidence)[undecided]
         met[undecided] = in_time(forecast.seconds[undecided], scale, forecast.dof[undecided], goal)
     return np.where(met, values, np.inf)
+
+
+def _promised_times(
+    forecast: Forecast, goal: PromisedTimeGoal, met: BoolArray, cutoff: float
+) -> FloatArray:
+    """(n,) quantile of the times at the goal's confidence; inf where `met` is False, and where it
+    is above the deadline or the cutoff: few are below these, and only they need it."""
+    latest = cutoff if goal.deadline_seconds is None else min(goal.deadline_seconds, cutoff)
+    rows = np.flatnonzero(met)
+    scale = forecast.scale_at(goal.confidence)[rows]
+    below = replace(goal, deadline_seconds=latest) if math.isfinite(latest) else goal
+    rows = rows[in_time(forecast.seconds[rows], scale, forecast.dof[rows], below)]
+    values = np.full(len(met), np.inf)
+    values[rows] = forecast.take(rows).quantile_or_median(goal.confidence)
+    return values
 
 
 def in_time(seconds: FloatArray, scale: FloatArray, dof: FloatArray, goal: Goal) -> BoolArray:

@@ -28,6 +28,7 @@ from engine.mixing.effort import MAX_BOUNDS, Effort
 from engine.mixing.market import Market, values_of
 from engine.mixing.mix_law import MixLaw
 from engine.mixing.notices import not_mixed
+from engine.mixing.promised_time import PromisedTimeGoal, search_limit_seconds
 from engine.mixing.purchase_options import PurchaseOptions, rents_both_ways, supporting_points
 from engine.mixing.search import Search
 from engine.mixing.shown_mix import Mix
@@ -69,11 +70,16 @@ def with_mixes(
     most_types: int,
     most_bounds: float = MAX_BOUNDS,
     today: date | None = None,
+    with_notices: bool = True,
 ) -> Recommendation:
     """The answer, or a better mix of up to `most_types` types.
 
     Where a type may be rented both ways (`rents_both_ways`), the better cluster may also be of one
     type.
+
+    Args:
+        with_notices: whether to say what types left out of mixes may cost, which is one more
+            search.
     """
     goal, evaluated = answer.goal, answer.evaluated
     split = rents_both_ways(surface, billing, most_types)
@@ -92,6 +98,8 @@ def with_mixes(
         ).run()
         evaluated += result.evaluated
         if result.rows is None:
+            optimal = result.optimal and _is_precise(surface, options, most_types)
+            answer = replace(answer, evaluated=evaluated, optimal=optimal)
             break
         refined = surface.refined(supporting_points(result, law, options, surface))
         rows, counts = np.asarray([result.rows]), np.asarray([result.counts])
@@ -101,11 +109,12 @@ def with_mixes(
             mix = Mix(surface, options, goal, result, today)
             optimal = result.optimal and _is_precise(surface, options, most_types)
             answer = _with_mix_first(answer, mix, evaluated, optimal=optimal)
-            return _with_unmixed_notices(answer, options, law, surface, most_types)
-    # A mix that is still unconfirmed proves nothing about the next best ones.
-    proven = result.optimal and _is_precise(surface, options, most_types)
-    optimal = proven and result.rows is None
-    answer = replace(answer, evaluated=evaluated, optimal=optimal)
+            break
+    else:
+        # A mix that is still unconfirmed proves nothing about the next best ones.
+        answer = replace(answer, evaluated=evaluated, optimal=False)
+    if not with_notices:
+        return answer
     return _with_unmixed_notices(answer, options, law, surface, most_types)
 
 
@@ -162,8 +171,8 @@ def _search_problem(market: Market, goal: Goal, vcores: FloatArray) -> tuple[Mar
 def _incumbent_value(answer: Recommendation) -> float:
     """The value of the incumbent, which the search has to beat."""
     best = answer.recommended
-    if best is None:
-        return math.inf
+    if best is None or isinstance(answer.goal, PromisedTimeGoal):
+        return search_limit_seconds(answer.goal)
     value = best.seconds if answer.goal.by_time else best.cost_usd
     if answer.goal.by_resource:
         value = None if best.vcore_seconds is None else best.vcore_seconds / SECONDS_PER_HOUR

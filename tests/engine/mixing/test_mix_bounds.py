@@ -6,7 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from test_mix_search import goal_for, random_law, random_market
+from test_mix_search import KINDS, goal_for, random_law, random_market
 
 from engine.catalog import Billing
 from engine.choosing.recommendation import Goal
@@ -18,8 +18,6 @@ from engine.mixing.hulls import FixedPart, hull_chains, vertices_of
 from engine.mixing.market import Market, values_of
 from engine.mixing.mix_law import MixLaw
 from engine.mixing.search_tree import SearchTree
-
-KINDS = ("deadline", "budget", "both", "none", "time")
 
 
 def on_hull(price: FloatArray, other: FloatArray, row: int) -> bool:
@@ -49,6 +47,16 @@ def test_a_chain_holds_the_corners_of_the_hull_and_nothing_else() -> None:
             if wanted:
                 repeated = [wanted[-1]] * (len(chain) - len(wanted))
                 assert chain == wanted + repeated
+
+
+def test_hulls_are_lower_left_and_convex() -> None:
+    rng = np.random.default_rng(3)
+    price, other = rng.uniform(1, 2, 40), rng.uniform(1, 2, (40, 5))
+    for column, chain in enumerate(hull_chains(price, other)):
+        rows = list(dict.fromkeys(chain.tolist()))
+        for weight in np.linspace(0.0, 1.0, 21):
+            score = weight * price + (1.0 - weight) * other[:, column]
+            assert score[rows].min() == pytest.approx(score.min())
 
 
 def test_of_equal_prices_the_lower_one_is_on_the_hull() -> None:
@@ -280,7 +288,7 @@ def test_a_tree_holds_each_composition_below_its_target_once(
 def test_a_tree_under_owned_nodes_holds_what_uses_them(most_types: int) -> None:
     """One or two nodes of the first type, alone, with more of it, or with those of other types."""
     random, alone, more = np.random.default_rng(18), 0, 0
-    for kind in KINDS * 5:
+    for kind in KINDS * 6:
         tree, law = small_tree(random, kind)
         node = NodeTerms.of(law, tree.market, most_types)
         windows = replace(tree.windows, node=node).with_owned_nodes(OwnedNodes((0,), (1,), (1,)))

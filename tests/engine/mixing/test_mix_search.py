@@ -17,17 +17,17 @@ from engine.forecast import student_quantile
 from engine.mixing.bound_terms import NodeTerms, owned_node_ranges
 from engine.mixing.bounds import Windows
 from engine.mixing.effort import COST_PER_CALL, Effort, OutOfEffort
-from engine.mixing.hulls import hull_chains
 from engine.mixing.market import Market, values_of
 from engine.mixing.mix_law import MixLaw
 from engine.mixing.node_counts import NodeCounts
+from engine.mixing.promised_time import PromisedTimeGoal
 from engine.mixing.purchase_options import PurchaseOptions
 from engine.mixing.search import MixResult, Search
 from engine.models import fit
 from engine.sources import read
 
 CASES = cases(24, deep=120)
-KINDS = ("deadline", "budget", "both", "none", "time")
+KINDS = ("deadline", "budget", "both", "none", "time", "promised", "afforded promised")
 """Random catalogs per goal and number of types."""
 
 
@@ -126,8 +126,11 @@ def goal_for(kind: str, rng: np.random.Generator, law: MixLaw, m: int) -> Goal:
         "both": {"deadline_seconds": deadline, "budget_usd": budget},
         "none": {},
         "time": {"deadline_seconds": deadline, "objective": "time"},
-    }[kind]
-    return Goal(**given, confidence=confidence, max_nodes=m)
+    }
+    if kind in given:
+        return Goal(**given[kind], confidence=confidence, max_nodes=m)
+    within = budget if kind == "afforded promised" else None
+    return PromisedTimeGoal(deadline, within, confidence, m, "time")
 
 
 @pytest.mark.parametrize(("kind", "size"), crossed(KINDS, [(4, 5, 3), (4, 7, 2)]))
@@ -314,7 +317,7 @@ def test_between_whole_counts_is_exact_for_serial_and_divisible_work() -> None:
 
 def test_the_floor_of_a_window_is_below_every_composition_in_it() -> None:
     rng = np.random.default_rng(11)
-    for kind in ("deadline", "budget", "both", "none", "time") * 8:
+    for kind in KINDS * 8:
         k, m = 4, 6
         law, market = random_law(rng, k, m), random_market(rng, random_law(rng, k, m), m)
         law = replace(law, executor_cores=np.full(k, 4))
@@ -336,16 +339,6 @@ def test_the_floor_of_a_window_is_below_every_composition_in_it() -> None:
         for cell in range(11):
             inside = values[(sizes >= edges[cell]) & (sizes <= edges[cell + 1])]
             assert floors[cell] <= inside.min(initial=np.inf) * (1 + 1e-9), kind
-
-
-def test_hulls_are_lower_left_and_convex() -> None:
-    rng = np.random.default_rng(3)
-    price, other = rng.uniform(1, 2, 40), rng.uniform(1, 2, (40, 5))
-    for column, chain in enumerate(hull_chains(price, other)):
-        rows = list(dict.fromkeys(chain.tolist()))
-        for weight in np.linspace(0.0, 1.0, 21):
-            score = weight * price + (1.0 - weight) * other[:, column]
-            assert score[rows].min() == pytest.approx(score.min())
 
 
 def test_a_search_without_time_says_how_far_it_may_be_off() -> None:

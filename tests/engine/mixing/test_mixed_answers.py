@@ -18,6 +18,7 @@ from engine.choosing.surface import Surface
 from engine.mixing import mix_step
 from engine.mixing.effort import MAX_BOUNDS, MAX_BOUNDS_SENSITIVITY, Effort
 from engine.mixing.market import MixResult
+from engine.mixing.promised_time import PromisedTimeGoal
 from engine.mixing.search import Search
 from engine.optimiser import recommend
 from engine.stage_run import Measure, StageRun
@@ -291,3 +292,28 @@ def test_what_an_unproven_answer_hangs_on_is_searched_less(
     )  # fmt: skip
     assert limits[0] == MAX_BOUNDS
     assert limits[-1] == around
+
+
+@pytest.mark.parametrize("budget", [None, 0.5])
+def test_the_nearest_mix_is_the_closest_of_all_and_found_in_one_search(
+    budget: float | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All nodes there are come closest to a deadline; beside a budget too, which they exceed by
+    less. The least promised time says by how much both limits are exceeded at least."""
+    searches, run = [], Search.run
+
+    def counted(search: Search) -> MixResult:
+        searches.append(search.goal)
+        return run(search)
+
+    monkeypatch.setattr(Search, "run", counted)
+    limits = Limits(most=(("big", 1), ("small", 4)))
+    answer = recommend(
+        model(lambda name, nodes: 0.99 * WORK / (nodes * CORES[name]), log_scale=0.1),
+        catalog=catalog("small", "big"), instances=["*"], max_nodes=12, mix=2, limits=limits,
+        deadline_seconds=0.1 * DEADLINE, budget_usd=budget,
+    )  # fmt: skip
+    assert answer.recommended is None
+    assert answer.nearest.composition == {"small": 4, "big": 1}
+    late = [goal for goal in searches if isinstance(goal, PromisedTimeGoal)]
+    assert len(late) == 1
