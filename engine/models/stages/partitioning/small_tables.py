@@ -132,9 +132,8 @@ def _scans_of_several_files(stage: StageRun) -> list[tuple[float, float]]:
 
 def _scans_only(stage: StageRun, scan: tuple[float, float]) -> bool:
     """Whether a scan of so many bytes and files is all that a stage scans."""
-    return not (stage.inputs or stage.paired or stage.united) and scan in _scans_of_several_files(
-        stage
-    )
+    combined = stage.inputs or stage.paired or stage.united
+    return not combined and scan in _scans_of_several_files(stage)
 
 
 def _scans_alone(stage: StageRun) -> bool:
