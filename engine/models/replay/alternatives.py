@@ -2,13 +2,14 @@
 
 One log cannot distinguish causes that differ at another input. The number of splits may be one that
 the program requested, and stay, or grow with the number of files; files that are not split may get
-larger instead, and two splits may be two files. Small tables may grow with the input. Of the two
-inputs of a Cartesian product one may stay, where with both growing the pairs grow with the square,
-and the rows of a join may be such pairs; how much time goes to pairs is a guess, as is the share of
-the driver's time that goes to fetched rows. More data may have more of the folders that a stage
-opens files in. Scans may have been planned before all executors were registered, and the size of
-files that no plan reports may be smaller or larger. The replay assumes one hypothesis each, and its
-interval is widened to reach the times of the others. Further logs decide between them.
+larger instead, and two splits may be two files. Small tables may grow with the input, and tables in
+one file that are taken to grow may be small ones. Of the two inputs of a Cartesian product one may
+stay, where with both growing the pairs grow with the square, and the rows of a join may be such
+pairs; how much time goes to pairs is a guess, as is the share of the driver's time that goes to
+fetched rows. More data may have more of the folders that a stage opens files in. Scans may have
+been planned before all executors were registered, and the size of files that no plan reports may be
+smaller or larger. The replay assumes one hypothesis each, and its interval is widened to reach the
+times of the others. Further logs decide between them.
 
 In: the replay of a log. Out: replays with other stage models or driver time, one per hypothesis.
 Explained in docs/models/sparkplan_rules_replay.md#what-one-log-leaves-open.
@@ -31,6 +32,7 @@ from engine.models.stages.fetched_rows import fetched_rows_shares
 from engine.models.stages.linked_stages import relinked
 from engine.models.stages.paired_inputs import pairs_power
 from engine.models.stages.partitioning.partitions import Growth
+from engine.models.stages.stage_models import with_read_growths
 from engine.models.stages.tree_aggregation import combines_aggregates
 
 Hypothesis = tuple[Callable[[StageModel], bool], Callable[[StageModel], StageModel]]
@@ -52,7 +54,11 @@ def alternatives_of(replay: Replay) -> tuple[Replay, ...]:
         (group_growth_uncertain, partial(replace, read_law=None, small_table=False)),
         (lambda model: model.folders_uncertain, partial(replace, files_follow_data=True)),
     )
-    others = *_changed(replay, hypotheses), *_other_driver_times(replay)
+    others = (
+        *_changed(replay, hypotheses),
+        *_with_small_tables(replay),
+        *_other_driver_times(replay),
+    )
     return (*others, *alternatives_at_log_input(replay))
 
 
@@ -83,6 +89,23 @@ def group_growth_uncertain(model: StageModel) -> bool:
     input."""
     in_tree = combines_aggregates(model.stage)
     return model.read_law is not None and model.law.task_power is None and not in_tree
+
+
+def small_table_uncertain(model: StageModel) -> bool:
+    """Whether a stage scans one file that is taken to grow with the input, and may be a small table
+    as far as the logs show."""
+    return model.may_be_small_table and model.law.task_power is None
+
+
+def _with_small_tables(replay: Replay) -> Iterator[Replay]:
+    """The replay in which such files are small tables, and what reads them grows as they do."""
+    if any(map(small_table_uncertain, replay.models)):
+        models = [
+            replace(model, small_table=True) if small_table_uncertain(model) else model
+            for model in replay.models
+        ]
+        models = relinked(with_read_growths(models))
+        yield replace(replay, models=tuple(models)).with_empty_cache()
 
 
 def multiplied_rows_share(replay: Replay, model: StageModel) -> float:

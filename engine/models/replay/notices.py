@@ -15,7 +15,7 @@ import numpy as np
 
 from engine.forecast import FloatArray
 from engine.models.log_notices import self_error_notice, single_run_notice
-from engine.models.replay.alternatives import group_growth_uncertain
+from engine.models.replay.alternatives import group_growth_uncertain, small_table_uncertain
 from engine.models.replay.censored_tasks import partial_stages_notice
 from engine.models.replay.memory.memory_report import unstored_notice
 from engine.models.replay.replayed_run import Replay
@@ -233,6 +233,33 @@ def small_tables_notice(replay: Replay, ratio: float) -> Notice | None:
         "add a log of a run with another input to measure it",
         subject=label,
         severity=abs(ratio - largest.growth),
+    )
+
+
+def single_files_notice(replay: Replay, ratio: float) -> Notice | None:
+    """The warning that tables in one file may be small ones although they are taken to grow with
+    the input, for the largest of them, where a notable part of the time at `ratio` times the input
+    depends on it."""
+    grown_seconds = ratio * sum(model.stage.task_seconds.total for model in replay.models)
+    single = [model for model in replay.models if small_table_uncertain(model)]
+    small_growth = math.pow(ratio, SMALL_TABLE_POWER)
+    uncertain_seconds = abs(ratio - small_growth) * sum(
+        model.stage.task_seconds.total for model in single
+    )
+    if not grown_seconds or uncertain_seconds < NOTICE_GROUPS_SHARE * grown_seconds:
+        return None
+    largest = max(single, key=lambda model: model.stage.files_bytes or 0.0)
+    label, others = numbered_label(largest.stage), _others(len(single) - 1)
+    return Notice(
+        "small-tables",
+        f"{label}{others} scans a table in one file "
+        f"({format_bytes(largest.stage.files_bytes or 0.0)}) beside a larger one in several, with "
+        f"a notable share of its rows: at {format_number(ratio)} times the input it is taken to "
+        "grow in proportion; the interval allows for "
+        f"{format_number(small_growth, figures=2)} times as much, as of a small table",
+        "add a log of a run with another input to measure it",
+        subject=label,
+        severity=abs(ratio - small_growth),
     )
 
 

@@ -17,7 +17,12 @@ from engine.models.replay.iterations import iteration_notice
 from engine.models.replay.memory.memory_cliff import MemoryCliff
 from engine.models.replay.memory.memory_report import cache_notices, spill_notices
 from engine.models.replay.memory.spilling import SpillingStage, Spills, TaskMemory
-from engine.models.replay.notices import groups_notice, scan_notice, small_tables_notice
+from engine.models.replay.notices import (
+    groups_notice,
+    scan_notice,
+    single_files_notice,
+    small_tables_notice,
+)
 from engine.models.replay.outcome import ReplayOutcome
 from engine.models.replay.priors import size_ratio
 from engine.models.replay.replayed_run import Replay
@@ -70,6 +75,7 @@ def replay_notices(
         scan_notice(replay, ratio, slots, partitions),
         groups_notice(replay, ratio),
         small_tables_notice(replay, ratio),
+        single_files_notice(replay, ratio),
         partitions_notice([replay.run], wanted),
     ]
 

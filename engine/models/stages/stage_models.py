@@ -74,6 +74,7 @@ def stage_models(run: Run, slots: int) -> list[StageModel]:
             model,
             warm_up=warm_up,
             small_table=stage.stage_id in small.stage_ids,
+            may_be_small_table=stage.stage_id in small.uncertain_ids,
             small_inputs=small_inputs,
             pairs_power=pairs_power(stage, dict.fromkeys(small_inputs, SMALL_TABLE_POWER)),
             order_seed=stage.stage_id - first,
@@ -83,7 +84,7 @@ def stage_models(run: Run, slots: int) -> list[StageModel]:
         before.append(model)
     excess = EXECUTOR_SHARE * _cold_excess(models)
     warm = [_with_cold(model, excess) for model in models]
-    return relinked(_with_read_growths(_with_map_outputs(_with_references(run, warm))))
+    return relinked(with_read_growths(_with_map_outputs(_with_references(run, warm))))
 
 
 MOST_WRITERS = 8
@@ -306,7 +307,7 @@ def _with_map_outputs(models: Sequence[StageModel]) -> list[StageModel]:
     return [with_output(model) for model in models]
 
 
-def _with_read_growths(models: list[StageModel]) -> list[StageModel]:
+def with_read_growths(models: list[StageModel]) -> list[StageModel]:
     """The stages, with the growth of what they read if it is out of proportion to the input."""
     flow = DataFlow.of(models)
     if flow is None:

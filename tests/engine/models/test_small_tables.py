@@ -123,29 +123,6 @@ def test_a_file_that_a_union_puts_beside_others_is_no_dimension_anywhere() -> No
     assert small_tables(replace(FEW, stages=(*FEW.stages, pair))).inputs(pair) == {1}
 
 
-def test_the_rows_of_a_table_are_those_that_are_scanned_of_it_alone() -> None:
-    """A union with tables beside it has more, of which a dimension would be a smaller share; where
-    nothing else scans the largest table, bytes are compared."""
-    few = max(MOST_SHARE * FACTS_ROWS, 1.0)
-    inputs = (
-        StageInput("files", files_bytes=FACTS_BYTES, files_read=4.0),
-        StageInput("files", files_bytes=FACTS_BYTES / 2.0, files_read=3.0),
-    )
-    facts = next(s for s in FEW.stages if s.files_read == 4.0)
-    union = replace(
-        facts, stage_id=99, united=(2, 1), inputs=inputs, input_records=4.0 * FACTS_ROWS
-    )
-    pair = replace(union, stage_id=98, united=(), paired=(2, 1))
-    for beside in (union, pair):
-        for rows, small in ((few, True), (1.1 * few, False)):
-            run = with_files(FEW, input_records=rows)
-            run = replace(run, stages=(*run.stages, beside))
-            assert bool(dimensions(run)) == small
-            assert small_tables(run).table_rows == FACTS_ROWS
-        combined = tuple(s for s in FEW.stages if s is not facts)
-        assert small_tables(replace(FEW, stages=(*combined, beside))).table_rows == 0.0
-
-
 def test_one_log_predicts_the_tasks_of_a_star_with_nine_times_the_facts() -> None:
     """Each dimension is one task still, where as many as cores were predicted."""
     counts = CountedStages(stage_models(FEW, SLOTS), SLOTS, None).at(FILES).at(MORE_SLOTS)

@@ -52,6 +52,8 @@ class StageModel(PartitionedStage):
             such tasks, not larger ones; else None.
         order_seed: of the order in which its tasks are launched: its id, counted from the first of
             its run, so that the same job later in an application has the same.
+        may_be_small_table: whether it scans one file that is taken to grow with the input, and may
+            be a small table (`small_tables.py`).
     """
 
     warm: FloatArray
@@ -63,6 +65,7 @@ class StageModel(PartitionedStage):
     late_scale: float = 0.0
     map_output_bytes: float | None = None
     order_seed: int = 0
+    may_be_small_table: bool = False
 
     def tasks(self, scaled: ScaledStage, *, dispatch_seconds: float, rotation: float) -> Tasks:
         """The stage's tasks in launch order.

@@ -40,6 +40,8 @@ class SmallTables:
 
     Args:
         stage_ids: the stages that scan one and nothing else.
+        uncertain_ids: the stages that scan one file and nothing else of a table with a larger share
+            of the rows: of facts in one file as yet, or of a large dimension.
         file_bytes, table_bytes, table_rows: of the largest scan of several files, the size of one,
             of all, and the rows; below 0 if there is none, and 0 rows if the log does not say, as
             where only stages that unite or pair inputs scan it.
@@ -48,6 +50,7 @@ class SmallTables:
     """
 
     stage_ids: frozenset[int] = frozenset()
+    uncertain_ids: frozenset[int] = frozenset()
     file_bytes: float = -1.0
     table_bytes: float = -1.0
     table_rows: float = -1.0
@@ -61,14 +64,20 @@ class SmallTables:
         return frozenset(place for place, source in enumerate(stage.inputs) if self.holds(source))
 
     def holds(self, source: StageInput | StageRun, rows: float | None = None) -> bool:
-        """Whether what a stage or one of its inputs scans is one file of a dimension table: no
-        larger than one of the largest table, and of at most `MOST_SHARE` of its rows, or of its
-        bytes where `rows` are unknown."""
+        """Whether what a stage or one of its inputs scans is one file of a dimension table: one
+        that may be, and of at most `MOST_SHARE` of the largest table's rows, or of its bytes where
+        `rows` are unknown."""
+        size = source.files_bytes or 0.0
+        compared = (rows, self.table_rows) if rows and self.table_rows else (size, self.table_bytes)
+        return self.may_hold(source) and compared[0] <= MOST_SHARE * compared[1]
+
+    def may_hold(self, source: StageInput | StageRun) -> bool:
+        """Whether what a stage or one of its inputs scans is one file, no larger than one of the
+        largest table, that no union puts beside others."""
         size = source.files_bytes
         if source.files_read != 1.0 or size is None or size in self.united_bytes:
             return False
-        compared = (rows, self.table_rows) if rows and self.table_rows else (size, self.table_bytes)
-        return size <= self.file_bytes and compared[0] <= MOST_SHARE * compared[1]
+        return size <= self.file_bytes
 
 
 def small_tables(run: Run) -> SmallTables:
@@ -100,9 +109,11 @@ def small_tables(run: Run) -> SmallTables:
             if source.files_read == 1.0 and source.files_bytes is not None
         ),
     )
-    alone = (stage for stage in given if _scans_alone(stage))
-    small = (stage.stage_id for stage in alone if sizes.holds(stage, stage.input_records))
-    return replace(sizes, stage_ids=frozenset(small))
+    single = [stage for stage in given if _scans_alone(stage) and sizes.may_hold(stage)]
+    held = (stage.stage_id for stage in single if sizes.holds(stage, stage.input_records))
+    small = frozenset(held)
+    uncertain = frozenset(stage.stage_id for stage in single) - small
+    return replace(sizes, stage_ids=small, uncertain_ids=uncertain)
 
 
 def _scans_of_several_files(stage: StageRun) -> list[tuple[float, float]]:
@@ -121,9 +132,8 @@ def _scans_of_several_files(stage: StageRun) -> list[tuple[float, float]]:
 
 def _scans_only(stage: StageRun, scan: tuple[float, float]) -> bool:
     """Whether a scan of so many bytes and files is all that a stage scans."""
-    return not (stage.inputs or stage.paired or stage.united) and scan in _scans_of_several_files(
-        stage
-    )
+    combined = stage.inputs or stage.paired or stage.united
+    return not combined and scan in _scans_of_several_files(stage)
 
 
 def _scans_alone(stage: StageRun) -> bool:
