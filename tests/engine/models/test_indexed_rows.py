@@ -4,6 +4,7 @@ import math
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from engine import read
@@ -61,6 +62,18 @@ def test_the_share_that_is_counted_grows(stage_id: int) -> None:
     whole = model.scaled(3.0, None)
     assert whole.tasks * whole.work == pytest.approx(3 * counted)
     assert model.prior_work_growth(0.25, 1.0) == pytest.approx(0.0, abs=1e-5)
+
+
+@pytest.mark.parametrize("stage_id", [OF_FILES, OF_CACHE])
+def test_partitions_that_are_counted_keep_their_size(stage_id: int) -> None:
+    """Three times the files are three times the partitions, each as large as before. What another
+    log shows of the bytes is true of those that are counted."""
+    model = next(one for one in stage_models(FEW, 2) if one.stage.stage_id == stage_id)
+    tasks, data = model.largest_task_bytes(3.0, None, np.array([2.0, 4.0]))
+    assert tasks.tolist() == [11.0, 11.0]
+    assert data == pytest.approx([1.0, 1.0])
+    told = replace(model, law=replace(model.law, data_power=1.0))
+    assert told.largest_task_bytes(3.0, None, np.array([2.0]))[1] == pytest.approx(9.0 / 11.0)
 
 
 def test_numbered_rows_are_all_shuffled() -> None:

@@ -11,6 +11,7 @@ docs/models/sparkplan_rules_replay.md#rdds-of-files-and-hive-tables.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 
@@ -21,6 +22,8 @@ from engine.models.stages.partitioning.partitions import (
     PartitionRule,
 )
 from engine.stage_run import StageRun, total_of
+
+Tasks = TypeVar("Tasks", float, FloatArray)
 
 COUNTS_ROWS = "zipWithIndex"
 """Name of that job, and of the RDD of numbered rows."""
@@ -49,8 +52,9 @@ def all_but_last(count: PartitionCount) -> PartitionCount:
     return replace(count, own=max(SMALLEST_STAGE, count.own - 1.0), rule=rule)
 
 
-def counted_growth(stage: StageRun, tasks: float) -> float:
-    """Growth of the share of an RDD's rows that such a stage counts, in `tasks` for its own."""
+def counted_growth(stage: StageRun, tasks: Tasks) -> Tasks:
+    """(n,) growth of the share of an RDD's rows that such a stage counts, in (n,) `tasks` for its
+    own."""
     return tasks / (tasks + 1.0) * (stage.tasks + 1.0) / stage.tasks
 
 

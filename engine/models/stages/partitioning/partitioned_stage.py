@@ -147,8 +147,7 @@ class PartitionedStage:
 
     @property
     def folders_uncertain(self) -> bool:
-        """Whether more data may have more of the folders whose files it opens, as far as the logs
-        show."""
+        """Whether the logs leave open that more data has more folders whose files it opens."""
         return self.opened_files is not None and self.law.task_power is None
 
     @cached_property
@@ -207,9 +206,11 @@ class PartitionedStage:
         """(n,) tasks of `scaled` on (n,) numbers of slots, and (n,) bytes of the largest task
         relative to a task of the log: a whole partition, or a partial one if it is the only one."""
         cores = slots * self.partitioning.cores_per_slot
-        wanted = self.partition_count(ratio, shuffle_partitions).on(cores)
-        tasks, partitions, _ = whole_tasks(wanted)
+        count = self.partition_count(ratio, shuffle_partitions)
+        tasks, partitions, _ = whole_tasks(count.on(cores))
         data = self.data_growth(ratio) * self.growth_on(ratio, cores) / self.read_growth(ratio)
+        if leaves_out_last(self.stage) and self.law.data_power is None:
+            data = data * counted_growth(self.stage, partitions)
         return tasks, data * self.stage.tasks / np.maximum(1.0, partitions)
 
     def concurrent_tasks(
@@ -222,8 +223,7 @@ class PartitionedStage:
     @cached_property
     def depends_on_cluster(self) -> bool:
         """Whether the number of partitions depends on the cluster."""
-        first = self.root
-        if first is not self:
+        if (first := self.root) is not self:
             return first.depends_on_cluster
         if self.growth is Growth.COALESCED:
             return self.coalescing.depends_on_cluster and self.coalescing.follows_rule
