@@ -108,9 +108,9 @@ def test_so_it_is_for_tables_of_measured_runs(table: str, deadline: float) -> No
     assert_told_truly(str(path), {"deadline_seconds": deadline}, ran_on=None)
 
 
-@pytest.mark.parametrize("goal", [{"deadline_seconds": 900.0}, {"budget_usd": 0.1}])
+@pytest.mark.parametrize("goal", [{"deadline_seconds": 40_000.0}, {"budget_usd": 0.1}])
 def test_so_it_is_for_spot_nodes_with_their_interruptions(goal: dict[str, float]) -> None:
-    how = Rented(asked={"spot": True}, priced={"spot": True})
+    how = Rented(asked={"spot": True, "instances": ["m5.xlarge"]}, priced={"spot": True})
     answer = assert_told_truly("nightly-features", goal, ran_on="m5.xlarge", how=how)
     assert answer.recommended.spot == answer.recommended.composition
     assert answer.sensitivity.holds_until is not None
