@@ -298,7 +298,8 @@ class Recommendation:
             budget (where nothing keeps it, within the least, rounded by `reachable_usd`).
         optimal: every composition was compared: nothing better exists on the surface, which is
             exact to `models.base.SURFACE_TOLERANCE` where the model interpolates. On a coarser one
-            (of a workflow) only where every point was evaluated exactly (`Surface.is_precise`).
+            (of a workflow) only where every point was evaluated exactly (`Surface.is_precise`), of
+            mixes all that they depend on (`mixing.beyond_surface.is_precise_for_mixes`).
         evaluated: how many compositions were compared.
         hidden: reason -> number of types that were no candidates.
         sensitivity: what the answer depends on, where requested and there is an answer.

@@ -1,5 +1,7 @@
 """The largest input with which an answer holds, as it is told, against predictions one by one."""
 
+from dataclasses import dataclass, field, replace
+
 import pytest
 from depth import values
 from shared import SHARED, needs_shared
@@ -7,6 +9,7 @@ from shared import SHARED, needs_shared
 import engine
 from engine.text.reachable import factor_steps_per_unit
 
+CATALOG = engine.load_catalog("aws")
 TYPES = ["m5.xlarge", "m5.4xlarge", "c5.2xlarge", "r5.xlarge", "m4.2xlarge"]
 
 LOGS_AND_TABLES = [
@@ -28,34 +31,66 @@ MORE = [
 ]
 
 
-def kept(answer: engine.Recommendation, fitted: engine.FittedModel, times: float) -> bool:
+@dataclass(frozen=True)
+class Rented:
+    """How the nodes of an answer are paid for.
+
+    Args:
+        asked: arguments of `recommend` beside the goal.
+        priced: those of them that `predict_composition` takes too.
+        owned: nodes that cost nothing.
+    """
+
+    asked: dict[str, object] = field(default_factory=dict)
+    priced: dict[str, object] = field(default_factory=dict)
+    owned: int = 0
+
+
+ON_DEMAND = Rented()
+
+
+def kept(
+    answer: engine.Recommendation, fitted: engine.FittedModel, times: float, how: Rented = ON_DEMAND
+) -> bool:
     """Whether a prediction of the recommended cluster on more input keeps the goal."""
     best, goal = answer.recommended, answer.goal
     workload = fitted.profile.reference_workload.times(times)
-    composed = engine.predict_composition(
-        fitted, composition=best.composition, catalog=engine.load_catalog("aws"),
-        workload=workload, deadline_seconds=goal.deadline_seconds, confidence=goal.confidence,
-    )  # fmt: skip
-    late = goal.deadline_seconds is not None and composed.choice.p_deadline < goal.confidence - 1e-9
-    return not late and composed.choice.cost_usd <= goal.most_usd
+    choice = engine.predict_composition(
+        fitted, composition=best.composition, catalog=CATALOG, workload=workload,
+        deadline_seconds=goal.deadline_seconds, confidence=goal.confidence, **how.priced,
+    ).choice  # fmt: skip
+    late = False
+    if goal.deadline_seconds is not None and choice.p_deadline is None:
+        late = choice.seconds >= goal.deadline_seconds
+    elif goal.deadline_seconds is not None:
+        late = choice.p_deadline < goal.confidence - 1e-9
+    billed = sum(best.composition.values()) + 1  # the master is such a node
+    return not late and choice.cost_usd * (1.0 - how.owned / billed) <= goal.most_usd
 
 
-def assert_told_truly(source: str, goal: dict[str, float], *, ran_on: str | None) -> None:
-    fitted = engine.fit(engine.read(source, ran_on=ran_on) if ran_on else engine.read(source))
-    answer = engine.recommend(
-        fitted, catalog=engine.load_catalog("aws"), instances=TYPES, max_nodes=16,
-        with_sensitivity=True, **goal,
-    )  # fmt: skip
+def assert_told_truly(
+    source: str,
+    goal: dict[str, float],
+    *,
+    ran_on: str | None,
+    model: str = engine.DEFAULT_MODEL,
+    how: Rented = ON_DEMAND,
+) -> engine.Recommendation:
+    read = engine.read(source, ran_on=ran_on) if ran_on else engine.read(source)
+    fitted = engine.fit(read, model=model)
+    asked = {"instances": TYPES, "max_nodes": 16, "with_sensitivity": True} | how.asked
+    answer = engine.recommend(fitted, catalog=CATALOG, **asked, **goal)
     found = answer.sensitivity
     if found.holds_until is None:
         assert "1024 times the input, the most that is tried" in found.holds_note
-        assert kept(answer, fitted, 1024.0)
-        return
+        assert kept(answer, fitted, 1024.0, how)
+        return answer
     told = float(engine.format_factor(found.holds_until))
     per_unit = factor_steps_per_unit(told)
-    assert kept(answer, fitted, told)
-    assert kept(answer, fitted, found.holds_until)
-    assert not kept(answer, fitted, round(told * per_unit + 1.0) / per_unit)
+    assert kept(answer, fitted, told, how)
+    assert kept(answer, fitted, found.holds_until, how)
+    assert not kept(answer, fitted, round(told * per_unit + 1.0) / per_unit, how)
+    return answer
 
 
 @pytest.mark.parametrize(("source", "goal"), values(*LOGS_AND_TABLES, deep=MORE))
@@ -71,6 +106,72 @@ def test_so_it_is_for_tables_of_measured_runs(table: str, deadline: float) -> No
     """Their intervals widen all at once beyond what was measured."""
     path = SHARED / "calibration" / table
     assert_told_truly(str(path), {"deadline_seconds": deadline}, ran_on=None)
+
+
+@pytest.mark.parametrize("goal", [{"deadline_seconds": 40_000.0}, {"budget_usd": 0.1}])
+def test_so_it_is_for_spot_nodes_with_their_interruptions(goal: dict[str, float]) -> None:
+    how = Rented(asked={"spot": True, "instances": ["m5.xlarge"]}, priced={"spot": True})
+    answer = assert_told_truly("nightly-features", goal, ran_on="m5.xlarge", how=how)
+    assert answer.recommended.spot == answer.recommended.composition
+    assert answer.sensitivity.holds_until is not None
+
+
+@pytest.mark.parametrize(("deadline", "least", "most"), [(None, 1.2, 1.3), (80.0, 1.0, 1.1)])
+def test_so_it_is_for_mixes(deadline: float | None, least: float, most: float) -> None:
+    """The budget decides, or the deadline before it."""
+    goal = {"budget_usd": 0.1, "objective": "time"}
+    goal |= {} if deadline is None else {"deadline_seconds": deadline}
+    how = Rented(asked={"mix": 2, "instances": ["m5.xlarge", "c5.2xlarge", "r5.xlarge"]})
+    answer = assert_told_truly("nightly-features", goal, ran_on="m5.xlarge", how=how)
+    assert len(answer.recommended.composition) == 2
+    assert least <= answer.sensitivity.holds_until < most
+
+
+@pytest.mark.parametrize("owned", [1, 4])
+def test_so_it_is_for_owned_nodes_which_cost_nothing(owned: int) -> None:
+    """With four only the master is paid for, a node like the others."""
+    assert CATALOG.billing.master == "m5.xlarge"
+    limits = engine.Limits(owned=(("m5.xlarge", owned),), min_nodes=4)
+    asked = {"instances": ["m5.xlarge"], "max_nodes": 4, "limits": limits}
+    goal = {"budget_usd": 0.1, "deadline_seconds": 3600.0}
+    answer = assert_told_truly(
+        "nightly-features", goal, ran_on="m5.xlarge", how=Rented(asked, owned=owned)
+    )
+    assert answer.recommended.composition == {"m5.xlarge": 4}
+    assert answer.sensitivity.holds_until is not None
+
+
+def test_so_it_is_where_whole_hours_are_billed() -> None:
+    """The bill stays the same up to an hour, and then doubles: that is where the budget ends."""
+    hourly = {"billing": replace(CATALOG.billing, granularity_seconds=3600.0)}
+    asked = hourly | {"instances": ["m5.xlarge"], "max_nodes": 1}
+    answer = assert_told_truly(
+        "nightly-features", {"budget_usd": 0.5}, ran_on="m5.xlarge", how=Rented(asked, hourly)
+    )
+    fitted = engine.fit(engine.read("nightly-features", ran_on="m5.xlarge"))
+    until = answer.sensitivity.holds_until
+    seconds = engine.predict_composition(
+        fitted, composition=answer.recommended.composition, catalog=CATALOG,
+        workload=fitted.profile.reference_workload.times(until),
+    ).choice.seconds  # fmt: skip
+    startup = CATALOG.billing.startup_seconds
+    assert 0.99 * 3600.0 < seconds + startup <= 3600.0
+
+
+def test_without_an_interval_a_time_that_equals_the_deadline_is_late() -> None:
+    """T < deadline, strictly (OptEx V)."""
+    fitted = engine.fit(engine.read("sort-large", ran_on="m5.xlarge"), model="optex")
+    asked = {"catalog": CATALOG, "instances": ["m5.xlarge"], "max_nodes": 1}
+    doubled = engine.predict_composition(
+        fitted, composition={"m5.xlarge": 1}, catalog=CATALOG,
+        workload=fitted.profile.reference_workload.times(2.0),
+    ).choice  # fmt: skip
+    assert doubled.low is None
+    goal = {"deadline_seconds": doubled.seconds, "with_sensitivity": True}
+    answer = engine.recommend(fitted, **asked, **goal)
+    assert engine.format_factor(answer.sensitivity.holds_until) == "1.99"
+    assert not kept(answer, fitted, 2.0)
+    assert_told_truly("sort-large", {"deadline_seconds": 60.0}, ran_on="m5.xlarge", model="optex")
 
 
 def test_an_answer_that_any_tried_input_keeps_says_so_and_nothing_kept_says_nothing() -> None:

@@ -10,7 +10,7 @@ from depth import DEEP
 
 import engine
 from tui.answers import Answer, BuiltPlan
-from tui.session import EngineSession
+from tui.session import EngineSession, _LastValue
 from tui.state import MAX_NODES, Limits, PlanState
 
 STATE = PlanState(
@@ -200,3 +200,22 @@ def test_a_model_is_asked_without_the_others_being_imported() -> None:
     imported = set(done.stdout.split())
     assert "engine.models.ernest" in imported
     assert not imported & {f"engine.models.{name}" for name in ("boe", "peridot", "sparkplan")}
+
+
+def test_what_is_kept_for_one_owner_is_not_known_of_another_that_looks_like_it() -> None:
+    """Plans and evidence are compared by identity: equal contents take longer to compare than
+    most answers take."""
+
+    class Alike:
+        def __eq__(self, other: object) -> bool:
+            raise AssertionError("compared by contents")
+
+        __hash__ = object.__hash__
+
+    owner, kept = Alike(), _LastValue[str]()
+    assert kept.known(owner, 1, "nothing") == "nothing"
+    assert kept.get(owner, 1, lambda: "made") == "made"
+    assert kept.known(owner, 1, "nothing") == "made"
+    assert kept.known(owner, 2, "nothing") == "nothing"
+    assert kept.known(Alike(), 1, "nothing") == "nothing"
+    assert kept.get(Alike(), 1, lambda: "anew") == "anew"

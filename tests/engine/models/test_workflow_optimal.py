@@ -12,7 +12,7 @@ import engine
 from engine.catalog import Billing
 from engine.choosing.goal_view import GoalView
 from engine.choosing.recommendation import Goal, Recommendation
-from engine.choosing.selection import select, select_exact, with_all_exact
+from engine.choosing.selection import exact_up_to, select, select_exact, with_all_exact
 from engine.choosing.surface import Surface
 from engine.machines.platforms import on_platform
 from engine.models.base import SURFACE_TOLERANCE
@@ -154,6 +154,27 @@ def test_of_a_workflow_of_few_tasks_hundreds_of_points_are_evaluated_for_a_proof
     assert WORKFLOWS_ALONE < at_once < exact.seconds.size < fitted.most_to_prove(workload)
     coarse = with_all_exact(surface_of(large, catalog, instances=TYPES, max_nodes=NODES))
     assert not select(coarse, replace(goal, deadline_seconds=1e6)).optimal
+
+
+def test_a_surface_of_as_many_nodes_as_are_asked_for_is_not_built_anew(
+    surfaces: tuple[Surface, Surface], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("engine.models.boe.fitted_states.PROOF_SECONDS", PROOF_SECONDS)
+    surface, exact = surfaces
+    asked, build = [], Surface.build
+
+    def noted(*args: object, **options: object) -> Surface:
+        asked.append(options["max_nodes"])
+        return build(*args, **options)
+
+    monkeypatch.setattr(Surface, "build", noted)
+    proven = exact_up_to(surface, NODES)
+    assert not asked
+    assert proven.is_precise
+    assert proven.forecast.seconds == pytest.approx(exact.forecast.seconds, rel=1e-9)
+    smaller = exact_up_to(surface, 4)
+    assert asked == [4]
+    assert smaller.seconds == pytest.approx(exact.seconds[:, :4], rel=1e-9)
 
 
 def test_neither_one_node_more_nor_one_fewer_is_better(
