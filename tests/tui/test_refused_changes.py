@@ -11,7 +11,9 @@ from screen import at_rest, settled, shows, waits
 import engine
 from tui.changes import (
     OpenSources,
+    RereadSources,
     SetBudget,
+    SetCatalog,
     SetDeadline,
     SetInstances,
     SetLimits,
@@ -304,6 +306,25 @@ async def test_undo_does_not_stick_at_a_refused_plan(planner, changes, undos):
             await pilot.press("u")
             await settled(pilot)
         assert (app.state, app.history.past) == (good, ())
+
+
+@pytest.mark.parametrize("counter", ["reading", "pricing"])
+async def test_nor_where_the_log_or_the_prices_were_read_again_since(planner, counter):
+    """The step was of the reading before, and no undo led past it."""
+    async with held(planner, "optex") as (app, pilot):
+        good = app.state
+        app._session.go_on.set()
+        asks(app, SetMaxNodes(40), SetModel("optex"), SetModel("ernest"))
+        await settled(pilot)
+        again = {"reading": RereadSources(app.state.sources), "pricing": SetCatalog(None)}
+        app.dispatch(again[counter])
+        await settled(pilot)
+        assert getattr(app.state, counter) == 1
+        for model, nodes in (("ernest", 40), ("sparkplan", 40), ("sparkplan", good.max_nodes)):
+            await pilot.press("u")
+            await settled(pilot)
+            assert (app.state.model, app.state.max_nodes) == (model, nodes)
+        assert app.history.past == ()
 
 
 async def test_a_redone_step_that_is_refused_is_dropped(planner):

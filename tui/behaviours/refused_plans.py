@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from tui.behaviours.planner_mixin import PlannerMixin
 from tui.changes import PlanRefused
 from tui.reducer import reduce
-from tui.state import PlanState, evidence_key, plan_key, with_plan_change
+from tui.state import PlanState, evidence_key, plan_inputs_key, plan_key, with_plan_change
 
 if TYPE_CHECKING:
     from tui.history import History
@@ -92,7 +92,7 @@ class RefusedPlans(PlannerMixin):
                 redo that led to it was not made.
         """
         app, refused = self.planner, self.planner.state
-        plans = {plan_key(each) for each in self._refused}
+        plans = {plan_inputs_key(each) for each in self._refused}
         if self.replaced_inputs is not None:
             self._refused = ()
         app.state = reduce(
