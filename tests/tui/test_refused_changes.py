@@ -246,6 +246,25 @@ async def test_behind_two_refused_changes_each_other_one_stays(planner, last):
         assert app.state == good
 
 
+@pytest.mark.parametrize("behind", [(), (SetMaxNodes(200),)])
+async def test_all_that_is_given_up_is_said(planner, behind):
+    """Only the last of several refusals was said: the model was given up without a word."""
+    async with held(planner, "optex", "boe") as (app, pilot):
+        good = app.state
+        refuses_other_sizes(app)
+        asks(app, SetModel("boe"), SetScale(2.0), SetModel("optex"), *behind)
+        await goes_on(app, pilot)
+        size, model = "no size but the measured one", "needs more; open more"
+        (line,) = app.visible_refusal
+        assert "".join(words for words, _ in line)[2:].split("; also: ") == [
+            f"boe {model}", f"optex {model}", size
+        ]  # fmt: skip
+        assert app.state == replace(good, max_nodes=200 if behind else good.max_nodes)
+        asks(app, SetModel("optex"))
+        await settled(pilot)
+        assert app.notice_log[-1].words == f"optex {model}", "what was given up before is past"
+
+
 async def test_an_undo_while_the_plan_before_is_tried_is_not_overridden(planner):
     """The data size was asked for again behind it, and the undone step was lost."""
     async with held(planner, "optex") as (app, pilot):
