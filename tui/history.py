@@ -12,7 +12,7 @@ from tui.state import (
     INPUTS,
     PlanState,
     evidence_key,
-    plan_key,
+    plan_inputs_key,
     with_inputs,
     with_plan,
     with_renamed_sources,
@@ -70,7 +70,7 @@ class History:
         step of its own.
 
         Args:
-            plans: the keys of the plans that were refused, as for `without_plans`.
+            plans: the plans that were refused (`plan_inputs_key`), as for `without_plans`.
         """
         past = self.past
         on_its_evidence = [i for i, step in enumerate(past) if step.sources == state.sources]
@@ -84,7 +84,7 @@ class History:
         past: list[PlanState] = []
         for step in self.past:
             asked = step
-            if plan_key(step) in plans:
+            if plan_inputs_key(step) in plans:
                 if not past or past[-1].sources != step.sources:
                     continue
                 asked = with_plan(step, past[-1])
@@ -93,7 +93,7 @@ class History:
             past.append(asked)
         while past and not changed_inputs(past[-1], state):
             past.pop()
-        future = tuple(step for step in self.future if plan_key(step) not in plans)
+        future = tuple(step for step in self.future if plan_inputs_key(step) not in plans)
         return History(tuple(past), future)
 
     def started(self, state: PlanState, read: EvidenceRead) -> History:

@@ -276,6 +276,12 @@ def plan_key(state: PlanState) -> Hashable:
     return (state.sources, _candidate_limits(state.limits), planned_nodes(state), *planned)
 
 
+def plan_inputs_key(state: PlanState) -> Hashable:
+    """What a plan is asked to be, however often its sources and its prices were read: what tells
+    the plans of steps, as undo leaves both counters alone."""
+    return plan_key(replace(state, reading=0, pricing=0))
+
+
 def _candidate_limits(limits: Limits) -> Hashable:
     """The limits that decide which types are candidates; the others only filter a plan."""
     return (limits.arch, limits.exclude, frozenset(name for name, _ in limits.owned))

@@ -11,7 +11,9 @@ from screen import at_rest, settled, shows, waits
 import engine
 from tui.changes import (
     OpenSources,
+    RereadSources,
     SetBudget,
+    SetCatalog,
     SetDeadline,
     SetInstances,
     SetLimits,
@@ -244,6 +246,25 @@ async def test_behind_two_refused_changes_each_other_one_stays(planner, last):
         assert app.state == good
 
 
+@pytest.mark.parametrize("behind", [(), (SetMaxNodes(200),)])
+async def test_all_that_is_given_up_is_said(planner, behind):
+    """Only the last of several refusals was said: the model was given up without a word."""
+    async with held(planner, "optex", "boe") as (app, pilot):
+        good = app.state
+        refuses_other_sizes(app)
+        asks(app, SetModel("boe"), SetScale(2.0), SetModel("optex"), *behind)
+        await goes_on(app, pilot)
+        size, model = "no size but the measured one", "needs more; open more"
+        (line,) = app.visible_refusal
+        assert "".join(words for words, _ in line)[2:].split("; also: ") == [
+            f"boe {model}", f"optex {model}", size
+        ]  # fmt: skip
+        assert app.state == replace(good, max_nodes=200 if behind else good.max_nodes)
+        asks(app, SetModel("optex"))
+        await settled(pilot)
+        assert app.notice_log[-1].words == f"optex {model}", "what was given up before is past"
+
+
 async def test_an_undo_while_the_plan_before_is_tried_is_not_overridden(planner):
     """The data size was asked for again behind it, and the undone step was lost."""
     async with held(planner, "optex") as (app, pilot):
@@ -304,6 +325,25 @@ async def test_undo_does_not_stick_at_a_refused_plan(planner, changes, undos):
             await pilot.press("u")
             await settled(pilot)
         assert (app.state, app.history.past) == (good, ())
+
+
+@pytest.mark.parametrize("counter", ["reading", "pricing"])
+async def test_nor_where_the_log_or_the_prices_were_read_again_since(planner, counter):
+    """The step was of the reading before, and no undo led past it."""
+    async with held(planner, "optex") as (app, pilot):
+        good = app.state
+        app._session.go_on.set()
+        asks(app, SetMaxNodes(40), SetModel("optex"), SetModel("ernest"))
+        await settled(pilot)
+        again = {"reading": RereadSources(app.state.sources), "pricing": SetCatalog(None)}
+        app.dispatch(again[counter])
+        await settled(pilot)
+        assert getattr(app.state, counter) == 1
+        for model, nodes in (("ernest", 40), ("sparkplan", 40), ("sparkplan", good.max_nodes)):
+            await pilot.press("u")
+            await settled(pilot)
+            assert (app.state.model, app.state.max_nodes) == (model, nodes)
+        assert app.history.past == ()
 
 
 async def test_a_redone_step_that_is_refused_is_dropped(planner):

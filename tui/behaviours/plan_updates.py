@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import engine
-from tui.behaviours.refused_plans import RefusedPlans
+from tui.behaviours.refused_plans import Refused, RefusedPlans
 from tui.changes import DeadlineRelaxed, EvidenceRead, ShowView
 from tui.messages import (
     EvidenceReady,
@@ -206,6 +206,7 @@ class PlanUpdates(RefusedPlans):
         self._unbuilt = ()
         app._say_read_again()
         self._ask_behind_refused()
+        self._given_up = self._given_up if app.busy else ()
         app._panels.show()
         app._act_if_settled()  # a refused question starts no search
 
@@ -224,7 +225,7 @@ class PlanUpdates(RefusedPlans):
         elif app._last_good is not None:
             self._evidence_read = None
             self._revert_to(app._last_good)
-        self._refused = ()
+        self._refused, self._given_up = (), ()
         app.show_notice(f"{cancelled} was cancelled", "warn")
         app._panels.show()
         app._act_if_settled()
@@ -290,11 +291,12 @@ class PlanUpdates(RefusedPlans):
             return
         unread = evidence_key(app.state) != app._evidence and self._read_now is None
         app.busy, self._evidence_read = "", None
-        self._refused = (*self._refused, app.state)
+        self._refused = (*self._refused, Refused(app.state, message.text))
         if self._return_to_unbuilt():
-            app.show_refusal(message.text)
+            app.show_refusal(self._why_refused(message.text))
         else:
             self._refuse(message, unread=unread)
+        self._given_up = self._given_up if app.busy else ()
         app._panels.show()
         app._act_if_settled()
 
@@ -313,5 +315,5 @@ class PlanUpdates(RefusedPlans):
         else:
             app._give_up_reading_again()
             self._revert_to(app._last_good, unread=unread)
+            app.show_refusal(self._why_refused(message.text))
             self._ask_behind_refused()
-            app.show_refusal(message.text)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from tui.behaviours.planner_mixin import PlannerMixin
 from tui.changes import PlanRefused
 from tui.reducer import reduce
-from tui.state import PlanState, evidence_key, plan_key, with_plan_change
+from tui.state import PlanState, evidence_key, plan_inputs_key, plan_key, with_plan_change
 
 if TYPE_CHECKING:
     from tui.history import History
@@ -29,6 +29,13 @@ class Unbuilt(NamedTuple):
     whole: bool
 
 
+class Refused(NamedTuple):
+    """What was asked for, and why there is no plan for it."""
+
+    state: PlanState
+    why: str
+
+
 class RefusedPlans(PlannerMixin):
     """Mixin of `PlannerApp`, a part of `PlanUpdates`."""
 
@@ -42,16 +49,19 @@ class RefusedPlans(PlannerMixin):
     """What was asked for before the change whose plan is being built, back to the last good plan:
     the change may be refused alone."""
 
-    _refused: tuple[PlanState, ...] = ()
+    _refused: tuple[Refused, ...] = ()
     """What was refused since a plan was built or another change came: first what was asked for
     last. Nothing behind a change of every input, which was made on those."""
+
+    _given_up: tuple[str, ...] = ()
+    """Why changes were given up, while what was asked for behind them is being planned."""
 
     def _remember_unbuilt(self, before: PlanState, history: History, *, whole: bool) -> None:
         """Remember what another plan is asked for instead of. The steps of one gesture are one
         change; undo and redo add nothing here, as they lead to what was asked for before, but what
         they took back is not to be asked for again."""
         app = self.planner
-        self._refused = ()
+        self._refused, self._given_up = (), ()
         if app.history.past is history.past:
             return
         key = plan_key(before)
@@ -92,7 +102,7 @@ class RefusedPlans(PlannerMixin):
                 redo that led to it was not made.
         """
         app, refused = self.planner, self.planner.state
-        plans = {plan_key(each) for each in self._refused}
+        plans = {plan_inputs_key(each) for each, _ in self._refused}
         if self.replaced_inputs is not None:
             self._refused = ()
         app.state = reduce(
@@ -108,6 +118,10 @@ class RefusedPlans(PlannerMixin):
         self.replaced_inputs = self.history_to_return = None
         app._ask()
 
+    def _why_refused(self, latest: str) -> str:
+        """The latest refusal, behind those of the changes that were given up before it."""
+        return "; also: ".join(dict.fromkeys((*self._given_up, latest)))
+
     def _ask_behind_refused(self) -> None:
         """Ask of the plan that stays what was changed behind the refused change: it was refused
         with that alone. Where it is refused again, its changes are asked for one after the other,
@@ -116,25 +130,33 @@ class RefusedPlans(PlannerMixin):
         self._refused = ()
         if len(refused) < 2:
             return
-        *later, culprit = refused
+        *later, (culprit, why) = refused
         if evidence_key(culprit) != evidence_key(app.state):
             return  # what was changed since was changed on other evidence
-        wanted, before, tried = app.state, culprit, {plan_key(each) for each in refused}
+        wanted, before, tried = app.state, culprit, {plan_key(s): text for s, text in refused}
         steps: list[PlanState] = []
-        for after in reversed(later):
+        self._given_up = (*self._given_up, why)
+        for after, _ in reversed(later):
             changed = with_plan_change(wanted, before, after)
             before = after
-            if changed != wanted and plan_key(changed) not in tried:
+            if changed != wanted and plan_key(changed) in tried:
+                self._given_up = (*self._given_up, tried[plan_key(changed)])
+            elif changed != wanted:
                 steps.append(wanted)
                 wanted = changed
-        if plan_key(wanted) == plan_key(app.state):
-            return
+        seen = app.visible_refusal
+        if plan_key(wanted) != plan_key(app.state):
+            self._ask_for_steps(steps, wanted)
+        if seen:
+            app.show_refusal(self._why_refused(why))
+
+    def _ask_for_steps(self, steps: list[PlanState], wanted: PlanState) -> None:
+        """Ask for what these steps lead to; where that is refused, for the step before."""
+        app = self.planner
         unbuilt: list[Unbuilt] = []
         for step, following in zip(steps, [*steps[1:], wanted], strict=True):
             unbuilt.append(Unbuilt(step, app.history, whole=False))
             app.history = app.history.recorded(step, following, now_seconds=monotonic())
-        app.state, refusal = wanted, app.visible_refusal
+        app.state = wanted
         self._unbuilt = tuple(unbuilt[1:])
         app._rebuild()
-        for line in refusal:
-            app.set_notice(line)
