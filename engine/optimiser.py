@@ -215,7 +215,7 @@ def recommend_for_goal(
                 most_types=mix, today=today, with_notices=False,
             )  # fmt: skip
 
-        answer = with_closest_as_nearest(answer, ask_soonest, surface)
+        answer = with_closest_as_nearest(answer, ask, ask_soonest, surface)
     return with_on_demand_notice(answer, surface, billing, today=today)
 
 

@@ -75,7 +75,9 @@ def with_cheapest_as_nearest(answer: Recommendation, ask: Ask) -> Recommendation
     return replace(answer, nearest=replace(cheapest, why=()))
 
 
-def with_closest_as_nearest(answer: Recommendation, ask: Ask, surface: Surface) -> Recommendation:
+def with_closest_as_nearest(
+    answer: Recommendation, ask: Ask, ask_soonest: Ask, surface: Surface
+) -> Recommendation:
     """The answer, whose nearest miss of a deadline, alone or beside a budget, is the cluster that
     comes closest of all that the same search finds, to within `CLOSE`: limits may allow so few
     nodes of each type that a mix is sooner than all of one type.
@@ -86,7 +88,8 @@ def with_closest_as_nearest(answer: Recommendation, ask: Ask, surface: Surface) 
 
     Args:
         answer: its nearest miss is of one type.
-        ask: the search that found the answer, for a goal of the least promised time.
+        ask: the search that found the answer.
+        ask_soonest: the same for a `PromisedTimeGoal`, among mixes alone.
     """
     goal, nearest = answer.goal, answer.nearest
     if nearest is None or nearest.cost_usd is None or goal.deadline_seconds is None:
@@ -94,7 +97,7 @@ def with_closest_as_nearest(answer: Recommendation, ask: Ask, surface: Surface) 
     least, closest, excess = 0.0, nearest, _log_excess(nearest, goal, surface)
     asked = excess - CLOSE
     while excess - least > CLOSE * (1.0 + 1e-9):  # nothing so close: rounding asks no second time
-        found = ask(_loosened(goal, asked)).recommended
+        found = ask_soonest(_loosened(goal, asked)).recommended
         if found is None:
             least = asked
         else:
@@ -103,6 +106,12 @@ def with_closest_as_nearest(answer: Recommendation, ask: Ask, surface: Surface) 
         asked = 0.5 * (least + excess)
     if closest is nearest:
         return answer
+    if closest.cost_usd:  # of equally near clusters the cheapest
+        latest = goal.deadline_seconds * math.exp(excess)
+        as_near = replace(
+            goal, deadline_seconds=latest, budget_usd=closest.cost_usd, objective="cost"
+        )
+        closest = ask(as_near).recommended or closest
     p_deadline = none_if_nan(_forecast(closest, surface).p_within(goal.deadline_seconds)[0])
     nearest = replace(closest, p_deadline=p_deadline, why=())
     return replace(answer, nearest=nearest, miss_of_nearest=missed(nearest, goal, surface))
