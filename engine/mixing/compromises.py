@@ -107,7 +107,7 @@ def with_closest_as_nearest(
     if closest is nearest:
         return answer
     if closest.cost_usd:  # of equally near clusters the cheapest
-        latest = goal.deadline_seconds * math.exp(excess)
+        latest = goal.deadline_seconds * math.exp(least + CLOSE)
         as_near = replace(
             goal, deadline_seconds=latest, budget_usd=closest.cost_usd, objective="cost"
         )
