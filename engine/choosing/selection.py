@@ -169,10 +169,13 @@ def _require_nodes(surface: Surface, goal: Goal) -> None:
 def with_all_exact(surface: Surface) -> Surface:
     """The surface with every point evaluated exactly, so that answers are proven: where it is not
     precise, and the model evaluates so many (`most_to_prove`)."""
-    points = np.flatnonzero(np.isfinite(surface.seconds))
-    if surface.is_precise or len(points) > surface.fitted.most_to_prove(surface.workload):
+    allowed = np.flatnonzero(np.isfinite(surface.seconds))
+    most = surface.fitted.most_to_prove(surface.workload)
+    if surface.is_precise or len(allowed) > most:
         return surface
-    return surface.refined(points.tolist())
+    # Mixes may count for so many nodes of a type as limits forbid of it alone.
+    predicted = np.flatnonzero(np.isfinite(surface.uninterrupted))
+    return surface.refined((predicted if len(predicted) <= most else allowed).tolist())
 
 
 def exact_up_to(surface: Surface, max_nodes: int) -> Surface:

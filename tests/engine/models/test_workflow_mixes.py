@@ -135,12 +135,16 @@ def test_counts_that_are_forbidden_of_one_type_are_those_of_mixes_all_the_same(
     """Three of four nodes that must be rented may count for no more than one large node."""
     monkeypatch.setattr("engine.models.boe.surface.ALONE_SECONDS", 0.0)
     types, fitted = ["n2-standard-4", "n2-highmem-4"], fitted_to(tmp_path)
-    asked = {"catalog": CATALOG, "instances": types, "max_nodes": 10, "confidence": 0.5}
-    few = {**asked, "limits": engine.Limits(min_nodes=4), "deadline_seconds": 60.0}
-    assert engine.recommend(fitted, **few).optimal
-    assert not engine.recommend(fitted, mix=2, **few).optimal
-    limited = surface_of(
-        fitted, CATALOG, instances=types, max_nodes=10, limits=engine.Limits(min_nodes=4)
-    )
-    assert with_all_exact(limited).is_precise
-    assert not is_precise_for_mixes(with_all_exact(limited), None)
+    limits = engine.Limits(min_nodes=4)
+    coarse = surface_of(fitted, CATALOG, instances=types, max_nodes=10, limits=limits)
+    allowed = coarse.refined(np.flatnonzero(np.isfinite(coarse.seconds)).tolist())
+    assert allowed.is_precise
+    assert not is_precise_for_mixes(allowed, None)
+    assert is_precise_for_mixes(with_all_exact(coarse), None)
+    asked = {"instances": types, "max_nodes": 10, "limits": limits, "deadline_seconds": 60.0}
+    for mix in (1, 2):
+        found = engine.recommend(fitted, catalog=CATALOG, confidence=0.5, mix=mix, **asked)
+        assert found.optimal, mix
+    few = len(np.flatnonzero(np.isfinite(coarse.seconds)))
+    monkeypatch.setattr(type(fitted), "most_to_prove", lambda *_: few)
+    assert with_all_exact(coarse).exact == allowed.exact, "one type alone is proven all the same"
