@@ -269,22 +269,24 @@ def limit_options(offers: Mapping[str, Offer], typed: str) -> list[Option]:
 def filter_compositions(app: PlannerApp) -> None:
     """Type a filter for the list of compositions; the matching rows are shown meanwhile. Before the
     first plan too: what is typed behind the key would be other keys."""
-    state, marks = app.state, app.marks
 
     def matches(typed: str) -> list[Option]:
         if app.answer is None:
             return []
-        matching = listing(replace(state, listed=typed), app.answer, marks).briefs
+        matching = listing(replace(app.state, listed=typed), app.answer, app.marks).briefs
         return [Option(composition, composition, figures) for composition, figures in matching]
+
+    def empty() -> str:
+        return "no composition holds that" if app.answer else f"{no_plan(app)}; enter keeps it"
 
     _ask(
         app,
         "Filter the compositions",
         matches,
         lambda typed: app.dispatch(FilterList(typed.strip())),
-        typed=state.listed,
+        typed=app.state.listed,
         placeholder="r5.* measured; words or globs; nothing for all",
-        empty="no composition holds that" if app.answer else f"{no_plan(app)}; enter keeps it",
+        empty=empty,
     )
 
 
@@ -316,10 +318,16 @@ def _ask(
     title: str,
     matches: Callable[[str], list[Option]],
     apply: Callable[[str], object],
-    **looks: str,
+    *,
+    typed: str,
+    placeholder: str,
+    empty: str | Callable[[], str] = "nothing matches",
 ) -> None:
-    """Ask for a line of text, with the options that match it; `looks` are arguments of `Picker`."""
-    dialog = Picker(title, matches, glyphs=app.glyphs, returns_typed=True, **looks)
+    """Ask for a line of text, with the options that match it; the rest as for `Picker`."""
+    dialog = Picker(
+        title, matches, glyphs=app.glyphs, returns_typed=True,
+        typed=typed, placeholder=placeholder, empty=empty,
+    )  # fmt: skip
     app.push_screen(dialog, _if_answered(apply))
 
 

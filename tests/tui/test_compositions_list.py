@@ -351,3 +351,17 @@ async def test_a_filter_is_typed_before_the_first_plan(planner):
         table = app._panels.table("full")
         assert table.rows
         assert all("c6i" in "".join(text_of_cell(cell) for cell in row) for row in table.rows)
+
+
+async def test_a_filter_of_what_was_read_meanwhile_says_what_it_matches(planner):
+    """Typed as the plan stood, it was still of evidence that is being read, and enter kept it."""
+    session = Gated()
+    async with planner(session).run_test(size=(120, 40)) as pilot:
+        app = pilot.app
+        await pilot.press("2", "slash")
+        assert await shows(pilot, "the evidence is still being read; enter keeps it")
+        session.go_on.set()
+        await settled(pilot)
+        await pilot.press("z", "z", "z")
+        assert await shows(pilot, "no composition holds that")
+        assert "enter keeps it" not in text_of(app)

@@ -9,7 +9,7 @@ from screen import at_rest, settled, shows, text_of, waits
 from textual.events import Key
 
 import engine
-from tui.changes import OpenSources
+from tui.changes import OpenSources, SetScale
 from tui.log_watcher import MAX_WAIT_SECONDS, QUIET_SECONDS, LogWatcher
 
 
@@ -155,3 +155,32 @@ def test_a_log_that_has_ended_keeps_its_new_name_when_another_one_grows(tmp_path
     assert watch.poll() is None
     now = QUIET_SECONDS
     assert watch.poll().sources == ended
+
+
+async def test_a_log_that_has_ended_is_read_with_the_next_plan_where_that_was_cancelled(
+    planner, tmp_path, monkeypatch
+):
+    """The whole log was read, and "computing" was said; nor could that be cancelled."""
+    async with growing(planner, tmp_path, monkeypatch) as (app, pilot, log):
+        log.rename(tmp_path / "app")
+        app._session.go_on.set()
+        await settled(pilot)
+        app._session.go_on.clear()
+        await app._poll_growing_logs()
+        assert app.state.sources == (str(tmp_path / "app"),)
+        await pilot.press("escape")
+        assert await shows(pilot, "reading was cancelled")
+        for cancelled in (True, False):
+            app.dispatch(SetScale(2.0))
+            assert app.busy == "reading"
+            if cancelled:
+                await pilot.press("escape")
+                assert app.state.scale == 1.0
+                assert app.state.sources == (str(tmp_path / "app"),)
+        watch = app._reading.watch
+        app._session.go_on.set()
+        await settled(pilot)
+        assert app.state.scale == 2.0
+        assert app._reading.watch is not watch
+        app.dispatch(SetScale(3.0))
+        assert app.busy == "computing"

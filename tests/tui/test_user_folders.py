@@ -101,6 +101,9 @@ def test_an_empty_home_names_no_folder(monkeypatch, tmp_path):
     assert user_folders.home("state") == tmp_path / ".local/state/sparkplan"
     assert user_folders.expand_home("~/logs") == tmp_path / "logs"
     assert user_folders.expand_home("~") == tmp_path
+    for name in (str(tmp_path), ""):
+        monkeypatch.setenv("HOME", name)
+        assert user_folders.expand_home("~//etc/passwd") == tmp_path / "etc/passwd"
     assert str(user_folders.expand_home("~nobody-of-that-name/x")) == "~nobody-of-that-name/x"
     assert str(user_folders.expand_home("logs/~")) == "logs/~"
 

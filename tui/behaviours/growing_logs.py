@@ -53,7 +53,9 @@ class GrowingLogs(PlannerMixin):
 
     def _rename_sources(self, names: Mapping[str, str]) -> None:
         """Give a log that has ended its new name wherever its old one could be opened again: also
-        in the plan on the screen, which stays where the reading is cancelled or refused."""
+        in the plan on the screen, which stays where the reading is cancelled or refused. What is
+        shown then was read under the old name: `_evidence` keeps that, as under the new one
+        nothing has been read."""
         app = self.planner
         app.history = app.history.renamed(names)
         app.pins = tuple(
@@ -62,6 +64,5 @@ class GrowingLogs(PlannerMixin):
         app._panels.slider_ranges.rename_sources(names)
         if app._last_good is not None:
             app._last_good = with_renamed_sources(app._last_good, names)
-            app._evidence = evidence_key(app._last_good)
         if app._answered_state is not None:
             app._answered_state = with_renamed_sources(app._answered_state, names)

@@ -16,7 +16,7 @@ def path_exists(path: str | Path) -> bool:
 def expand_home(typed: str) -> Path:
     """A typed path with `~` expanded, where there is such a home folder."""
     if os.environ.get("HOME") == "" and (typed == "~" or typed.startswith("~/")):
-        return _user_home() / typed[2:]
+        return _user_home() / typed[2:].lstrip("/")  # an absolute path would replace the home
     try:
         return Path(typed).expanduser()
     except RuntimeError:
