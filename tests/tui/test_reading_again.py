@@ -42,6 +42,20 @@ async def growing(planner, tmp_path, monkeypatch):
         await settled(pilot)
 
 
+async def give_up_reading(app, pilot, *, refused):
+    """The log that has grown cannot be read, or its reading is cancelled; the next one waits."""
+    if refused:
+        app._session.refuses = True
+        app._session.go_on.set()
+        assert await shows(pilot, "no event log")
+        await settled(pilot)
+        app._session.refuses = False
+        app._session.go_on.clear()
+    else:
+        await pilot.press("escape")
+        assert await shows(pilot, "reading was cancelled")
+
+
 @pytest.mark.parametrize("at_once", [False, True])
 async def test_it_can_be_cancelled_though_an_action_waits_for_it(
     planner, tmp_path, monkeypatch, at_once
@@ -68,16 +82,8 @@ async def test_a_source_that_is_opened_after_it_has_not_grown(
 ):
     """The same log, opened by hand, counted as read again since it has grown."""
     async with growing(planner, tmp_path, monkeypatch) as (app, pilot, log):
-        if refused:
-            app._session.refuses = True
-            app._session.go_on.set()
-            await settled(pilot)
-            assert app.state.reading == 0
-            app._session.refuses = False
-            app._session.go_on.clear()
-        else:
-            await pilot.press("escape")
-            assert await shows(pilot, "reading was cancelled")
+        await give_up_reading(app, pilot, refused=refused)
+        assert app.state.reading == 0
         app.dispatch(OpenSources((str(log),)))
         assert app.busy
         assert not app.reading_again
@@ -93,15 +99,7 @@ async def test_it_comes_back_only_when_the_log_grows_further(
 ):
     """It was back with the next look, a second later, and so was the refusal."""
     async with growing(planner, tmp_path, monkeypatch) as (app, pilot, log):
-        if refused:
-            app._session.refuses = True
-            app._session.go_on.set()
-            assert await shows(pilot, "no event log")
-            await settled(pilot)
-            app._session.refuses = False
-        else:
-            await pilot.press("escape")
-            assert await shows(pilot, "reading was cancelled")
+        await give_up_reading(app, pilot, refused=refused)
         app._session.go_on.set()
         await settled(pilot)
         for _ in range(2):

@@ -176,13 +176,12 @@ def scan_notice(
 def groups_notice(replay: Replay, ratio: float) -> Notice | None:
     """The warning that the reads of stages are taken to grow out of proportion to the input, for
     the stage with most time that depends on it at `ratio` times the input."""
-    grown_seconds = ratio * sum(model.stage.task_seconds.total for model in replay.models)
     uncertain_seconds = {
         model: abs(ratio - model.read_growth(ratio)) * model.stage.task_seconds.total
         for model in replay.models
         if group_growth_uncertain(model) and not model.small_table
     }
-    if sum(uncertain_seconds.values()) < NOTICE_GROUPS_SHARE * grown_seconds or not grown_seconds:
+    if not _is_notable(sum(uncertain_seconds.values()), replay, ratio):
         return None
     largest = max(uncertain_seconds, key=lambda model: uncertain_seconds[model])
     label, others = numbered_label(largest.stage), _others(len(uncertain_seconds) - 1)
@@ -216,10 +215,8 @@ def _rows_and_reason(replay: Replay) -> tuple[str, str]:
 def small_tables_notice(replay: Replay, ratio: float) -> Notice | None:
     """The warning that small tables are taken to grow slower than the input, for the largest of
     them, where a notable part of the time at `ratio` times the input depends on it."""
-    grown_seconds = ratio * sum(model.stage.task_seconds.total for model in replay.models)
     small = _small_tables(replay, ratio)
-    uncertain_seconds = sum(one.uncertain_seconds for one in small)
-    if not grown_seconds or uncertain_seconds < NOTICE_GROUPS_SHARE * grown_seconds:
+    if not _is_notable(sum(one.uncertain_seconds for one in small), replay, ratio):
         return None
     largest = max(small, key=lambda one: one.file_bytes)
     label, others = numbered_label(largest.stage), _others(len(small) - 1)
@@ -240,13 +237,10 @@ def single_files_notice(replay: Replay, ratio: float) -> Notice | None:
     """The warning that tables in one file may be small ones although they are taken to grow with
     the input, for the largest of them, where a notable part of the time at `ratio` times the input
     depends on it."""
-    grown_seconds = ratio * sum(model.stage.task_seconds.total for model in replay.models)
     single = [model for model in replay.models if small_table_uncertain(model)]
     small_growth = math.pow(ratio, SMALL_TABLE_POWER)
-    uncertain_seconds = abs(ratio - small_growth) * sum(
-        model.stage.task_seconds.total for model in single
-    )
-    if not grown_seconds or uncertain_seconds < NOTICE_GROUPS_SHARE * grown_seconds:
+    single_seconds = sum(model.stage.task_seconds.total for model in single)
+    if not _is_notable(abs(ratio - small_growth) * single_seconds, replay, ratio):
         return None
     largest = max(single, key=lambda model: model.stage.files_bytes or 0.0)
     label, others = numbered_label(largest.stage), _others(len(single) - 1)
@@ -261,6 +255,12 @@ def single_files_notice(replay: Replay, ratio: float) -> Notice | None:
         subject=label,
         severity=abs(ratio - small_growth),
     )
+
+
+def _is_notable(uncertain_seconds: float, replay: Replay, ratio: float) -> bool:
+    """Whether so much task time is a notable part of all at `ratio` times the input."""
+    grown_seconds = ratio * sum(model.stage.task_seconds.total for model in replay.models)
+    return grown_seconds > 0.0 and uncertain_seconds >= NOTICE_GROUPS_SHARE * grown_seconds
 
 
 class _SmallTable(NamedTuple):
