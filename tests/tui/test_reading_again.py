@@ -114,12 +114,17 @@ async def test_it_comes_back_only_when_the_log_grows_further(
         assert not app.busy, "all that it holds was read"
 
 
-def test_what_was_seen_of_every_log_is_left_alone(tmp_path):
-    """Of two that had grown the second was told of as soon as the first one was left alone."""
-    logs = [tmp_path / name for name in ("a.inprogress", "b.inprogress")]
-    now = 0.0
+def running_logs(folder):
+    """Two logs of applications that still run."""
+    logs = [folder / name for name in ("a.inprogress", "b.inprogress")]
     for log in logs:
         log.write_bytes(b"x")
+    return logs
+
+
+def test_what_was_seen_of_every_log_is_left_alone(tmp_path):
+    """Of two that had grown the second was told of as soon as the first one was left alone."""
+    logs, now = running_logs(tmp_path), 0.0
     watch = LogWatcher(lambda: now)
     watch.follow(tuple(map(str, logs)))
     logs[0].write_bytes(b"xx")
@@ -139,10 +144,7 @@ def test_what_was_seen_of_every_log_is_left_alone(tmp_path):
 
 def test_a_log_that_has_ended_keeps_its_new_name_when_another_one_grows(tmp_path):
     """Where the reading for its end was cancelled, it was asked for under its old name again."""
-    logs = [tmp_path / name for name in ("a.inprogress", "b.inprogress")]
-    now = 0.0
-    for log in logs:
-        log.write_bytes(b"x")
+    logs, now = running_logs(tmp_path), 0.0
     watch = LogWatcher(lambda: now)
     watch.follow(tuple(map(str, logs)))
     logs[0].rename(tmp_path / "a")
