@@ -256,7 +256,8 @@ class StageGraph:
 
         All but one partition is ambiguous: `zipWithIndex` counts the rows of all but the last. That
         case counts only in a SQL query (`limit(100).collect()`) or with such an action's name.
-        `toLocalIterator` runs all partitions (`one_by_one`). True for a stage that the log has lost.
+        `toLocalIterator` runs all partitions (`one_by_one`). True for a stage that the log has
+        lost.
         """
         entry = self._executed.get(stage_id)
         if entry is None:
