@@ -135,8 +135,9 @@ class StageRun:
         running_seconds: how long unfinished tasks had run when the log broke off: a lower bound.
         operation_counts: how often a task performs each of `operations`, 0 if its result is read
             from the cache; empty if once each.
-        coalesced: it has the number of tasks that the program asked for, by a `coalesce` without a
-            shuffle or by a query's `repartition`.
+        coalesced: it has the number of tasks that the program asked for: by a `coalesce` without a
+            shuffle, by a query's `repartition`, or by fetching one partition after the other
+            (`toLocalIterator`).
         coalesced_most: the number of partitions into which its query coalesces those of its scan,
             which may be fewer; None if it does not, or the log does not say.
         generated: all of its rows are made by the program, as by `range` and `parallelize`, in as

@@ -151,6 +151,21 @@ def foldered(context: SparkContext, folder: Path) -> None:
     rows.write.partitionBy("k").parquet(str(folder / "folders"))
 
 
+def rewritten(context: SparkContext, folder: Path) -> None:
+    """A table in 10 folders of which the job writes three again before it reads all, and rows that
+    it fetches one partition after the other: of as many files as `spark.divided.files` says."""
+    session, lines = SparkSession(context), folder / "lines"
+    lines.mkdir(exist_ok=True)
+    for number in range(int(context.getConf().get("spark.divided.files", "4"))):
+        (lines / f"part-{number}").write_text("".join(f"{n},{n % 10}\n" for n in range(6_000)))
+    rows, table = session.read.schema("id int, k int").csv(str(lines)), str(folder / "table")
+    rows.write.partitionBy("k").parquet(table)
+    session.conf.set("spark.sql.sources.partitionOverwriteMode", "dynamic")
+    rows.where("k < 3").write.mode("overwrite").partitionBy("k").parquet(table)
+    session.read.parquet(table).groupBy().sum("id").collect()
+    sum(row.id for row in rows.where("id % 100 = 0").toLocalIterator())
+
+
 def few_keys(context: SparkContext, folder: Path) -> None:
     """Rows that are brought together by a column of 5 values, each of more than the advisory size,
     and by one of 12, of which four fit into it: of as many files as `spark.divided.files` says."""
@@ -362,5 +377,6 @@ DIVIDED: dict[str, Callable[[SparkContext, Path], None]] = {
         divided, paired, combined, planned_early, columns, merged, written, grouped,
         kept_groups, ordered, graph, trees, own_settings, paired_small,
         planned_again, united, two_facts, foldered, few_keys,
+        rewritten,
     )
 }  # fmt: skip

@@ -176,6 +176,8 @@ RECIPES = (
     also("written_more", "written", 8, **SMALL_SPLITS),
     also("foldered", "foldered", 4, slots=2),
     also("foldered_more", "foldered", 12, slots=2),
+    also("rewritten", "rewritten", 4, slots=2),
+    also("rewritten_more", "rewritten", 12, slots=4),
     also("few_keys", "few_keys", 4, slots=2, **SMALL_TARGETS),
     also("few_keys_more", "few_keys", 12, slots=2, **SMALL_TARGETS),
     Recipe("grouped", master="local[2]", conf=ONE_FILE),

@@ -362,7 +362,9 @@ class _Context:
             task_cpus=cores_of_task(application, stage, self._observed.cluster.executor_cores),
             operations=stage.operations,
             operation_counts=stage.operation_counts,
-            coalesced=stage.coalesced or application.requested.has(stage_id, number),
+            coalesced=stage.coalesced
+            or application.requested.has(stage_id, number)
+            or self._graph.one_by_one(stage_id),
             generated=bool(stage.generated),
             row_shares=application.widths.shares(stage_id),
             barrier=stage.barrier,

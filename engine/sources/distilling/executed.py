@@ -16,6 +16,9 @@ from engine.stage_run import StageInput
 FIRST_ROWS = ("take at ", "first at ", "head at ", "show at ", "showString at ", "isEmpty at ")
 """Beginnings of the names of stages whose action needs only the first rows."""
 
+LOCAL_ITERATOR = "toLocalIterator at "
+"""Beginning of the names of stages whose action fetches one partition after the other."""
+
 
 EXCHANGE = "Exchange"
 """Plan node of a shuffle; the first operation of a stage that writes one."""
@@ -253,8 +256,8 @@ class StageGraph:
 
         All but one partition is ambiguous: `zipWithIndex` counts the rows of all but the last. That
         case counts only in a SQL query (`limit(100).collect()`) or with such an action's name.
-        `toLocalIterator` runs all partitions, one after the other. True for a stage that the log
-        has lost.
+        `toLocalIterator` runs all partitions (`one_by_one`). True for a stage that the log has
+        lost.
         """
         entry = self._executed.get(stage_id)
         if entry is None:
@@ -267,6 +270,21 @@ class StageGraph:
         named = entry.stage.name.startswith(FIRST_ROWS)
         query = sql_execution_of(self._application, stage_id) is not None
         return left_out > 1 or (left_out == 1 and (named or query))
+
+    def one_by_one(self, stage_id: int) -> bool:
+        """Whether each partition of its RDD ran in a stage of its own, as `toLocalIterator` does.
+
+        `take` may run the second of two partitions so, but never three: it tries four times as many
+        as before.
+        """
+        stage = self._executed[stage_id].stage
+        if stage.final_rdd is None or stage.partitions < 2:
+            return False
+        ran = [
+            self._executed[other].stage.tasks.tasks for other in self._by_final_rdd[stage.final_rdd]
+        ]
+        named = stage.name.startswith(LOCAL_ITERATOR)
+        return ran == [1] * stage.partitions and (named or stage.partitions > 2)
 
     def stored_by(self, stage_id: int) -> int | None:
         """The stage that computed the cached or checkpointed RDD that this one reads partition by

@@ -60,13 +60,20 @@ class WriteHistory:
     largest_write: Sequence[int]
 
     @classmethod
-    def of(cls, executions: Sequence[int], writes: Mapping[int, Write]) -> WriteHistory:
-        """Builds the history in one pass: a program's loop may append and read many times."""
+    def of(
+        cls, executions: Sequence[int], writes: Mapping[int, Write], *, whole: bool = True
+    ) -> WriteHistory:
+        """Builds the history in one pass: a program's loop may append and read many times.
+
+        Args:
+            whole: whether an overwrite of folders replaced all of the table, not just those folders
+                that it has rows of (`spark.sql.sources.partitionOverwriteMode=dynamic`).
+        """
         since_overwrite, total_files, largest_write = list[int](), list[int](), list[int]()
         for index, execution in enumerate(executions):
             write = writes[execution]
             written = write.files or 0
-            alone = write.replaces or not index
+            alone = not index or (write.replaces and (whole or not write.folders))
             since_overwrite.append(index if alone else since_overwrite[-1])
             total_files.append(written if alone else total_files[-1] + written)
             more = alone or written >= (writes[largest_write[-1]].files or 0)
@@ -128,10 +135,7 @@ class WrittenFiles(NodeTracker[ScanOrigin]):
         which each is opened by many tasks, and with the stage that wrote the files they read."""
         if not self._ran.of_all() and not self._executions_of_folders:
             return tuple(stages)
-        histories = {
-            path: WriteHistory.of(executions, self._writes)
-            for path, executions in self._executions_of_path.items()
-        }
+        histories = self._histories(stages)
         wanted = self._executions_read(histories) | self._executions_of_folders
         stage_of_execution = self._writing_stages(stages, wanted)
         write_of_stage = {
@@ -149,6 +153,31 @@ class WrittenFiles(NodeTracker[ScanOrigin]):
             )
 
         return tuple(map(linked, stages))
+
+    def _histories(self, stages: Sequence[StageRun]) -> dict[str, WriteHistory]:
+        """The writes of each path. A plan does not say whether an overwrite of folders replaced
+        others too: it did not where a scan reads more files than were written since."""
+        histories = {
+            path: WriteHistory.of(executions, self._writes)
+            for path, executions in self._executions_of_path.items()
+        }
+        for stage in stages:
+            path, index = self._write_before(stage, histories)
+            if index is not None and histories[path].total_files[index] < (stage.files_read or 0.0):
+                executions = histories[path].executions
+                histories[path] = WriteHistory.of(executions, self._writes, whole=False)
+        return histories
+
+    def _write_before(
+        self, stage: StageRun, histories: Mapping[str, WriteHistory]
+    ) -> tuple[str, int | None]:
+        """The path that a stage scans, and the index of the last write to it before; None where
+        there is none, it scans several paths, or the number of its files is unknown."""
+        read = set(self.ran_by(stage.stage_id))
+        if len(read) != 1 or not stage.files_read:
+            return "", None
+        path, execution = next(iter(read))
+        return path, histories[path].before(execution)
 
     def _add_write(self, execution: int, node: PlanNode) -> None:
         text = _decode_text(node.text) if bytes(node.text) else ""
@@ -208,11 +237,7 @@ class WrittenFiles(NodeTracker[ScanOrigin]):
         the program (the stage is not in `with_external_rows`): more input may then mean more
         writes.
         """
-        read = set(self.ran_by(stage.stage_id))
-        if len(read) != 1 or not stage.files_read:
-            return None
-        path, execution = next(iter(read))
-        index = histories[path].before(execution)
+        path, index = self._write_before(stage, histories)
         if index is None:
             return None
         most, written = histories[path].largest_write[index], histories[path].total_files[index]
@@ -220,7 +245,7 @@ class WrittenFiles(NodeTracker[ScanOrigin]):
         wrote_half = 2 * (self._writes[most].files or 0) >= written
         return (
             writer
-            if (wrote_half or writer in with_external_rows) and written >= stage.files_read
+            if (wrote_half or writer in with_external_rows) and written >= (stage.files_read or 0.0)
             else None
         )
 

@@ -364,6 +364,7 @@ def test_pairs_grow_by_the_powers_of_both_inputs(
     model = stage_models(replace(run, stages=(stage, *run.stages[1:])), 4)[0]
     assert model.pairs_share == pytest.approx(1.0, abs=1e-3)
     assert model.prior_work_growth(9.0, 1.0) == pytest.approx(9.0**power, rel=0.01)
+    assert model.read_growth(9.0) == pytest.approx(9.0 ** min(1.0, power)), "as what it hands on"
     if power < 1.0:
         assert model.scaled(9.0, None).tasks == 1
 

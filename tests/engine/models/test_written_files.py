@@ -110,3 +110,19 @@ def test_a_loop_that_reads_what_it_wrote_is_predicted() -> None:
     last = stage_models(run, 2)[-1]
     assert last.partition_count(1.0, None).at(2) == first.tasks
     assert last.partition_count(FILES, None).at(8) > first.tasks
+
+
+def test_partitions_fetched_one_by_one_are_never_side_by_side() -> None:
+    """Of twelve files four were fetched, of four files two: each in a stage of its own."""
+    few, more = (read(DATA / name).runs[0] for name in ("rewritten.zstd", "rewritten_more.zstd"))
+    for run, other in ((few, more), (more, few)):
+        assert run.cluster.slots
+        fetched = [
+            model
+            for model in stage_models(run, run.cluster.slots)
+            if model.stage.name.startswith("toLocalIterator")
+        ]
+        assert len(fetched) == run.cluster.slots
+        tasks = {model.scaled(3.0, None, other.cluster.slots).tasks for model in fetched}
+        assert tasks == {1}
+        assert all(model.scaled(3.0, None, run.cluster.slots).work > 1.0 for model in fetched)

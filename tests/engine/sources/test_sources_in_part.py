@@ -6,6 +6,8 @@ import pytest
 import sparklog as log
 from distilled import run_of, stage_of
 
+from engine.profile import Run
+
 
 @pytest.mark.parametrize(
     ("tasks", "told"),
@@ -20,14 +22,40 @@ from distilled import run_of, stage_of
 def test_stages_of_some_partitions_alone_are_told(
     tmp_path: Path, tasks: tuple[int, ...], told: bool
 ) -> None:
+    run = _run_of_one_rdd(tmp_path, tasks, partitions=8)
+    assert [stage.in_part for stage in run.stages] == [told] * len(tasks)
+
+
+@pytest.mark.parametrize(
+    ("tasks", "partitions", "name", "told"),
+    [
+        ((1, 1, 1), 3, "runJob at PythonRDD.scala:181", True),
+        ((1, 1), 2, "toLocalIterator at a.py:4", True),
+        ((1, 1), 2, "take at a.py:4", False),  # not enough rows in the first partition
+        ((1, 1), 3, "toLocalIterator at a.py:4", False),  # the program stopped early
+        ((1, 2), 3, "take at a.py:4", False),
+        ((3,), 3, "collect at a.py:4", False),
+    ],
+)
+def test_partitions_fetched_one_after_the_other_are_never_run_side_by_side(
+    tmp_path: Path, tasks: tuple[int, ...], partitions: int, name: str, told: bool
+) -> None:
+    run = _run_of_one_rdd(tmp_path, tasks, partitions=partitions, name=name)
+    assert [stage.coalesced for stage in run.stages] == [told] * len(tasks)
+
+
+def _run_of_one_rdd(
+    tmp_path: Path, tasks: tuple[int, ...], *, partitions: int, name: str = "map at a.py:1"
+) -> Run:
+    """A run of jobs that each run so many partitions of the same RDD."""
     events = log.header()
     for number, count in enumerate(tasks):
-        stage, at = log.info(number, count, rdds=[log.rdd(3, partitions=8)]), 2.0 + number
+        stage = log.info(number, count, rdds=[log.rdd(3, partitions=partitions)])
+        stage, at = stage | {"Stage Name": name}, 2.0 + number
         events += [log.job(number, [stage], at), log.submitted(stage, at)]
         events += [log.task(number, 10 * number + n, at, at + 1.0, index=n) for n in range(count)]
         events += [log.completed(stage, at, at + 1.0), log.job_end(number, at + 1.0)]
-    run = run_of(tmp_path, [*events, log.end(9.0)])
-    assert [stage.in_part for stage in run.stages] == [told] * len(tasks)
+    return run_of(tmp_path, [*events, log.end(9.0)])
 
 
 @pytest.mark.parametrize(

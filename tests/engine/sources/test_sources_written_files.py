@@ -82,6 +82,14 @@ def test_what_was_replaced_is_read_by_nobody(tmp_path: Path, mode: str, writer: 
     assert by_id[reader.files_by or 0].written_files == writer
 
 
+def test_folders_that_were_replaced_leave_those_of_the_write_before() -> None:
+    """20 files in 10 folders, of which three were written again: no plan says that it was so."""
+    run = one(DATA / "rewritten.zstd")
+    (reader,) = (stage for stage in run.stages if stage.files_read == 20.0)
+    assert told(run) == [(20.0, 10.0), (6.0, 3.0)]
+    assert reader.files_by == run.stages[0].stage_id
+
+
 def test_of_several_that_append_the_one_of_most_files_stands_for_all(tmp_path: Path) -> None:
     """Nine files are read where 2, 10 and 9 were written beside each other: none has half."""
     text = re.sub(r"(written/)[a-z]+", r"\1same", text_of(LOG).decode())

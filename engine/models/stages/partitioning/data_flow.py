@@ -105,7 +105,9 @@ class DataFlow:
         groups that several tasks share, keeps a limited number of rows per task, or scans a small
         table."""
         laws = [_group_law(model.stage) for model in models]
-        special = any(one.small_table or limits_rows_per_task(one.stage) for one in models)
+        special = any(
+            _outside_power(one) < 1.0 or limits_rows_per_task(one.stage) for one in models
+        )
         if not special and all(law is None or law.power >= 1.0 for law in laws):
             return None
         indices = {model.stage.stage_id: index for index, model in enumerate(models)}
@@ -206,7 +208,7 @@ class DataFlow:
         """(n,) mean growth of a stage's sources by their share: (s, n) `rows` for stored ones,
         (s, n) `sent` for shuffles, in proportion to the input for the rest."""
         sources = self.sources[index]
-        outside = ratio**SMALL_TABLE_POWER if self.models[index].small_table else ratio
+        outside = ratio ** _outside_power(self.models[index])
         growth = np.asarray((1.0 - sum(one.share for one in sources)) * outside)
         for one in sources:
             growth = growth + one.share * (rows if one.stored else sent)[one.index]
@@ -218,6 +220,14 @@ class DataFlow:
         every = sum(one.share for one in shuffles)
         growth = sum((one.share * sent[one.index] for one in shuffles), np.zeros(()))
         return np.asarray(growth / every if every else ratio)
+
+
+def _outside_power(model: PartitionedStage) -> float:
+    """Power of the input with which the rows grow that a stage reads from outside: below 1 of a
+    small table, and of all pairs of two."""
+    if model.small_table:
+        return SMALL_TABLE_POWER
+    return min(1.0, model.pairs_power) if model.pairs else 1.0
 
 
 def _task_growth(
