@@ -212,16 +212,13 @@ def _check_measures(stage: StageRun, located: Located, path: str) -> None:
         if measure is None:
             continue
         most = MOST_CLOCK_SECONDS if name.endswith("_seconds") else MOST_BYTES
+        if measure.count > MOST_MEASURED_TASKS:
+            what = f"count of {name} must be at most {MOST_MEASURED_TASKS:,.0f}"
+            raise _wrong(what, located, f"{path}.{name}")
         values = (measure.total / (measure.count or 1), *measure.quantiles)
         if not all(0.0 <= value <= most for value in values):
             what = f"{name} must lie between 0 and {most:g}"
-        elif measure.count > MOST_MEASURED_TASKS:
-            what = (
-                f"count of {name} must be at most {MOST_MEASURED_TASKS:,.0f}, not {measure.count}"
-            )
-        else:
-            continue
-        raise _wrong(what, located, f"{path}.{name}")
+            raise _wrong(what, located, f"{path}.{name}")
     for name in ("submitted_seconds", "completed_seconds"):
         _check_moment(name, getattr(stage, name), located, f"{path}.{name}")
     if not all(0.0 < part <= MOST_CLOCK_SECONDS for part in stage.warm_up):

@@ -143,9 +143,9 @@ SCHEMA: dict[str, dict[str, Any]] = {
     },
 }
 """The arguments of the providers' resources that may occur here, written down by hand: no provider
-is installed. "!" marks those that must be there, a dict is a nested block. The providers' schemas as
-Terraform's CDK packages them (@cdktf/provider-aws 21.22.1, -google 16.12.1, -databricks 15.16.1)
-say the same."""
+is installed. "!" marks those that must be there, a dict is a nested block. The providers' schemas,
+as Terraform's CDK packages them, say the same (@cdktf/provider-aws 21.22.1, -google 16.12.1,
+-databricks 15.16.1)."""
 
 
 def check(block: dict[str, Any], schema: dict[str, Any], where: str) -> None:

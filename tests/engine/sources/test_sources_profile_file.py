@@ -260,11 +260,14 @@ def test_what_stands_empty_is_not_known(library: str, monkeypatch: pytest.Monkey
             7,
             "a measure needs a count",
         ),
-        (
-            HEAD + RUN + STAGE + "stage_id: 0,\n     gc_seconds: {count: 1000000001, total: 0, "
-            "quantiles: [0]}}\n",
-            7,
-            "count of gc_seconds must be at most 100,000,000",
+        *(
+            (
+                HEAD + RUN + STAGE + f"stage_id: 0,\n     gc_seconds: {{count: {count}, total: 0, "
+                "quantiles: [0]}}\n",
+                7,
+                "count of gc_seconds must be at most 100,000,000",
+            )
+            for count in (10**9 + 1, 10**320)
         ),
         (
             HEAD + RUN + STAGE + "stage_id: 0, operations: [a], operation_counts: [1, 2]}\n",
