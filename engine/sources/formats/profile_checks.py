@@ -27,6 +27,9 @@ MOST_NUMBER = 1e30
 MOST_MEASURED_TASKS = 1e8
 """Maximum task count of a measure: more would not fit into memory."""
 
+MOST_OF_A_STAGE = 2**31 - 1
+"""Spark counts the tasks of a stage, their cores and its partitions in 32 bits."""
+
 MOST_EXPONENT = 10.0
 """Maximum exponent of the machines in OptEx's execution phase; the paper has 1 or 2."""
 
@@ -201,8 +204,9 @@ def _check_stage(stage: StageRun, located: Located, path: str) -> None:
                 where=located.where(f"{path}.{key}"),
                 remedy="correct it, or leave out a stage that ran no task",
             )
-        if number > MOST_NUMBER:
-            raise _wrong(f"{name} must be at most {MOST_NUMBER:g}", located, f"{path}.{key}")
+        if number > MOST_OF_A_STAGE:
+            what = f"{name} must be at most {MOST_OF_A_STAGE:,}"
+            raise _wrong(what, located, f"{path}.{key}")
 
 
 def _check_measures(stage: StageRun, located: Located, path: str) -> None:
