@@ -133,8 +133,9 @@ def _shared_executors(profile: Profile) -> list[str]:
     if len(profile.jobs) < 2:
         return []
     return [
-        f"for the {len(profile.jobs)} jobs of a workflow, which share the executors as those of one "
-        "application do: applications of their own with these settings would wait for one another"
+        f"for the {len(profile.jobs)} jobs of a workflow, which share the executors as those of "
+        "one application do: applications of their own with these settings would wait for one "
+        "another"
     ]
 
 
