@@ -64,7 +64,8 @@ def collect_runs(
 ) -> Iterator[Outcome]:
     """Makes the runs that the folder does not hold yet, one after the other.
 
-    Stops after the first failed run unless `keep_going`; the same call then resumes.
+    Stops after the first failed run unless `keep_going`; the same call then resumes. The commands
+    of a dry run, to be run by hand, write their logs into the folder itself, which must exist.
 
     Raises:
         BadInput: when the folder cannot be used, or another collection is writing to it.
@@ -72,7 +73,7 @@ def collect_runs(
     folder = folder.absolute()
     if dry_run:
         for run in runs:
-            command = command_of(run, job, _workplace(folder, run))
+            command = command_of(run, job, folder)
             kept = (folder / run.name).exists()
             yield _kept(run, command, folder) if kept else Outcome(run, "planned", command)
         return

@@ -53,7 +53,7 @@ def handover_of(
         composition=choice.composition,
         executors=choice.executors,
         layout=layout,
-        statement=(*summary, *_assumed_beside(layout, profile)),
+        statement=(*summary, *_shared_executors(profile), *_assumed_beside(layout, profile)),
         # What is set has room for a task, and the statement says so.
         notices=tuple(one for one in notices if one.code != FEWER_TASK_CPUS),
         settings=settings,
@@ -125,6 +125,18 @@ def _on_nodes_of(catalog: Catalog, handover: Handover, choice: Choice, layout: L
         diskless=diskless(catalog, choice.composition),
         architectures={kind.name: kind.arch for kind in kinds if kind.arch is not None},
     )
+
+
+def _shared_executors(profile: Profile) -> list[str]:
+    """The line that the jobs of a workflow share the executors; separate applications, each of
+    which asks for all of them, would not."""
+    if len(profile.jobs) < 2:
+        return []
+    return [
+        f"for the {len(profile.jobs)} jobs of a workflow, which share the executors as those of "
+        "one application do: applications of their own with these settings would wait for one "
+        "another"
+    ]
 
 
 def _assumed_beside(layout: Layout, profile: Profile) -> list[str]:

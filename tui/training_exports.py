@@ -76,7 +76,10 @@ def render(target: str, runs: Sequence[Experiment], layout: Layout | None) -> st
     lines = cluster_comments(runs)
     if target == "collect":
         return "\n".join([*lines, collect_line(runs, layout), *next_step_comments(runs)]) + "\n"
-    return "\n".join([*lines, *_submissions(runs, layout)]) + "\n"
+    folder = Path(folder_of(runs)).absolute()
+    made = shlex.join(["mkdir", "-p", str(folder)])  # Spark does not make the folder of its logs
+    submissions = _submissions(runs, layout, folder)
+    return "\n".join([*lines, made, *submissions, *next_step_comments(runs)]) + "\n"
 
 
 def cluster_comments(runs: Sequence[Experiment]) -> list[str]:
@@ -102,7 +105,7 @@ def next_step_comments(runs: Sequence[Experiment]) -> list[str]:
     return [f"# then: {then}", f"# and add {folder}.yaml to the evidence"]
 
 
-def _submissions(runs: Sequence[Experiment], layout: Layout | None) -> list[str]:
+def _submissions(runs: Sequence[Experiment], layout: Layout | None, folder: Path) -> list[str]:
     layout = _for_cores(runs, layout)
     job = engine.Job(
         template=engine.template_of(APP),
@@ -111,7 +114,6 @@ def _submissions(runs: Sequence[Experiment], layout: Layout | None) -> list[str]
         conf=_memory(layout) if layout else None,
     )
     planned = engine.training_runs(runs, job)
-    folder = Path(folder_of(runs))
     return [
         shlex.join(outcome.command)
         for outcome in engine.collect_runs(planned, job, folder, dry_run=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from itertools import groupby
 from typing import Any, NamedTuple
 
 from engine.errors import BadInput
@@ -92,21 +93,32 @@ def label(handover: Handover) -> str:
 
 
 def hcl_lines(block: Block, depth: int) -> list[str]:
-    """The lines of a block's body, in HCL."""
+    """The lines of a block's body in HCL, laid out as by `terraform fmt`."""
     indent, lines = "  " * depth, []
-    for name, value in block.items():
-        if isinstance(value, Map):
-            lines.append(f"{indent}{name} = {{")
-            lines += [f"{indent}  {quoted(key)} = {quoted(text)}" for key, text in value.items()]
-            lines.append(f"{indent}}}")
-        elif isinstance(value, dict):
-            lines += [f"{indent}{name} {{", *hcl_lines(value, depth + 1), f"{indent}}}"]
-        elif isinstance(value, list):
-            lines.append(f"{indent}{name} = [{', '.join(map(quoted, value))}]")
-        else:
-            written_value = value if isinstance(value, Reference) else quoted(value)
-            lines.append(f"{indent}{name} = {written_value}")
+    for is_nested, arguments in groupby(block.items(), lambda entry: isinstance(entry[1], dict)):
+        if not is_nested:
+            lines += _aligned({name: _expression(value) for name, value in arguments}, depth)
+            continue
+        for name, value in arguments:
+            if isinstance(value, Map):
+                entries = {quoted(key): quoted(text) for key, text in value.items()}
+                head, body = f"{name} =", _aligned(entries, depth + 1)
+            else:
+                head, body = name, hcl_lines(value, depth + 1)
+            lines += [f"{indent}{head} {{", *body, f"{indent}}}"]
     return lines
+
+
+def _aligned(arguments: Mapping[str, str], depth: int) -> list[str]:
+    """Arguments of one line each, their equals signs in one column."""
+    width = max(map(len, arguments), default=0)
+    return [f"{'  ' * depth}{name.ljust(width)} = {value}" for name, value in arguments.items()]
+
+
+def _expression(value: Any) -> str:
+    if isinstance(value, list):
+        return f"[{', '.join(map(quoted, value))}]"
+    return value if isinstance(value, Reference) else quoted(value)
 
 
 def quoted(text: str | int) -> str:

@@ -7,12 +7,14 @@ from threading import Barrier, BrokenBarrierError
 
 import pytest
 from fakes import FakeSession, Gated
-from screen import at_rest, settled, shows, text_of
+from screen import at_rest, settled, shows, text_of, waits
 
 import engine
+from tui import format as text
 from tui import log_watcher
-from tui.changes import OpenSources, SetScale
+from tui.changes import OpenSources, SetDeadline, SetScale
 from tui.log_watcher import LogWatcher
+from tui.screens.export import ExportScreen
 from tui.session import EngineSession
 
 
@@ -158,26 +160,39 @@ def test_logs_named_by_an_address_are_followed_like_paths(tmp_path, prefix):
     assert watch.active, "a folder too"
 
 
-async def test_a_pin_waits_for_a_log_that_is_read_again(planner, tmp_path, monkeypatch):
-    """There was a plan on the screen, and "there is no plan to pin yet": nobody had asked to read
-    the log again. What is opened instead has not grown."""
+@pytest.mark.parametrize("key", ["e", "y", "p"])
+async def test_nothing_waits_for_a_log_that_is_read_again(planner, tmp_path, monkeypatch, key):
+    """A pin waited, and with it every key behind it, for a reading that nobody had asked for. What
+    is opened instead has not grown."""
     monkeypatch.setattr("tui.log_watcher.QUIET_SECONDS", 0.0)
     log, session = tmp_path / "app.inprogress", Gated()
     log.write_bytes(b"x")
     session.go_on.set()
     async with at_rest(planner(session, sources=(str(log),)), (120, 40)) as (app, pilot):
-        for grown in (b"xx", b"xxx"):
-            session.go_on.clear()
-            log.write_bytes(grown)
-            await app._poll_growing_logs()
-            assert app.reading_again
-            await pilot.press("p")
-            await pilot.pause()
-            assert "to pin" not in text_of(app)
-            if grown == b"xx":
-                session.go_on.set()
-                await settled(pilot)
-        assert [pin.name for pin in app.pins] == ["A"]
+        session.go_on.clear()
+        log.write_bytes(b"xx")
+        await app._poll_growing_logs()
+        assert app.reading_again
+        seen = app.answer
+        app.dispatch(SetDeadline(3000.0))
+        await pilot.press(key)
+        async for _ in waits():
+            if not (app.pending or app.settling):
+                break
+        assert app.reading_again
+        assert app.answer is not seen
+        if key == "e":
+            assert isinstance(app.screen, ExportScreen)
+            await pilot.press("escape")
+        elif key == "y":
+            assert text.seconds(app.answer.best.seconds) in app.clipboard
+        else:
+            (pin,) = app.pins
+            assert (pin.seconds, pin.state.deadline_seconds) == (app.answer.best.seconds, 3000.0)
+        await pilot.press("2")
+        await pilot.pause()
+        assert app.state.view == "compositions"
+        assert app.reading_again
         app.dispatch(OpenSources(("second",)))
         assert not app.reading_again
         session.go_on.set()

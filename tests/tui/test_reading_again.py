@@ -60,8 +60,10 @@ async def give_up_reading(app, pilot, *, refused):
 async def test_it_can_be_cancelled_though_an_action_waits_for_it(
     planner, tmp_path, monkeypatch, at_once
 ):
-    """The key that cancels waited behind the pin, and the pin for the reading."""
+    """The key that cancels waited behind the pin, and the pin for the plan of another size, which
+    waits for the reading."""
     async with growing(planner, tmp_path, monkeypatch) as (app, pilot, _):
+        app.dispatch(SetScale(2.0))
         if at_once:
             for key in ("p", "2", "escape"):
                 app.post_message(Key(key, None if len(key) > 1 else key))
@@ -73,6 +75,7 @@ async def test_it_can_be_cancelled_though_an_action_waits_for_it(
         await settled(pilot)
         assert "reading was cancelled" in [notice.words for notice in app.notice_log]
         assert app.pins[0].state.reading == app.state.reading == 0
+        assert app.pins[0].state.scale == app.state.scale == 1.0
         assert app.state.view == "compositions", "what was typed before it is done too"
 
 

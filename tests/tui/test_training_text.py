@@ -2,6 +2,7 @@
 
 import json
 import shlex
+import subprocess
 from types import SimpleNamespace
 
 import pytest
@@ -10,7 +11,7 @@ import engine
 from tui import format as text
 from tui.cli import main
 from tui.input_text.training_text import budget_of, next_round_amount, saving_text, span
-from tui.training_exports import TARGETS, collect_line, render
+from tui.training_exports import TARGETS, collect_line, folder_of, render
 
 EXPERIMENTS = [
     engine.Experiment(4, 0.05, "m5.xlarge"),
@@ -42,6 +43,24 @@ def test_every_target_holds_every_run(target):
     else:
         assert content.count("--sample") == (1 if target == "collect" else 2)
         assert "# on a cluster of 4 x m5.xlarge" in content
+
+
+def test_submissions_find_the_folder_of_their_logs(tmp_path, monkeypatch):
+    """It was a hidden one of `collect`, which nothing had made: Spark refuses to start so."""
+    folder = tmp_path / "a folder"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    submit = """spark-submit() {
+        for word; do
+            case $word in spark.eventLog.dir=*) dir=${word#*=file://};; esac
+        done
+        test -d "${dir//%20/ }" && echo "$dir"
+    }
+    """
+    text = submit + render("spark-submit", EXPERIMENTS, LAYOUT)
+    ran = subprocess.run(["bash", "-c", text], capture_output=True, text=True, check=True)
+    assert ran.stdout.splitlines() == 2 * [f"{tmp_path}/a%20folder/{folder_of(EXPERIMENTS)}"]
+    assert not list((folder / folder_of(EXPERIMENTS)).iterdir())
 
 
 def test_a_type_with_a_strange_name_stays_in_its_comment():

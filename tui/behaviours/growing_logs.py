@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from tui.behaviours.planner_mixin import PlannerMixin
 from tui.changes import RereadSources
-from tui.state import evidence_key, with_renamed_sources
+from tui.state import evidence_key, plan_inputs_key, with_renamed_sources
 
 
 class GrowingLogs(PlannerMixin):
@@ -19,10 +19,21 @@ class GrowingLogs(PlannerMixin):
 
     @property
     def reading_again(self) -> bool:
-        """Whether what is on the screen is being read again. Nobody asked for that: what is asked
-        meanwhile waits for it."""
+        """Whether what is on the screen is being read again. Nobody asked for that."""
         app, again = self.planner, self._read_again
         return bool(app.busy) and again is not None and again[0] == evidence_key(app.state)
+
+    @property
+    def holds_while_read_again(self) -> bool:
+        """Whether the answer on the screen is that to all inputs, though its log has grown and is
+        being read again."""
+        app = self.planner
+        answered = app._answered_state
+        return (
+            self.reading_again
+            and answered is not None
+            and plan_inputs_key(answered) == plan_inputs_key(app.state)
+        )
 
     def _say_read_again(self) -> None:
         """Say that a log has grown, once the plan for it stands; nothing for other evidence."""

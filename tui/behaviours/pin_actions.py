@@ -24,10 +24,11 @@ class PinActions(PlannerMixin):
         from tui import pins
 
         app = self.planner
-        if app.busy or app.answer is None:
+        busy = app.busy and not app.holds_while_read_again
+        if busy or app.answer is None:
             from tui.dialogs import no_plan
 
-            unpinned = no_plan(app) if app.busy else "there is no plan to pin yet"
+            unpinned = no_plan(app) if busy else "there is no plan to pin yet"
             app.show_notice(unpinned, "warn")
             return
         pin_name = name.strip() or pins.free_name(self.pins)

@@ -37,9 +37,10 @@ class Settling(PlannerMixin):
         return app._settling is not None
 
     def when_settled(self, act: Callable[[], None], *, then: str) -> None:
-        """Run `act` once the answer is settled: at once, or when the search has ended. Keys typed
-        meanwhile wait (`KeyOrder`), but for the one that cancels the reading of a log that has
-        grown, and the header announces `then`."""
+        """Run `act` once the answer is settled: at once, or when the search has ended; that a log
+        which has grown is read again changes nothing until its plan is there. Keys typed meanwhile
+        wait (`KeyOrder`), but for the one that cancels such a reading, and the header announces
+        `then`."""
         app = self.planner
         app.pending = (*app.pending, PendingAction(act, then))
         self._act_if_settled()
@@ -49,7 +50,8 @@ class Settling(PlannerMixin):
     def _act_if_settled(self) -> None:
         """Run the pending actions in order, once no better answer is to come."""
         app = self.planner
-        if app.settling or app.computing or app.reading_again or not app.pending:
+        changing = app.computing or (app.reading_again and not app.holds_while_read_again)
+        if app.settling or changing or not app.pending:
             return
         due, app.pending = app.pending, ()
         app._panels.show_header()

@@ -27,6 +27,9 @@ MOST_NUMBER = 1e30
 MOST_MEASURED_TASKS = 1e8
 """Maximum task count of a measure: more would not fit into memory."""
 
+MOST_OF_A_STAGE = 2**31 - 1
+"""Spark counts the tasks of a stage, their cores and its partitions in 32 bits."""
+
 MOST_EXPONENT = 10.0
 """Maximum exponent of the machines in OptEx's execution phase; the paper has 1 or 2."""
 
@@ -201,8 +204,9 @@ def _check_stage(stage: StageRun, located: Located, path: str) -> None:
                 where=located.where(f"{path}.{key}"),
                 remedy="correct it, or leave out a stage that ran no task",
             )
-        if number > MOST_NUMBER:
-            raise _wrong(f"{name} must be at most {MOST_NUMBER:g}", located, f"{path}.{key}")
+        if number > MOST_OF_A_STAGE:
+            what = f"{name} must be at most {MOST_OF_A_STAGE:,}"
+            raise _wrong(what, located, f"{path}.{key}")
 
 
 def _check_measures(stage: StageRun, located: Located, path: str) -> None:
@@ -212,16 +216,13 @@ def _check_measures(stage: StageRun, located: Located, path: str) -> None:
         if measure is None:
             continue
         most = MOST_CLOCK_SECONDS if name.endswith("_seconds") else MOST_BYTES
+        if measure.count > MOST_MEASURED_TASKS:
+            what = f"count of {name} must be at most {MOST_MEASURED_TASKS:,.0f}"
+            raise _wrong(what, located, f"{path}.{name}")
         values = (measure.total / (measure.count or 1), *measure.quantiles)
         if not all(0.0 <= value <= most for value in values):
             what = f"{name} must lie between 0 and {most:g}"
-        elif measure.count > MOST_MEASURED_TASKS:
-            what = (
-                f"count of {name} must be at most {MOST_MEASURED_TASKS:,.0f}, not {measure.count}"
-            )
-        else:
-            continue
-        raise _wrong(what, located, f"{path}.{name}")
+            raise _wrong(what, located, f"{path}.{name}")
     for name in ("submitted_seconds", "completed_seconds"):
         _check_moment(name, getattr(stage, name), located, f"{path}.{name}")
     if not all(0.0 < part <= MOST_CLOCK_SECONDS for part in stage.warm_up):

@@ -78,7 +78,7 @@ def test_dataproc_counts_as_the_layout_does(target: str) -> None:
     machine = {"n2-standard-8": 3}
     plan = handover(provider="gcp", region="us-east1", platform="dataproc", composition=machine)
     text = render(plan, to=target)
-    heap = int(re.search(r"spark\.yarn\.am\.memory\W{1,5}(\d+)m", text)[1])
+    heap = int(re.search(r"spark\.yarn\.am\.memory\W+(\d+)m", text)[1])
     assert heap + max(384, heap // 10) <= 1024 * YARN_MASTER_GIB
     counts = "resource-calculator" in text and "util.resource.DefaultResourceCalculator" in text
     assert counts is (target != "spark-submit")

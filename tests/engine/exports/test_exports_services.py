@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from handovers_made import after, handover, resources, words
@@ -151,3 +152,22 @@ def test_the_release_is_held_against_the_log_of_the_largest_run() -> None:
         )  # fmt: skip
         text = engine.export(found, to="emr", profile=profile, catalog=engine.load_catalog("aws"))
         assert ("ran with Spark 2.4.8" in text) == said
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_that_the_jobs_of_a_workflow_share_the_executors_is_told(jobs: int, tmp_path: Path) -> None:
+    """Submitted as they are written, the first of several applications takes all of them."""
+    stage = "stages: [{name: s, tasks: 8, steps: [{cpu: 6s}]}]"
+    entries = [f"- {{name: job {number}, {stage}}}\n" for number in range(jobs)]
+    text = f"format: sparkplan-workflow/1\nname: night\njobs:\n{''.join(entries)}"
+    path = tmp_path / "night.yaml"
+    path.write_text(text, encoding="utf-8")
+    fitted, catalog = (
+        engine.fit_workflow(engine.read_workflow(str(path))),
+        engine.load_catalog("aws"),
+    )
+    found = engine.recommend(
+        fitted, catalog=catalog, deadline_seconds=3600.0, instances=["m5.xlarge"], max_nodes=2
+    )
+    text = engine.export(found, to="spark-submit", profile=fitted.profile, catalog=catalog)
+    assert ("# for the 2 jobs of a workflow, which share the executors" in text) == (jobs == 2)

@@ -283,7 +283,7 @@ def test_what_stands_empty_is_not_known(library: str, monkeypatch: pytest.Monkey
         ),
         (HEAD + RUN + STAGE + "stage_id: 0, paired: [2]}\n", 6, "partitions of two inputs"),
         (HEAD + RUN + STAGE + "stage_id: 0, paired: [2, 0]}\n", 6, "must be at least 1, not 0"),
-        (HEAD + RUN + STAGE + f"stage_id: 0, paired: [2, 1{'0' * 320}]}}\n", 6, "at most 1e+30"),
+        (HEAD + RUN + STAGE + f"stage_id: 0, paired: [2, 1{'0' * 320}]}}\n", 6, "2,147,483,647"),
     ],
 )
 def test_what_is_wrong_is_said_with_its_line(text: str, line: int, said: str) -> None:
@@ -318,6 +318,7 @@ def test_a_wrong_measure_is_said_with_its_line(tmp_path: Path) -> None:
     ("key", "said"),
     [
         ("tasks: 0", "tasks must be at least 1, not 0"),
+        ("tasks: 2147483648", "tasks must be at most 2,147,483,647"),
         ("task_cpus: 0", "task_cpus must be at least 1, not 0"),
         ("task_cpus: -2", "task_cpus must be at least 1, not -2"),
         ("files_bytes: -1", "files_bytes must be at least 0, not -1"),
@@ -333,6 +334,7 @@ def test_a_wrong_measure_is_said_with_its_line(tmp_path: Path) -> None:
         ("task_seconds: {count: 2, total: nan, quantiles: [3, 5]}", "task_seconds must lie .*"),
         ("run_seconds: {count: 2, total: -8, quantiles: [3, 5]}", "run_seconds must lie .*"),
         ("input_bytes: {count: 2, total: 8, quantiles: [3, 1e300]}", "input_bytes must lie .*"),
+        (f"gc_seconds: {{count: {10**320}, total: 8, quantiles: [3]}}", "count of gc_seconds .*"),
         ("submitted_seconds: 1e30", "submitted_seconds must be at most 1e\\+16, not 1e\\+30"),
         ("warm_up: [1, 1, -1e308, 1, 1]", "warm_up must be more than zero"),
     ],
