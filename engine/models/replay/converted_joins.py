@@ -24,7 +24,7 @@ from engine.profile import Run
 
 MERGING_SHARE = 0.5
 """Share of the time of a sort-merge join stage that a broadcast of one side saves: Spark 3.5.9 took
-0.3 to 0.7 of the CPU time with it."""
+0.3 to 0.7 of the CPU time with it. Of a stage of several joins each has as much of it."""
 
 SHUFFLING_SHARE = 0.25
 """Share of the time of a scan that goes to shuffling its rows."""
@@ -55,7 +55,8 @@ class ConvertedJoin:
         self, ratio: float, slots: FloatArray, shuffle_partitions: int | None
     ) -> FloatArray:
         """(n,) seconds that the broadcast saves on (n,) slots, at `ratio` times the input."""
-        saved = MERGING_SHARE * _seconds(self.model, ratio, slots, shuffle_partitions)
+        share = MERGING_SHARE / len(self.model.stage.merged_bytes)
+        saved = share * _seconds(self.model, ratio, slots, shuffle_partitions)
         for model in self.shuffled:
             saved += SHUFFLING_SHARE * _seconds(model, ratio, slots, shuffle_partitions)
         return saved

@@ -130,10 +130,13 @@ def test_the_warning_names_the_table_that_gets_small_enough() -> None:
     run = merging()
     read_in, merged = run.stages
     both = replace(merged, merged_bytes=(24.0 * MIB, 800.0 * MIB))  # of which one stays large
-    said = ChangedJoins(Replay.of(replace(run, stages=(read_in, both))), 0.25).conversion_notice(
-        4.0
+    changed = ChangedJoins(Replay.of(replace(run, stages=(read_in, both))), 0.25)
+    assert "25.2 MB, 6.29 MB if that shrinks" in changed.conversion_notice(4.0).text
+    (saved,), (of_one,) = (
+        one.saved_seconds(np.asarray([4.0]))
+        for one in (changed, ChangedJoins(Replay.of(run), 0.25))
     )
-    assert "25.2 MB, 6.29 MB if that shrinks" in said.text
+    assert saved == pytest.approx(of_one / 2.0), "the other join takes half of the stage's time"
 
 
 @pytest.mark.parametrize(
