@@ -184,25 +184,23 @@ class ChangedJoins:
 
         It is uncertain both ways: tables may not grow or shrink, adaptive execution may convert a
         join back or leave it, and files may count for more than was read of them."""
-        if not self.outgrown and not self.converted:
+        outgrown, converted = self.outgrown, self.converted
+        if not outgrown and not converted:
             return JoinEffect(np.zeros(len(slots)), np.zeros(len(slots)))
         known_slots = _slots_or_one(slots)
+        changes = np.asarray(
+            [one.seconds(self.ratio, known_slots) for one in outgrown]
+            + [-self._saved_seconds(one, known_slots) for one in converted]
+        )
+        probable = np.asarray([one.probable for one in (*outgrown, *converted)])
         log_factor, possible = (
-            np.log1p(np.maximum(change / speed / times.seconds, -MOST_SAVED))
-            for change in (
-                self.added_seconds(known_slots, probable=probable)
-                - self.saved_seconds(known_slots, probable=probable)
-                for probable in (True, False)
-            )
+            np.log1p(np.maximum(some.sum(axis=0) / speed / times.seconds, -MOST_SAVED))
+            for some in (changes[probable], changes)
         )
         return JoinEffect(log_factor, np.maximum(np.abs(log_factor), np.abs(possible - log_factor)))
 
-    def added_seconds(self, slots: FloatArray, *, probable: bool) -> FloatArray:
-        """(n,) seconds that all `outgrown` broadcasts, or the probable ones, add on (n,) slots."""
-        added = (
-            one.seconds(self.ratio, slots) for one in self.outgrown if one.probable or not probable
-        )
-        return sum(added, np.zeros(len(slots)))
+    def _saved_seconds(self, join: ConvertedJoin, slots: FloatArray) -> FloatArray:
+        return join.saved_seconds(self.ratio, slots, self.shuffle_partitions)
 
     @property
     def most_useful_slots(self) -> int:
@@ -225,8 +223,7 @@ class ChangedJoins:
     def saved_seconds(self, slots: FloatArray, *, probable: bool = False) -> FloatArray:
         """(n,) seconds saved on (n,) slots by all `converted` joins, or by the probable ones."""
         joins = [one for one in self.converted if one.probable or not probable]
-        saved = (one.saved_seconds(self.ratio, slots, self.shuffle_partitions) for one in joins)
-        return sum(saved, np.zeros(len(slots)))
+        return sum((self._saved_seconds(one, slots) for one in joins), np.zeros(len(slots)))
 
     def notices(self, slots: float, speed: float) -> list[Notice | None]:
         """The warnings that a join may have another strategy, on so many slots of a relative
