@@ -184,15 +184,13 @@ class ChangedJoins:
 
         It is uncertain both ways: tables may not grow or shrink, adaptive execution may convert a
         join back or leave it, and files may count for more than was read of them."""
-        outgrown, converted = self.outgrown, self.converted
-        if not outgrown and not converted:
+        if not self.outgrown and not self.converted:
             return JoinEffect(np.zeros(len(slots)), np.zeros(len(slots)))
         known_slots = _slots_or_one(slots)
-        changes = np.asarray(
-            [one.seconds(self.ratio, known_slots) for one in outgrown]
-            + [-self._saved_seconds(one, known_slots) for one in converted]
-        )
-        probable = np.asarray([one.probable for one in (*outgrown, *converted)])
+        added = [(one.seconds(self.ratio, known_slots), one.probable) for one in self.outgrown]
+        saved = [(self._saved_seconds(one, known_slots), one.probable) for one in self.converted]
+        changes = np.asarray([seconds for seconds, _ in added] + [-seconds for seconds, _ in saved])
+        probable = np.asarray([is_probable for _, is_probable in added + saved])
         log_factor, possible = (
             np.log1p(np.maximum(some.sum(axis=0) / speed / times.seconds, -MOST_SAVED))
             for some in (changes[probable], changes)
