@@ -15,7 +15,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from engine.distinct import distinct
 from engine.forecast import FloatArray
 from engine.models.replay.broadcast_tables import TableSize, planned_sizes, scan_below
 from engine.models.replay.broadcast_thresholds import conversion_threshold, planned_threshold
@@ -126,10 +125,10 @@ def _planned(
 def _seconds(
     model: StageModel, ratio: float, slots: FloatArray, shuffle_partitions: int | None
 ) -> FloatArray:
-    """(n,) seconds that the tasks of a stage take on (n,) slots, at `ratio` times the input."""
-    distinct_slots, slot_index = distinct(slots)
-    scaled = [model.scaled(ratio, shuffle_partitions, int(n)) for n in distinct_slots]
-    tasks = np.asarray([one.tasks for one in scaled])
-    work = np.asarray([one.work * one.partitions for one in scaled])
-    seconds = model.mean_seconds * work / model.concurrent_tasks(distinct_slots, tasks)
-    return np.asarray(seconds[slot_index])
+    """(n,) seconds that the tasks of a stage take on (n,) slots, at `ratio` times the input. There
+    may be more of them on more slots, but their work is that on the log's."""
+    on_log = model.scaled(ratio, shuffle_partitions)
+    counts = model.partition_count(ratio, shuffle_partitions)
+    tasks = np.ceil(counts.on(slots * model.partitioning.cores_per_slot))
+    work = model.mean_seconds * on_log.work * on_log.partitions
+    return np.asarray(work / model.concurrent_tasks(slots, tasks))
