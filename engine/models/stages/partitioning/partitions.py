@@ -88,8 +88,7 @@ class PartitioningSettings:
         min_scan_partitions: `files.minPartitionNum`: the number of splits that a small scan is
             divided into; None for the default parallelism.
         max_scan_partitions: `files.maxPartitionNum`: Spark makes splits larger rather than more.
-        by_service: whether a service ran it, or its own build of Spark: these fill targets that are
-            in no setting.
+        by_service: whether a service's Spark ran it, which may fill targets that no setting names.
         cores_per_slot: more than one if executors have cores that no task can hold
             (`engine.cluster.cores_held`).
         least_cores: least default parallelism of the run: one if its tasks run in the driver.
