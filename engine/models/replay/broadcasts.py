@@ -4,10 +4,10 @@ data, and the reverse with less.
 A replay has the physical plan of its log. A table beyond `spark.sql.autoBroadcastJoinThreshold` is
 shuffled instead of broadcast, and the other side of the join with it: both are written, read,
 sorted and merged. A log with the small table does not show the time for that, but the rows that
-reach the join. So the time is estimated from the rows of both sides, at rates that are priors. With
-less data adaptive execution may convert a sort-merge join of the log to a broadcast join: the
-interval reaches that. In: a replay, an input and clusters. Out: log factors on the time, and
-warnings. Explained in docs/models/sparkplan_rules_replay.md#tables-that-are-broadcast.
+reach the join. So the time is estimated from the rows of both sides, at rates that are priors. What
+a broadcast saves with less data is in `converted_joins.py`. In: a replay, an input and clusters.
+Out: log factors on the time, and warnings. Explained in
+docs/models/sparkplan_rules_replay.md#tables-that-are-broadcast.
 """
 
 from __future__ import annotations
@@ -202,7 +202,7 @@ class ChangedJoins:
 
     @property
     def most_useful_slots(self) -> int:
-        """Number of slots beyond which the time that `sort_merge_effect` adds does not fall: the
+        """Number of slots beyond which the time that `effect` adds does not fall: the
         partitions of its shuffles; 0 where it adds nothing."""
         return max(
             (
