@@ -161,6 +161,7 @@ class StageRun:
         groups: how many groups these are once all tasks are brought together.
         merged_bytes: for each sort-merge join, the size before compression of its smaller shuffled
             side, if Spark may broadcast that.
+        merged_stages: the stage that wrote each of these sides; empty if the log does not say.
         barrier: it starts all of its tasks at once or none.
         query_settings: settings of its query, by name, that differ from those of its run; empty
             text for one that its query left at its default.
@@ -238,6 +239,7 @@ class StageRun:
     grouped_rows: float | None = None
     groups: float | None = None
     merged_bytes: tuple[float, ...] = ()
+    merged_stages: tuple[int, ...] = ()
     barrier: bool = False
     query_settings: tuple[tuple[str, str], ...] = ()
     stored_by: int | None = None
@@ -255,6 +257,8 @@ class StageRun:
             values = getattr(self, name)
             if values and len(values) != len(self.joined_broadcasts):
                 raise BadInput(f"{name} needs one number for each of joined_broadcasts")
+        if self.merged_stages and len(self.merged_stages) != len(self.merged_bytes):
+            raise BadInput("merged_stages needs one number for each of merged_bytes")
         if len(self.row_shares) not in (0, 2):
             raise BadInput("row_shares needs two numbers, or none")
         if len(self.paired) not in (0, 2):

@@ -117,6 +117,23 @@ def merged(context: SparkContext, folder: Path) -> None:
     session.read.parquet(str(facts)).join(sums, "k").groupBy().sum().collect()
 
 
+def planned(context: SparkContext, folder: Path) -> None:
+    """A join with a table of as many files as `spark.divided.files` says, which is planned as a
+    broadcast where that is small enough, and one with sums, which are broadcast while the query
+    runs where these are."""
+    session = SparkSession(context)
+    facts, table = folder / "facts", folder / "table"
+    for number in range(int(context.getConf().get("spark.divided.files", "4"))):
+        for path, rows, name in ((facts, 40_000, "v"), (table, 2000, "t")):
+            some = session.range(number * rows, (number + 1) * rows, 1, 1)
+            some = some.selectExpr(f"id div {rows // 2000} k", f"hash(id) {name}")
+            some.write.mode("append").parquet(str(path))
+    rows = session.read.parquet(str(facts))
+    sums = rows.groupBy("k").agg({"v": "sum"})
+    for other in (session.read.parquet(str(table)), sums):
+        rows.join(other, "k").groupBy().max().collect()
+
+
 def written(context: SparkContext, folder: Path) -> None:
     """Tables that the job writes and reads again: a file for each task, in each folder by each
     task, one in each folder, files of so many rows; of as many files as `spark.divided.files`
@@ -374,7 +391,7 @@ def _lines_and_table(session: SparkSession, folder: Path) -> tuple[Path, Path]:
 DIVIDED: dict[str, Callable[[SparkContext, Path], None]] = {
     job.__name__: job
     for job in (
-        divided, paired, combined, planned_early, columns, merged, written, grouped,
+        divided, paired, combined, planned_early, columns, merged, planned, written, grouped,
         kept_groups, ordered, graph, trees, own_settings, paired_small,
         planned_again, united, two_facts, foldered, few_keys,
         rewritten,

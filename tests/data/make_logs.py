@@ -82,6 +82,7 @@ LITTLE_BROADCAST = {
     "spark.sql.autoBroadcastJoinThreshold": "-1",
     "spark.sql.adaptive.autoBroadcastJoinThreshold": "64k",
 }
+SMALL_BROADCAST = {"spark.sql.autoBroadcastJoinThreshold": "64k"}
 LIBRARY = "library.jar"
 TAGS = "spark.databricks.clusterUsageTags."
 LIGHTNING = {
@@ -170,6 +171,8 @@ RECIPES = (
     also("columns_more", "columns", 12, **CHEAP_FILES),
     Recipe("merged", master="local[2]", conf={**ONE_FILE, **LITTLE_BROADCAST}),
     also("merged_less", "merged", 1, slots=2, **LITTLE_BROADCAST),
+    also("planned", "planned", 4, slots=2, **SMALL_BROADCAST),
+    also("planned_less", "planned", 1, slots=2, **SMALL_BROADCAST),
     Recipe("fetched", master="local[2]", conf=ONE_FILE),
     also("fetched_more", "fetched", 15, slots=2),
     Recipe("written", master="local[2]", conf={**ONE_FILE, **SMALL_SPLITS}),

@@ -112,15 +112,17 @@ def broadcast_tables(run: Run, models: Sequence[StageModel]) -> list[BroadcastTa
 def _broadcast_table(
     model: StageModel, joiners: Sequence[StageRun], by_id: Mapping[int, StageModel], limit: int
 ) -> BroadcastTable:
-    source = _scan_below(model, by_id) if _is_planned_broadcast(model.stage, joiners) else None
-    counted_bytes = None if source else _shuffled_bytes(model.stage, joiners)
+    planned = _is_planned_broadcast(model.stage, joiners)
+    counted_bytes = None if planned else _shuffled_bytes(model.stage, joiners)
     if counted_bytes is not None:
         return BroadcastTable(model, TableSize(counted_bytes, counted_bytes), model, True, limit)
-    source = source or model
-    return BroadcastTable(model, _planned_size(source.stage, limit), source, False, limit)
+    source = (scan_below(model, by_id) if planned else None) or model
+    least, most = planned_sizes(source.stage)
+    size = TableSize(least, max(least, min(most, limit)))
+    return BroadcastTable(model, size, source, False, limit)
 
 
-def _planned_size(scan: StageRun, limit: float) -> TableSize:
+def planned_sizes(scan: StageRun) -> TableSize:
     """The size of a scan's rows by Spark's planner: the size of its files, times the share of a row
     of the table that the selected columns have. That row is as wide as all columns that scans of
     the log read, or wider, by as much as the files are larger than the bytes read of them."""
@@ -129,8 +131,7 @@ def _planned_size(scan: StageRun, limit: float) -> TableSize:
     if scan.files_bytes is None:
         return TableSize(least, least)
     most = scan.files_bytes * known_share
-    least = min(least, most)
-    return TableSize(least, max(least, min(most, limit)))
+    return TableSize(min(least, most), most)
 
 
 def _is_planned_broadcast(stage: StageRun, joiners: Sequence[StageRun]) -> bool:
@@ -144,7 +145,7 @@ def _is_planned_broadcast(stage: StageRun, joiners: Sequence[StageRun]) -> bool:
     )
 
 
-def _scan_below(model: StageModel, by_id: Mapping[int, StageModel]) -> StageModel | None:
+def scan_below(model: StageModel, by_id: Mapping[int, StageModel]) -> StageModel | None:
     """The scan of files that the rows of a stage come from, through any number of shuffles; None
     where they come from others too. Spark estimates a join as the product of both sides: the result
     of one is broadcast by a hint, or its sides are tiny."""

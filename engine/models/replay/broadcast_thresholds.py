@@ -14,6 +14,7 @@ from engine.models.stages.partitioning.partitions import (
     is_configured_zero,
     query_config,
 )
+from engine.models.stages.partitioning.stage_growth import is_adaptive
 from engine.profile import Run
 from engine.stage_run import StageRun
 from engine.units import MIB
@@ -44,9 +45,16 @@ def broadcast_threshold(run: Run, stage: StageRun) -> BroadcastThreshold:
     return max(limits, key=lambda one: one.limit_bytes or 0)
 
 
+def planned_threshold(run: Run, stage: StageRun) -> int | None:
+    """Largest table in bytes that a stage's query is planned to broadcast; None for never."""
+    return _limit(query_config(run, stage), THRESHOLD)
+
+
 def conversion_threshold(run: Run, stage: StageRun) -> int | None:
     """Largest shuffled table in bytes that adaptive execution broadcasts in a stage's query; None
     for never."""
+    if not is_adaptive(run, stage):
+        return None
     config = query_config(run, stage)
     return _limit(config, ADAPTIVE_THRESHOLD if _is_set(config) else THRESHOLD)
 

@@ -4,10 +4,10 @@ data, and the reverse with less.
 A replay has the physical plan of its log. A table beyond `spark.sql.autoBroadcastJoinThreshold` is
 shuffled instead of broadcast, and the other side of the join with it: both are written, read,
 sorted and merged. A log with the small table does not show the time for that, but the rows that
-reach the join. So the time is estimated from the rows of both sides, at rates that are priors. With
-less data adaptive execution may convert a sort-merge join of the log to a broadcast join: the
-interval reaches that. In: a replay, an input and clusters. Out: log factors on the time, and
-warnings. Explained in docs/models/sparkplan_rules_replay.md#tables-that-are-broadcast.
+reach the join. So the time is estimated from the rows of both sides, at rates that are priors. What
+a broadcast saves with less data is in `converted_joins.py`. In: a replay, an input and clusters.
+Out: log factors on the time, and warnings. Explained in
+docs/models/sparkplan_rules_replay.md#tables-that-are-broadcast.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from engine.distinct import distinct
 from engine.forecast import FloatArray
 from engine.models.replay.broadcast_tables import BroadcastTable, broadcast_tables
 from engine.models.replay.broadcast_thresholds import broadcast_threshold, conversion_threshold
+from engine.models.replay.converted_joins import NEGLIGIBLE, ConvertedJoin, converted_joins
 from engine.models.replay.replayed_run import Replay
 from engine.models.replay.times import Times
 from engine.models.stages.durations.task_times import StageModel
@@ -37,12 +38,8 @@ wide rows, in bytes; as for other rows (`stages/set_up.py`) and disks. Spark
 3.5.9 took 0.02 to 2.2 CPU microseconds more for a row than with a broadcast
 (docs/models/sparkplan_rules_replay.md#tables-that-are-broadcast)."""
 
-NEGLIGIBLE = 0.05
-"""Probability up to which an outcome is left out of the 90 % interval."""
-
-MERGING_SHARE = 0.5
-"""Share of the time of a sort-merge join stage that a broadcast of one side saves: Spark 3.5.9 took
-0.3 to 0.7 of the CPU time with it."""
+MOST_SAVED = 0.5
+"""Largest share of a run's time that broadcast joins in place of sort-merge joins save."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,8 +123,8 @@ def _joined_with(
     return tuple(joined)
 
 
-class SortMergeEffect(NamedTuple):
-    """Effect on a replay of broadcast joins that become sort-merge joins.
+class JoinEffect(NamedTuple):
+    """Effect on a replay of joins that have another strategy than in the log.
 
     Args:
         log_factor: (n,) log of the factor on the time, for the changes with a probability of at
@@ -181,27 +178,31 @@ class ChangedJoins:
             )
         return broadcasts
 
-    def sort_merge_effect(
-        self, slots: FloatArray, speed: FloatArray, times: Times
-    ) -> SortMergeEffect:
-        """The effect of `outgrown` broadcasts on a replay that takes (n,) `times` on (n,) slots of
-        (n,) relative speeds.
+    def effect(self, slots: FloatArray, speed: FloatArray, times: Times) -> JoinEffect:
+        """The effect of `outgrown` broadcasts and of `converted` joins on a replay that takes (n,)
+        `times` on (n,) slots of (n,) relative speeds.
 
-        It is uncertain both ways: the table may not grow, and adaptive execution may convert the
-        join back; and files may count for more than was read of them."""
-        if not self.outgrown:
-            return SortMergeEffect(np.zeros(len(slots)), np.zeros(len(slots)))
+        It is uncertain both ways: tables may not grow or shrink, adaptive execution may convert a
+        join back or leave it, and files may count for more than was read of them."""
+        if not self.outgrown and not self.converted:
+            return JoinEffect(np.zeros(len(slots)), np.zeros(len(slots)))
         known_slots = _slots_or_one(slots)
-        added = np.asarray([one.seconds(self.ratio, known_slots) for one in self.outgrown]) / speed
-        probable = np.asarray([one.probable for one in self.outgrown])
+        added = [(one.seconds(self.ratio, known_slots), one.probable) for one in self.outgrown]
+        saved = [(self._saved_seconds(one, known_slots), one.probable) for one in self.converted]
+        changes = np.asarray([seconds for seconds, _ in added] + [-seconds for seconds, _ in saved])
+        probable = np.asarray([is_probable for _, is_probable in added + saved])
         log_factor, possible = (
-            np.log1p(seconds.sum(axis=0) / times.seconds) for seconds in (added[probable], added)
+            np.log1p(np.maximum(some.sum(axis=0) / speed / times.seconds, -MOST_SAVED))
+            for some in (changes[probable], changes)
         )
-        return SortMergeEffect(log_factor, np.maximum(log_factor, possible - log_factor))
+        return JoinEffect(log_factor, np.maximum(np.abs(log_factor), np.abs(possible - log_factor)))
+
+    def _saved_seconds(self, join: ConvertedJoin, slots: FloatArray) -> FloatArray:
+        return join.saved_seconds(self.ratio, slots, self.shuffle_partitions)
 
     @property
     def most_useful_slots(self) -> int:
-        """Number of slots beyond which the time that `sort_merge_effect` adds does not fall: the
+        """Number of slots beyond which the time that `effect` adds does not fall: the
         partitions of its shuffles; 0 where it adds nothing."""
         return max(
             (
@@ -213,47 +214,14 @@ class ChangedJoins:
         )
 
     @cached_property
-    def convertible(self) -> list[StageModel]:
-        """The sort-merge join stages that adaptive execution may convert to broadcast joins: one
-        side, larger in the log, shrinks below the threshold."""
-        if self.ratio >= 1.0:
-            return []
-        return [model for model in self.replay.models if self._convertible_bytes(model)]
+    def converted(self) -> list[ConvertedJoin]:
+        """The sort-merge joins of the log that may be broadcast joins."""
+        return converted_joins(self.replay.run, self.replay.models, self.ratio)
 
-    def _convertible_bytes(self, model: StageModel) -> list[float]:
-        """Sizes in the log of a stage's merged tables that shrink below the threshold."""
-        stage = model.stage
-        threshold = conversion_threshold(self.replay.run, stage) if stage.merged_bytes else None
-        if threshold is None:
-            return []
-        growth = model.data_growth(self.ratio)
-        return [size for size in stage.merged_bytes if size > threshold >= size * growth]
-
-    def saved_seconds(self, slots: FloatArray) -> FloatArray:
-        """(n,) seconds saved on (n,) slots if all `convertible` joins are broadcast."""
-        saved = np.zeros(len(slots))
-        if not self.convertible:
-            return saved
-        distinct_slots, slot_index = distinct(slots)
-        for model in self.convertible:
-            scaled = [
-                model.scaled(self.ratio, self.shuffle_partitions, int(n)) for n in distinct_slots
-            ]
-            tasks = np.asarray([one.tasks for one in scaled])
-            work = np.asarray([one.work * one.partitions for one in scaled])
-            work = work / model.concurrent_tasks(distinct_slots, tasks)
-            saved += MERGING_SHARE * model.mean_seconds * work[slot_index]
-        return saved
-
-    def conversion_log_factor(
-        self, slots: FloatArray, speed: FloatArray, times: Times
-    ) -> FloatArray:
-        """(n,) log of the factor, at most 1, by which converting joins to broadcasts with less data
-        would shorten a replay on (n,) slots of (n,) relative speeds. Adaptive execution does not
-        always convert such a join, so that the predicted time stays and the interval reaches the
-        shorter."""
-        saved = self.saved_seconds(_slots_or_one(slots)) / speed
-        return np.asarray(np.log1p(-np.minimum(saved / times.seconds, MERGING_SHARE)))
+    def saved_seconds(self, slots: FloatArray, *, probable: bool = False) -> FloatArray:
+        """(n,) seconds saved on (n,) slots by all `converted` joins, or by the probable ones."""
+        joins = [one for one in self.converted if one.probable or not probable]
+        return sum((self._saved_seconds(one, slots) for one in joins), np.zeros(len(slots)))
 
     def notices(self, slots: float, speed: float) -> list[Notice | None]:
         """The warnings that a join may have another strategy, on so many slots of a relative
@@ -262,20 +230,23 @@ class ChangedJoins:
 
     def conversion_notice(self, slots: float, speed: float = 1.0) -> Notice | None:
         """The warning that a sort-merge join may become a broadcast join with less data."""
-        if not self.convertible:
+        if not self.converted:
             return None
-        model = max(self.convertible, key=lambda one: one.stage.task_seconds.total)
-        in_log = max(self._convertible_bytes(model))
-        shrunk = in_log * model.data_growth(self.ratio)
-        saved = float(self.saved_seconds(np.asarray([slots]))[0]) / speed
+        join = max(self.converted, key=lambda one: one.model.stage.task_seconds.total)
+        label = numbered_label(join.model.stage)
+        saved = self.saved_seconds(np.asarray([slots]), probable=join.probable)[0] / speed
+        held = (
+            "The time is that with the broadcast; the interval reaches {} more"
+            if join.probable
+            else "The time is that of the log's plan; the interval reaches {} less"
+        ).format(format_seconds(saved))
         return Notice(
             "broadcast-possible",
-            f"{numbered_label(model.stage)} sorts and merges a table of "
-            f"{format_bytes(in_log)}, {format_bytes(shrunk)} if that shrinks as it "
-            "is taken to: Spark may broadcast it then. The time is that of the log's plan; "
-            f"the interval reaches {format_seconds(saved)} less, inferred from what the join takes",
+            f"{label} sorts and merges a table of {format_bytes(join.in_log)}, "
+            f"{format_bytes(join.shrunk)} if that shrinks as it is taken to: Spark may broadcast "
+            f"it then. {held}, inferred from what the join takes",
             "add a log of a run with less input",
-            subject=numbered_label(model.stage),
+            subject=label,
             severity=saved,
         )
 

@@ -213,7 +213,7 @@ class LogPairs:
             float(cores.driver_log_scale(crowding)[0]) * driver_share,
         )
         sharing_scale = shared_code_scale_of_run(replay, outcome, left_out.run, speed)
-        join_factor, join_reach = _sort_merge_effect(replay, outcome, ratio, speed)
+        join_factor, join_reach = _join_effect(replay, outcome, ratio, speed)
         corrected = math.log(outcome.seconds) + self.bias[i]
         corrected += log_iterations(replay.run, left_out.run.workload)
         return _SingleLogPrediction(
@@ -239,14 +239,14 @@ class _SingleLogPrediction(NamedTuple):
     log_scale: float
 
 
-def _sort_merge_effect(
+def _join_effect(
     replay: Replay, outcome: ReplayOutcome, ratio: float, speed: float
 ) -> tuple[float, float]:
-    """`ChangedJoins.sort_merge_effect` on the slots of one outcome: its log factor and its
+    """`ChangedJoins.effect` on the slots of one outcome: its log factor and its
     reach."""
     times = Times(np.asarray([outcome.seconds]), np.asarray([outcome.driver_seconds]))
     slots = np.asarray([float(outcome.slots)])
-    plan = ChangedJoins(replay, ratio).sort_merge_effect(slots, np.asarray([speed]), times)
+    plan = ChangedJoins(replay, ratio).effect(slots, np.asarray([speed]), times)
     return float(plan.log_factor[0]), float(plan.reach[0])
 
 

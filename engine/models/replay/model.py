@@ -165,9 +165,7 @@ class ReplayModel(FittedModel):
         others = self._alternatives if ratio != 1.0 else self._alternatives_at_log_input
         other_times = [times_of(other) for other in others[index]]
         changed = ChangedJoins(replay, ratio, wanted.shuffle_partitions)
-        joins = changed.sort_merge_effect(slots, speed, times)
-        conversion = changed.conversion_log_factor(slots, speed, times)
-        joins_scale = SCALE_PER_HALF_WIDTH_90 * (joins.reach - conversion)
+        joins = changed.effect(slots, speed, times)
         memory = log_memory_factor(
             replay.run,
             self.cliffs[index],
@@ -185,7 +183,9 @@ class ReplayModel(FittedModel):
             doublings=doublings,
             error_share=task_error_share(times.driver_seconds / times.seconds),
             log_scale=np.sqrt(sum(scale**2 for scale in scales)),
-            least_scale=np.maximum(least_scale_reaching(times, other_times), joins_scale),
+            least_scale=np.maximum(
+                least_scale_reaching(times, other_times), SCALE_PER_HALF_WIDTH_90 * joins.reach
+            ),
         )
 
     @cached_property

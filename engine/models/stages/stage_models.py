@@ -135,11 +135,19 @@ def _with_references(run: Run, models: Sequence[StageModel]) -> list[StageModel]
             last = input_readers.get(rdd_partitions(stage))
             model = _with_followed_stage(model, by_id, last, explicit=explicit)
             model = with_split_candidates(with_factor_blocks(model, by_id), by_id)
-        joined = () if stage.inputs or explicit else joined_inputs(stage, by_id)
-        inputs = joined or _input_stages(run, model, by_id, explicit=explicit)
+        joined = None if stage.inputs or explicit else joined_inputs(stage, by_id)
+        inputs = (
+            _input_stages(run, model, by_id, explicit=explicit)
+            if joined is None
+            else (*(one or model for one in joined.keyed), *joined.others)
+        )
         if inputs and _short_chain(inputs, chain_length):
-            followed = None if joined else model.follows
-            model = replace(model, follows=followed, input_stages=inputs)
+            model = replace(
+                model,
+                follows=model.follows if joined is None else None,
+                input_stages=inputs,
+                keyed_inputs=0 if joined is None else len(joined.keyed),
+            )
         if stage.paired:
             before = {stage_id: earlier.stage for stage_id, earlier in by_id.items()}
             if keys_of_same_rows(stage, before):

@@ -35,13 +35,14 @@ def join_fields(joins: BroadcastJoins, stage_id: int, run_stages: Iterable[int])
     Args:
         run_stages: the stages of the run.
     """
-    broadcasts = joins.of(stage_id, run_stages)
+    broadcasts, merged = joins.of(stage_id, run_stages), joins.merged(stage_id)
     return {
         "joined_broadcasts": tuple(join.build_stage for join in broadcasts),
         "joined_records": tuple(join.streamed_rows for join in broadcasts),
         "joined_shuffled_bytes": tuple(join.shuffled_bytes for join in broadcasts),
         "joined_output_records": joins.max_rows(stage_id),
-        "merged_bytes": joins.merged_bytes(stage_id),
+        "merged_bytes": tuple(side.shuffled_bytes for side in merged),
+        "merged_stages": tuple(side.stage for side in merged),
     }
 
 

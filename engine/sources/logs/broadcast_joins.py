@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from engine.sources.logs.plan_events import CountedMetric, PlanNode, SqlPlan, StageCounts
 from engine.sources.logs.plan_trackers import PlanTracker, RanNodes, nodes_of
@@ -44,7 +45,7 @@ class PlannedJoin:
     Args:
         build_accumulators: all metrics of the nodes that produce the broadcast (build) side.
         streamed_rows: row count of the other (streamed) side; None where no node counts it.
-        build_shuffle_size: bytes of the shuffle directly below the broadcast; None without one.
+        build_shuffle_size: bytes of the shuffle below the broadcast; None without one.
     """
 
     build_accumulators: frozenset[int]
@@ -68,6 +69,18 @@ class JoinedBroadcast:
     shuffled_bytes: float | None
 
 
+class MergedSide(NamedTuple):
+    """A shuffled side of a sort-merge join.
+
+    Args:
+        shuffled_bytes: its uncompressed bytes, as adaptive execution compares them.
+        stage: the stage that wrote them.
+    """
+
+    shuffled_bytes: float
+    stage: int
+
+
 class BroadcastJoins(PlanTracker):
     """Collects the joins of all plans, and which stages updated the metrics of their nodes.
 
@@ -86,7 +99,7 @@ class BroadcastJoins(PlanTracker):
         self._streamed_rows: dict[tuple[int, int], float] = {}
         self._stage_counts = StageCounts()
         self._size_accumulators: set[int] = set()
-        self._shuffle_sizes: dict[int, float] = {}
+        self._shuffles: dict[int, MergedSide] = {}
 
     @property
     def any_planned(self) -> bool:
@@ -135,21 +148,18 @@ class BroadcastJoins(PlanTracker):
         for accumulator in self._size_accumulators & values.keys():
             number = values[accumulator]
             if number is not None:
-                self._shuffle_sizes[accumulator] = number
+                self._shuffles[accumulator] = MergedSide(number, stage_id)
 
     def max_rows(self, stage_id: int) -> float | None:
         """The largest output row count of the stage's joins; None where it has no join."""
         return self._max_rows_of_stage.get(stage_id)
 
-    def merged_bytes(self, stage_id: int) -> tuple[float, ...]:
-        """Uncompressed bytes of the smaller broadcastable side of each sort-merge join of a stage.
-        Only sides that were shuffled count."""
+    def merged(self, stage_id: int) -> list[MergedSide]:
+        """The smaller broadcastable side of each sort-merge join of a stage. Only sides that were
+        shuffled count."""
         merged = (self._merges[rows] for rows in sorted(self._ran_merges.of(stage_id)))
-        shuffle_sizes = (
-            [self._shuffle_sizes[side] for side in one if side in self._shuffle_sizes]
-            for one in merged
-        )
-        return tuple(min(known) for known in shuffle_sizes if known)
+        sides = ([self._shuffles[side] for side in one if side in self._shuffles] for one in merged)
+        return [min(known) for known in sides if known]
 
     def of(self, stage_id: int, known: Iterable[int]) -> list[JoinedBroadcast]:
         """The broadcast build sides of a stage's joins, one per join, by build stage.
@@ -165,7 +175,8 @@ class BroadcastJoins(PlanTracker):
             built = candidates & {self._last_stage.get(each) for each in join.build_accumulators}
             if built:
                 size, streamed = join.build_shuffle_size, self._streamed_rows.get((stage_id, rows))
-                shuffled_bytes = None if size is None else self._shuffle_sizes.get(size)
+                shuffle = None if size is None else self._shuffles.get(size)
+                shuffled_bytes = None if shuffle is None else shuffle.shuffled_bytes
                 joined.append(JoinedBroadcast(max(built), streamed, shuffled_bytes))
         return sorted(joined, key=lambda join: join.build_stage)
 
@@ -181,7 +192,8 @@ def _build_sizes(merge: PlanNode) -> tuple[int, ...]:
 
 def _shuffle_size_below(node: PlanNode) -> int | None:
     """The size accumulator of the shuffle below one side of a join. Spark estimates the side by
-    that size, whatever operators on rows or groups lie between; None without a shuffle."""
+    that size, whatever operators on rows or groups lie between (`LogicalQueryStage.computeStats`);
+    None without a shuffle, or if the side is a join itself."""
     while node.name != _EXCHANGE and len(node.children) == 1:
         node = node.children[0]
     return node.accumulator(_DATA_SIZE) if node.name == _EXCHANGE else None
@@ -195,7 +207,7 @@ def _planned_join(node: PlanNode) -> PlannedJoin:
     return PlannedJoin(
         frozenset(metric.accumulator for below in build_nodes for metric in below.metrics),
         next((count for count in counters if count is not None), None),
-        _build_shuffle_size(build_nodes),
+        next((_shuffle_size_below(top) for _, tops in sides for top in tops), None),
     )
 
 
@@ -212,13 +224,3 @@ def _row_counter(node: PlanNode) -> int | None:
     while node.rows is None and len(node.children) == 1:
         node = node.children[0]
     return node.rows
-
-
-def _build_shuffle_size(build_nodes: Iterable[PlanNode]) -> int | None:
-    """The size accumulator of the shuffle directly below a broadcast; None where operators other
-    than its reader lie between."""
-    node = next(iter(build_nodes), None)
-    while node is not None and node.name != _EXCHANGE:
-        between = node.rows is not None or len(node.children) != 1
-        node = None if between else node.children[0]
-    return None if node is None else node.accumulator(_DATA_SIZE)

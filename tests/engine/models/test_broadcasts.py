@@ -318,7 +318,7 @@ def test_what_may_be_outgrown_is_left_to_the_interval_and_said() -> None:
     kept, found = answer(pruned(0.2, 0.2), 3.0), answer(run, 3.0)
     assert found.seconds == pytest.approx(kept.seconds)
     times = Times(np.asarray([found.seconds]), np.asarray([0.0]))
-    plan = ChangedJoins(Replay.of(run), 3.0).sort_merge_effect(np.asarray([4.0]), np.ones(1), times)
+    plan = ChangedJoins(Replay.of(run), 3.0).effect(np.asarray([4.0]), np.ones(1), times)
     assert plan.log_factor == [0.0]
     assert plan.reach == pytest.approx(np.log1p(24.03e6 / 1e6 / 4 / found.seconds), rel=0.05)
     (said,) = [n.text for n in found.warnings if n.code == "broadcast-outgrown"]

@@ -18,10 +18,14 @@ from engine.models.replay.broadcasts import ChangedJoins
 from engine.models.replay.replayed_run import Replay
 from engine.models.replay.stage_laws import pair_fit, with_laws
 from engine.profile import Run
+from engine.stage_run import Measure
 from engine.units import MIB
 
 DATA = Path(__file__).parents[2] / "data"
-MERGED, LESS = (read(DATA / name).runs[0] for name in ("merged.zstd", "merged_less.zstd"))
+MERGED, LESS, PLANNED, PLANNED_LESS = (
+    read(DATA / f"{name}.zstd").runs[0]
+    for name in ("merged", "merged_less", "planned", "planned_less")
+)
 """Four files and one of the same job; beyond 64 KiB a side is not broadcast."""
 
 
@@ -31,8 +35,62 @@ def test_a_real_join_that_is_turned_with_less_data_is_said_to_be_one() -> None:
     assert not any(stage.merged_bytes for stage in LESS.stages)
     assert any(stage.joined_broadcasts for stage in LESS.stages)
     replay = Replay.of(MERGED)
-    assert [model.stage for model in ChangedJoins(replay, 0.25).convertible] == [merging]
-    assert ChangedJoins(replay, 0.9).convertible == ChangedJoins(replay, 4.0).convertible == []
+    (found,) = ChangedJoins(replay, 0.25).converted
+    assert found.model.stage == merging
+    assert found.probable
+    assert not found.shuffled, "adaptive execution turns it once both sides are shuffled"
+    assert ChangedJoins(replay, 0.9).converted == ChangedJoins(replay, 4.0).converted == []
+
+
+def test_a_real_join_that_is_planned_otherwise_with_less_data_saves_its_shuffle() -> None:
+    """Of four files for one the table has 17 kB for 67, and is a broadcast; the sums of the rows,
+    48 kB for 192, are turned into one once both sides are shuffled."""
+    replay = Replay.of(PLANNED)
+    table, sums = ChangedJoins(replay, 0.25).converted
+    assert [one.probable for one in (table, sums)] == [True, True]
+    (shuffled,) = table.shuffled
+    assert shuffled.stage.input_records == 160_000
+    assert sums.shuffled == ()
+    slots = np.asarray([2.0])
+    alone = replace(table, shuffled=())
+    assert table.saved_seconds(0.25, slots, None) > alone.saved_seconds(0.25, slots, None)
+    joins = [stage for stage in PLANNED_LESS.stages if stage.joined_broadcasts]
+    assert [stage.shuffle_read_bytes is None for stage in joins] == [True, False]
+
+
+def test_a_real_broadcast_of_sums_is_outgrown_by_what_was_shuffled_of_them() -> None:
+    """48 kB of shuffled sums, which were grouped before they were sent, are 192 of four files."""
+    _, sums = ChangedJoins(Replay.of(PLANNED_LESS), 4.0).outgrown
+    (turned,) = [stage for stage in PLANNED.stages if stage.merged_bytes][1:]
+    assert 4.0 * sums.table.size.most == pytest.approx(turned.merged_bytes[0], rel=0.01)
+    assert sums.table.shuffled
+
+
+@pytest.mark.parametrize(
+    ("files", "setting", "planned"),
+    [
+        (6.0, {}, []),  # small enough already: a hint keeps it from being sent
+        (24.0, {}, [True]),
+        (24.0, {THRESHOLD: "-1"}, []),
+        (60.0, {}, []),  # nor is a quarter of it small enough
+        (None, {}, []),
+    ],
+)
+def test_files_say_what_is_planned_as_a_broadcast(
+    files: float | None, setting: dict[str, str], planned: list[bool]
+) -> None:
+    """Without adaptive execution, of which a shuffle's size would be enough."""
+    run = merging(spark_sql_adaptive_enabled="false")
+    scan, merged = run.stages
+    size = files and files * MIB
+    told = replace(scan, files_bytes=size, row_shares=(1.0, 1.0), input_bytes=size_of(size or MIB))
+    stages = (told, replace(merged, merged_stages=(0,)))
+    run = replace(run, stages=stages, config=run.config | setting)
+    assert [one.probable for one in ChangedJoins(Replay.of(run), 0.25).converted] == planned
+
+
+def size_of(size: float) -> Measure:
+    return Measure(1, size, (size,))
 
 
 def merging(table_mib: float = 24.0, **config: str) -> Run:
@@ -54,13 +112,13 @@ def answer(run: Run, ratio: float, *more: Run) -> Prediction:
     )
 
 
-def test_the_time_stays_and_the_interval_reaches_the_broadcast() -> None:
+def test_the_time_is_that_with_the_broadcast_and_the_interval_reaches_the_other() -> None:
     """A quarter of the input takes 64 s on four slots, and 40 without half of the merging."""
     stays = answer(merging(spark_sql_autoBroadcastJoinThreshold="1m"), 0.25)
     found = answer(merging(), 0.25)
-    assert found.seconds == pytest.approx(stays.seconds)
-    assert stays.low is not None
-    assert found.low < 0.65 * found.seconds < stays.low
+    assert found.seconds == pytest.approx(stays.seconds * 40.0 / 64.0, rel=0.05)
+    assert found.high is not None
+    assert found.high > stays.seconds
     (said,) = [one.text for one in found.warnings if one.code == "broadcast-possible"]
     assert "stage 1" in said
     assert "25.2 MB, 6.29 MB if that shrinks" in said
@@ -72,10 +130,13 @@ def test_the_warning_names_the_table_that_gets_small_enough() -> None:
     run = merging()
     read_in, merged = run.stages
     both = replace(merged, merged_bytes=(24.0 * MIB, 800.0 * MIB))  # of which one stays large
-    said = ChangedJoins(Replay.of(replace(run, stages=(read_in, both))), 0.25).conversion_notice(
-        4.0
+    changed = ChangedJoins(Replay.of(replace(run, stages=(read_in, both))), 0.25)
+    assert "25.2 MB, 6.29 MB if that shrinks" in changed.conversion_notice(4.0).text
+    (saved,), (of_one,) = (
+        one.saved_seconds(np.asarray([4.0]))
+        for one in (changed, ChangedJoins(Replay.of(run), 0.25))
     )
-    assert "25.2 MB, 6.29 MB if that shrinks" in said.text
+    assert saved == pytest.approx(of_one / 2.0), "the other join takes half of the stage's time"
 
 
 @pytest.mark.parametrize(
@@ -85,6 +146,7 @@ def test_the_warning_names_the_table_that_gets_small_enough() -> None:
         ({THRESHOLD: "-1"}, False),
         ({THRESHOLD: "-1", ADAPTIVE_THRESHOLD: "8m"}, True),
         ({ADAPTIVE_THRESHOLD: "-1"}, False),  # adaptive execution goes by its own
+        ({"spark.sql.adaptive.enabled": "false"}, False),
         ({THRESHOLD: "30m"}, False),  # it was small enough, and was merged all the same
     ],
 )

@@ -40,13 +40,17 @@ def joined(sizes: Sequence[float] | FloatArray, target: float = TARGET) -> list[
     return tasks
 
 
-def filled(sizes: Sequence[float] | FloatArray, target: float = TARGET) -> float | None:
+def filled(
+    sizes: Sequence[float] | FloatArray,
+    target: float = TARGET,
+    settings: PartitioningSettings = BY_SIZE,
+) -> float | None:
     """The estimate for a shuffle of partitions of so many MiB, joined up to a target of so many."""
     tasks = sorted(size * MIB for size in joined(sizes, target))
     read_bytes = Measure(len(tasks), sum(tasks), tuple(np.quantile(tasks, np.linspace(0, 1, 11))))
     known = stage_of(FEW, BY_REGION)
     return filled_partitions(
-        replace(known, tasks=len(tasks), shuffle_read_bytes=read_bytes), INITIAL, BY_SIZE
+        replace(known, tasks=len(tasks), shuffle_read_bytes=read_bytes), INITIAL, settings
     )
 
 
@@ -104,6 +108,28 @@ def test_tasks_that_fill_a_larger_target_are_not_few_partitions(times: float, ta
     for _ in range(10):
         sizes = draws.gamma(25.0, mean / 25.0, int(INITIAL))
         assert filled(sizes, times * TARGET) is None
+
+
+@pytest.mark.parametrize("times", [6.0, 10.0, 16.0])
+@pytest.mark.parametrize("tasks", [2, 5, 12, 35])
+def test_tasks_that_fill_the_target_of_a_service_are_not_few(times: float, tasks: int) -> None:
+    """However large that is: of 200 partitions whose sizes spread by 20 %."""
+    draws, mean = np.random.default_rng(7), 0.9 * times * TARGET * tasks / INITIAL
+    for _ in range(10):
+        sizes = draws.gamma(25.0, mean / 25.0, int(INITIAL))
+        assert filled(sizes, times * TARGET, replace(BY_SIZE, by_service=True)) is None
+
+
+@pytest.mark.parametrize(
+    ("version", "tasks"),
+    [("3.5.9", 5), ("3.5.9-amzn-0", 21), ("3.5.9 (Databricks 15.4)", 21), (None, 21)],
+)
+def test_a_log_of_a_service_does_not_say_that_full_tasks_have_few_keys(
+    version: str | None, tasks: int
+) -> None:
+    run = replace(FEW, spark_version=version)
+    (model,) = (one for one in stage_models(run, 2) if one.stage.stage_id == BY_REGION)
+    assert model.scaled(3.0, None).tasks == tasks
 
 
 def test_a_task_of_what_is_left_beside_alike_ones_is_of_another_target() -> None:

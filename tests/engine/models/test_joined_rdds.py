@@ -9,7 +9,7 @@ import pytest
 
 from engine import read
 from engine.models.replay.replayed_run import Replay
-from engine.models.stages.partitioning.combined_inputs import CombinedPartitions
+from engine.models.stages.partitioning.joined_partitions import JoinedPartitions
 from engine.models.stages.partitioning.joined_rdds import joined_inputs
 from engine.models.stages.partitioning.partitions import PartitionsPerCore
 from engine.models.stages.stage_models import MOST_WRITERS, stage_models
@@ -43,6 +43,33 @@ def test_a_join_has_the_partitions_of_its_largest_input(
     together = Replay.of(log).replayed(slots, ratio=ratio).tasks
     by_id = dict(zip(models, together, strict=True))
     assert {join: by_id[join] for join in TASKS} == tasks
+
+
+FOUR, SIXTY = (read(DATA / name).runs[0] for name in ("outnumbered.zstd", "outnumbered_more.zstd"))
+"""Text in four files and in sixty on two slots, of which sums in five partitions are joined with
+rows (two joins, the second of sums that are kept) and with other sums."""
+
+OF_FOUR, OF_SIXTY = (2, 7, 11), (3, 9, 13)
+"""Ids of these joins in either log."""
+
+
+@pytest.mark.parametrize(
+    ("log", "joins", "ratio", "tasks"),
+    [
+        (FOUR, OF_FOUR, 1.0, [5, 5, 5]),
+        (FOUR, OF_FOUR, 12.0, [5, 5, 48]),
+        (FOUR, OF_FOUR, 15.0, [60, 60, 60]),
+        (SIXTY, OF_SIXTY, 1.0, [60, 60, 60]),
+        (SIXTY, OF_SIXTY, 1.0 / 15.0, [5, 5, 5]),
+    ],
+)
+def test_a_join_has_the_partitions_of_an_input_that_has_ten_times_as_many(
+    log: Run, joins: tuple[int, ...], ratio: float, tasks: list[int]
+) -> None:
+    """Of 60 files to 5 partitions with a partitioner. Sums of rows have one of their own, so that
+    the more of both count."""
+    models = {model.stage.stage_id: model for model in stage_models(log, 2)}
+    assert [models[join].scaled(ratio, None).tasks for join in joins] == tasks
 
 
 def test_a_number_that_the_program_sets_stays() -> None:
@@ -131,8 +158,9 @@ def test_a_long_chain_of_joins_is_followed_in_parts() -> None:
 
 
 def test_joins_count_as_arrays() -> None:
-    rule = CombinedPartitions(
-        PartitionsPerCore.constant(5.0), PartitionsPerCore(2.0, 1.0, 0.0, 9.0, 0.0, 9.0),
-        paired=False, joined=np.array([True, False]),
-    )  # fmt: skip
-    assert rule.count(np.asarray(8.0), 1.0).tolist() == [8.0, 13.0]
+    """Of five and of fifty partitions that have a partitioner, beside one for each of 72 cores."""
+    rule = JoinedPartitions(
+        PartitionsPerCore.constant(np.array([5.0, 50.0])),
+        PartitionsPerCore(2.0, 1.0, 0.0, 99.0, 0.0, 99.0),
+    )
+    assert rule.count(np.asarray(72.0), 1.0).tolist() == [72.0, 50.0]

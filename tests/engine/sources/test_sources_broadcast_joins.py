@@ -6,7 +6,7 @@ import pytest
 from msgspec import Raw
 
 from engine import read
-from engine.sources.logs.broadcast_joins import BroadcastJoins, JoinedBroadcast
+from engine.sources.logs.broadcast_joins import BroadcastJoins, JoinedBroadcast, MergedSide
 from engine.sources.logs.plan_events import CountedMetric, PlanMetric, PlanNode, SqlPlan
 
 SAMPLES = Path(__file__).parents[3] / "sample_logs"
@@ -68,15 +68,19 @@ def test_a_table_that_one_stage_joins_twice_is_there_twice() -> None:
     ]
 
 
-@pytest.mark.parametrize("between", [None, ROWS])
-def test_what_was_shuffled_before_has_the_size_of_that(between: str | None) -> None:
-    """Unless something in between made other rows of it. The plan that broadcasts it is made when
+@pytest.mark.parametrize("joined_before", [False, True])
+def test_what_was_shuffled_before_has_the_size_of_that(joined_before: bool) -> None:
+    """Whatever groups its rows in between, but no join. The plan that broadcasts it is made when
     the shuffle has ended."""
     size, fetched = PlanMetric("data size", 9), PlanMetric("records read", 11)
     shuffle = PlanNode("Exchange", (node("Scan parquet", TABLE),), metrics=(size, fetched))
-    metrics = (PlanMetric(between, 10),) if between else ()
     read_again = PlanNode("AQEShuffleRead", (PlanNode("ShuffleQueryStage", (shuffle,)),))
-    above = PlanNode("Project", (read_again,), metrics=metrics)
+    others = (node("Scan parquet", FACTS + 200),) if joined_before else ()
+    above = PlanNode(
+        "Join" if joined_before else "HashAggregate",
+        (read_again, *others),
+        metrics=(PlanMetric(ROWS, 10),),
+    )
     sent = node("BroadcastExchange", SENT, above)
     joins = BroadcastJoins()
     joins.add_plan(SqlPlan(0, PlanNode("SortMergeJoin", (shuffle,))))
@@ -85,7 +89,7 @@ def test_what_was_shuffled_before_has_the_size_of_that(between: str | None) -> N
     joins.stage_completed(6, [CountedMetric(10, value=3), CountedMetric(11, value=100)])
     joins.stage_completed(8, counted(facts=700, joined=70))
     (found,) = joins.of(8, range(10))
-    assert found.shuffled_bytes == (None if between else 10241440.0)
+    assert found.shuffled_bytes == (None if joined_before else 10241440.0)
 
 
 @pytest.mark.parametrize("value", [None, "many", "9" * 40, 10**40, -1, [700]])
@@ -152,6 +156,6 @@ def test_a_merge_tells_the_smaller_side_that_may_be_broadcast(
     joins.add_plan(SqlPlan(0, merge))
     joins.stage_completed(1, [CountedMetric(5, value="40"), CountedMetric(6, value="70")])
     joins.stage_completed(2, counted(joined="9"))
-    assert joins.merged_bytes(2) == (() if smaller is None else (smaller,))
-    assert joins.merged_bytes(1) == ()
+    assert joins.merged(2) == ([] if smaller is None else [MergedSide(smaller, 1)])
+    assert joins.merged(1) == []
     assert (joins.max_rows(2), joins.max_rows(1)) == (9.0, None)

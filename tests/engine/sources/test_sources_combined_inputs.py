@@ -123,6 +123,7 @@ def test_what_is_not_told_is_none(rdds: tuple[RddInfo, ...]) -> None:
         ("stage_id: 0, coalesced_most: 0}\n", "must be at least 1, not 0"),
         ("stage_id: 0, tables_read: 0}\n", "tables_read must be at least 1, not 0"),
         ("stage_id: 0, merged_bytes: [-1]}\n", "merged_bytes must lie"),
+        ("stage_id: 0, merged_bytes: [1], merged_stages: [1, 2]}\n", "merged_stages needs one"),
         ("stage_id: 0, row_shares: [0.5, 2.0]}\n", "row_shares must lie between 0 and 1"),
         ("stage_id: 0, row_shares: [0.5]}\n", "row_shares needs two numbers"),
     ],

@@ -34,24 +34,22 @@ from engine.stage_run import Measure, StageInput, StageRun
 
 @dataclass(frozen=True)
 class CombinedPartitions:
-    """The partitions of a union, product or join of two inputs, of one stage or (as arrays) of m.
+    """The partitions of a union or product of two inputs, of one stage or (as arrays) of m.
 
     Args:
         one, other: the partition rule of either input.
-        paired, joined: whether it is their product, or has as many as the larger; else their union.
+        paired: whether it is their product; else their union.
     """
 
     one: PartitionRule
     other: PartitionRule
     paired: bool | BoolArray
-    joined: bool | BoolArray = False
 
     def count(self, cores: FloatArray, ratio: float) -> FloatArray:
         """(n,) partitions at `ratio` times both inputs on (n,) cores."""
         sides = (side.count(cores, ratio) for side in (self.one, self.other))
         one, other = (np.ceil(partitions - WHOLE) for partitions in sides)
-        united = np.where(self.paired, one * other, one + other)
-        return np.asarray(np.where(self.joined, np.maximum(one, other), united))
+        return np.asarray(np.where(self.paired, one * other, one + other))
 
 
 def combined_count(
@@ -61,8 +59,7 @@ def combined_count(
     known: Sequence[PartitionCount | None],
     small: Container[int] = (),
 ) -> PartitionCount:
-    """Partitions of a union or product, or of a join of RDDs (which is neither `united` nor
-    `paired`): as many as its largest input.
+    """Partitions of a union or product.
 
     Args:
         ratio: growth of its inputs, without rows that the program makes.
@@ -75,14 +72,13 @@ def combined_count(
         for index, one in enumerate(known)
     ]
     whole = [math.ceil(side.own - WHOLE) for side in sides]
-    joined = not _numbers(stage)
-    own = float(max(whole) if joined else math.prod(whole) if stage.paired else sum(whole))
+    own = float(math.prod(whole) if stage.paired else sum(whole))
     if not any(side.depends_on_cluster for side in sides):
         return PartitionCount(own)
     rules: list[PartitionRule] = [
         side.rule or PartitionsPerCore.constant(side.own) for side in sides
     ]
-    together = partial(CombinedPartitions, paired=bool(stage.paired), joined=joined)
+    together = partial(CombinedPartitions, paired=bool(stage.paired))
     return PartitionCount(own, settings.log_cores, reduce(together, rules), ratio)
 
 

@@ -29,8 +29,9 @@ ALIKE = 0.9
 """Sizes within this share of each other are alike."""
 
 WELL_BEYOND = 5.0
-"""Tasks all beyond the target are single partitions only from so many times of it: a platform that
-fills a target of its own leaves the same. In use are up to 256 MiB for Spark's 64."""
+"""Tasks all beyond the target are single partitions only from so many times of it: a target that a
+table format asks for leaves the same. In use are up to 256 MiB for Spark's 64. Services fill
+targets of any size."""
 
 SIZES = 11
 """Most tasks whose sizes are looked at one by one; of more as many quantiles."""
@@ -49,8 +50,12 @@ def filled_partitions(
     reported = REPORTED_SIZE_FACTOR * sizes.total
     target = settings.target_bytes(reported, None)
     tasks = _task_sizes(sizes)
-    beyond = tasks[-1] > target and tasks[0] < WELL_BEYOND * target
-    if beyond or _fill_alike(tasks) or stage.tasks > reported / target + 2.0:
+    own_target = settings.by_service or tasks[0] < WELL_BEYOND * target
+    if (
+        (tasks[-1] > target and own_target)
+        or _fill_alike(tasks)
+        or stage.tasks > reported / target + 2.0
+    ):
         return None
     joined = (_most_joined(size, target, settings.smallest_bytes) for size in tasks)
     most = sum(joined) * sizes.count / len(tasks)

@@ -5,9 +5,8 @@ the most partitions. Where no input has one (none was shuffled by key), the join
 partitions as the largest input. So a join that has those of one input in the log may have those of
 the other with more data.
 
-Spark drops that partitioner too where another input has ten times its partitions, or more. A log of
-such a join is understood. That inputs come to differ so much with more data is not foreseen: the
-join is taken to keep the partitioner.
+Spark drops that partitioner where another input has ten times its partitions, or more: the join
+then has those of that input.
 
 In: a stage that joins RDDs, and the stages before it. Out: the inputs that count. Explained in
 docs/models/sparkplan_rules_replay.md#numbers-that-stay-or-follow-others.
@@ -17,8 +16,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
+from engine.models.stages.partitioning.joined_partitions import DROPS_PARTITIONER
 from engine.models.stages.partitioning.partitioned_stage import PartitionedStage
 from engine.stage_run import StageRun, total_of
 
@@ -39,38 +39,64 @@ BY_KEY = frozenset(
 KEEP_KEYS = frozenset(("mapValues", "flatMapValues", "filter"))
 """Operations that keep the partitioner of their input."""
 
-DROPS_PARTITIONER = 10
-"""Spark drops the partitioner of an input if another has so many times its partitions
-(`Partitioner.isEligiblePartitioner`)."""
+
+class JoinedInputs(NamedTuple, Generic[Stage]):
+    """The inputs of a join of RDDs that determine its partitions.
+
+    Args:
+        keyed: those that have a partitioner; None stands for one of the number that the join has in
+            the log, which the program set.
+        others: those that have none.
+    """
+
+    keyed: tuple[Stage | None, ...]
+    others: tuple[Stage, ...]
 
 
-def joined_inputs(stage: StageRun, by_id: Mapping[int, Stage]) -> tuple[Stage, ...]:
-    """The inputs that determine the partitions of a join of RDDs: in the log the first of them, and
-    with other data the one that has the most. Empty if no other has another number, or if the
-    program sets that of the join: any that the rule does not give for the inputs of the log. Empty
-    too if the stage runs some partitions of the join alone, so that its tasks do not count them.
+def joined_inputs(stage: StageRun, by_id: Mapping[int, Stage]) -> JoinedInputs[Stage] | None:
+    """The inputs that determine the partitions of a join of RDDs with other data. None if all have
+    one number, or if the program sets that of the join: any that the rule does not give for the
+    inputs of the log. None too if the stage runs some partitions of the join alone, so that its
+    tasks do not count them.
 
     Args:
         by_id: the stages before it, by their ids.
     """
     of_query = stage.sql_execution_id is not None
     if JOINS.isdisjoint(stage.operations) or of_query or stage.in_part:
-        return ()
+        return None
     stored = by_id.get(-1 if stage.stored_by is None else stage.stored_by)
     below = stored.stage.parents if stored is not None else ()
     shuffled = [by_id[one] for one in stage.parents if one in by_id and one not in below]
     same = (one for one in (stored, *shuffled) if one and one.stage.tasks == stage.tasks)
-    first = next(same, None)
-    if first is None:
-        return ()
-    by_key = first is stored or not BY_KEY.isdisjoint(stage.operations) or _by_key(first.stage)
+    first, combines = next(same, None), not BY_KEY.isdisjoint(stage.operations)
+    if first is None and (stored is not None or not combines):
+        return None
+    by_key = combines or first is stored or (first is not None and _by_key(first.stage))
     unlike = [one for one in shuffled if one.stage.tasks != stage.tasks]
     keyed = [one for one in unlike if _by_key(one.stage)]
-    if not by_key and any(stage.tasks < DROPS_PARTITIONER * one.stage.tasks for one in keyed):
-        return ()
-    others = keyed if by_key else unlike
-    largest = max((one.stage.tasks for one in others), default=math.inf)
-    return (first, *others) if largest < stage.tasks else ()
+    plain = [one for one in unlike if one not in keyed]
+    if not by_key:
+        return _without_partitioner(stage, first, keyed, plain)
+    if any(one.stage.tasks >= stage.tasks for one in keyed):
+        return None
+    if first is None:
+        # What is combined here is read of one of them: any but the largest is joined for sure.
+        plain = sorted(plain, key=lambda one: one.stage.tasks)[:-1]
+    fewer = [one for one in plain if one.stage.tasks < DROPS_PARTITIONER * stage.tasks]
+    return JoinedInputs((first, *keyed), tuple(fewer)) if keyed or fewer else None
+
+
+def _without_partitioner(
+    stage: StageRun, first: Stage | None, keyed: list[Stage], plain: list[Stage]
+) -> JoinedInputs[Stage] | None:
+    """The inputs of a join that has the partitions of `first`, which has no partitioner; None if
+    another input would have given more, or a partitioner."""
+    dropped = all(stage.tasks >= DROPS_PARTITIONER * one.stage.tasks for one in keyed)
+    most = max((one.stage.tasks for one in (*keyed, *plain)), default=math.inf)
+    if first is None or not dropped or most >= stage.tasks:
+        return None
+    return JoinedInputs(tuple(keyed), (first, *plain))
 
 
 def _by_key(stage: StageRun) -> bool:

@@ -25,6 +25,7 @@ from engine.models.stages.partitioning.indexed_rows import (
 )
 from engine.models.stages.partitioning.inferred_files import InferredFiles
 from engine.models.stages.partitioning.input_splits import InputSplits
+from engine.models.stages.partitioning.joined_partitions import joined_count
 from engine.models.stages.partitioning.partitions import (
     LARGEST_TASKS,
     SMALLEST_STAGE,
@@ -59,7 +60,8 @@ class PartitionedStage:
         part_of: for a stage that runs only the first partitions (`take`), the stage that runs all.
         input_stages: for a union or product, the stage that determines the number of partitions of
             each input: the one that stored it, or for a shuffle the read as a stage of its own;
-            None for files, rows of the program, and if unknown. For a join, RDDs of unlike numbers.
+            None for files, rows of the program, and if unknown. For a join, RDDs of unlike numbers,
+            of which the first `keyed_inputs` have a partitioner.
         pairs_share: for a product of two inputs, the share of its work that goes to pairs of rows.
         pairs_power: power of the input with which the number of pairs grows.
         unplanned: inferred files of its scan, if no query plan describes them.
@@ -68,8 +70,7 @@ class PartitionedStage:
         small_inputs: for a product, the places of the inputs that are such a table.
         read_law: growth of what it reads, as a function of the input's growth and of (n,) cores
             (None for the log's); None if in proportion, without grouped rows (`data_flow.py`).
-        files_follow_data: whether the files that it opens are taken to become as many more as its
-            data, whatever the log shows.
+        files_follow_data: whether it is taken to open as many more files as it has more data.
     """
 
     stage: StageRun
@@ -80,6 +81,7 @@ class PartitionedStage:
     follows: PartitionedStage | None = None
     part_of: PartitionedStage | None = None
     input_stages: tuple[PartitionedStage | None, ...] = ()
+    keyed_inputs: int = 0
     pairs_share: float = 0.0
     pairs_power: float = 2.0
     unplanned: InferredFiles | None = None
@@ -188,11 +190,11 @@ class PartitionedStage:
 
     def _combined(self, ratio: float, shuffle_partitions: int | None) -> PartitionCount:
         """The partitions of a union, product or join."""
-        inputs = self.input_stages or (None,) * len(self.stage.paired or self.stage.united)
-        known = [
-            None if one is None else one.partition_count(ratio, shuffle_partitions)
-            for one in inputs
-        ]
+        numbers = self.stage.paired or self.stage.united
+        inputs = self.input_stages or (None,) * len(numbers)
+        known = [one.partition_count(ratio, shuffle_partitions) if one else None for one in inputs]
+        if not numbers:
+            return joined_count(known, self.keyed_inputs, self.partitioning, ratio)
         return combined_count(self.stage, self.partitioning, ratio, known, self.small_inputs)
 
     def data_growth(self, ratio: float) -> float:
@@ -331,7 +333,7 @@ class PartitionedStage:
                 return self._coalesced_count(ratio, before)
             grown = read if power is None else math.exp(power * math.log(ratio))
             return PartitionCount(min(n * grown, before))
-        if shuffle_partitions and self._uses_configured_partitions():
+        if shuffle_partitions and follows_configured(self.stage, self.shuffle_partitions):
             return PartitionCount(float(shuffle_partitions))
         if power is not None:
             return splits.for_slots(n * math.exp(power * math.log(ratio)), ratio)
@@ -367,7 +369,8 @@ class PartitionedStage:
     def _has_own_count(self, shuffle_partitions: int | None) -> bool:
         """Whether it has a number of partitions of its own even if it follows another stage."""
         own = self.growth is Growth.COALESCED or self.law.partition_power is not None
-        return own or (bool(shuffle_partitions) and self._uses_configured_partitions())
+        configured = follows_configured(self.stage, self.shuffle_partitions)
+        return own or (bool(shuffle_partitions) and configured)
 
     @cached_property
     def _partition_sources(self) -> dict[bool, PartitionedStage]:
@@ -377,9 +380,6 @@ class PartitionedStage:
     def _initial_partitions(self, shuffle_partitions: int | None) -> float:
         """Shuffle partitions before adaptive execution coalesces any."""
         return float(max(shuffle_partitions or self.shuffle_partitions, 1))
-
-    def _uses_configured_partitions(self) -> bool:
-        return follows_configured(self.stage, self.shuffle_partitions)
 
     @cached_property
     def coalescing(self) -> CoalescedStage:

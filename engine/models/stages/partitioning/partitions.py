@@ -88,6 +88,7 @@ class PartitioningSettings:
         min_scan_partitions: `files.minPartitionNum`: the number of splits that a small scan is
             divided into; None for the default parallelism.
         max_scan_partitions: `files.maxPartitionNum`: Spark makes splits larger rather than more.
+        by_service: whether a service's Spark ran it, which may fill targets that no setting names.
         cores_per_slot: more than one if executors have cores that no task can hold
             (`engine.cluster.cores_held`).
         least_cores: least default parallelism of the run: one if its tasks run in the driver.
@@ -106,6 +107,7 @@ class PartitioningSettings:
     cores_per_slot: float = 1.0
     least_cores: int = int(LEAST_CORES)
     max_scan_partitions: int | None = None
+    by_service: bool = False
 
     @classmethod
     def of(cls, run: Run, slots: int, stage: StageRun | None = None) -> PartitioningSettings:
@@ -137,6 +139,7 @@ class PartitioningSettings:
             cores_per_slot,
             1 if _IN_DRIVER.match(config.get("spark.master", "")) else int(LEAST_CORES),
             configured_number(config, "spark.sql.files.maxPartitionNum"),
+            not _RELEASE.fullmatch(run.spark_version or ""),
         )
 
     def planned_on(self, cores: int | None) -> PartitioningSettings:
@@ -293,6 +296,9 @@ def _cores_per_slot(cluster: Cluster) -> float:
     cores = cluster.executor_cores
     return cores / cores_held(cores, cluster.task_cpus) if cores else 1.0
 
+
+_RELEASE = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9}){1,2}(-SNAPSHOT)?")
+"""A version of Spark itself: services add their name or that of their build."""
 
 _VERSION_PART = re.compile(r"[0-9]{1,9}")
 _SIZE_UNITS = {unit: 1024**power for power, unit in enumerate("kmgtp", 1)}

@@ -133,18 +133,24 @@ def is_aqe_coalesced(run: Run, stage: StageRun, settings: PartitioningSettings) 
 
 
 def _coalesces(run: Run, stage: StageRun, *, reads_coalesced: bool = False) -> bool:
-    """Whether adaptive execution coalesces the shuffle partitions of a stage's query.
+    """Whether adaptive execution coalesces the shuffle partitions of a stage's query."""
+    adaptive = is_adaptive(run, stage, reads_coalesced=reads_coalesced)
+    return (
+        adaptive and configured_flag(query_config(run, stage), COALESCING + "enabled") is not False
+    )
+
+
+def is_adaptive(run: Run, stage: StageRun, *, reads_coalesced: bool = False) -> bool:
+    """Whether adaptive execution is on in a stage's query.
 
     Args:
         reads_coalesced: whether its plan reads coalesced partitions. It tells that adaptive
             execution was on where neither the settings nor the version do: services had it on by
             default before Spark, and some logs name no version of Spark.
     """
-    config = query_config(run, stage)
-    setting = configured_flag(config, "spark.sql.adaptive.enabled")
+    setting = configured_flag(query_config(run, stage), "spark.sql.adaptive.enabled")
     by_default = reads_coalesced or spark_version(run) >= ADAPTIVE_SINCE
-    adaptive = by_default if setting is None else setting
-    return adaptive and configured_flag(config, COALESCING + "enabled") is not False
+    return by_default if setting is None else setting
 
 
 def shuffle_partitions_of(run: Run, stage: StageRun) -> int:
