@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from engine.caching import LruCache
+from engine.checkpoints import checkpoint
 from engine.distinct import distinct_few_rows
 from engine.forecast import BoolArray, FloatArray, IntArray
 from engine.models.laws.candidate_models import (
@@ -39,6 +40,10 @@ FOLDS = 5
 
 MINIMUM_LEFT_OUT = 3
 """Runs that a validation needs, in training and left out."""
+
+FEWEST_KEPT_ROWS, KEPT_AT_SIZES = 64, 4
+"""From so many rows on their means at the measured sizes are kept, of so many questions: with the
+iterations asked for and with all others, for sizes on either side of a measured one."""
 
 
 class LogTimes(NamedTuple):
@@ -340,14 +345,12 @@ BLOCK_ROWS = 2048
 """Rows that are predicted at once: the more share a number of machines, the fewer laws' times are
 computed for each (`core_interpolation`)."""
 
-FEWEST_KEPT_ROWS, KEPT_AT_SIZES = 64, 4
-"""From so many rows on their means at the measured sizes are kept, of so many questions: with the
-iterations asked for and with all others, for sizes on either side of a measured one."""
-
 
 def _blocks(rows: int) -> Iterator[slice]:
     """The rows in blocks; one empty block of no rows."""
-    return (slice(start, start + BLOCK_ROWS) for start in range(0, max(1, rows), BLOCK_ROWS))
+    for start in range(0, max(1, rows), BLOCK_ROWS):
+        checkpoint()
+        yield slice(start, start + BLOCK_ROWS)
 
 
 @one_thread()
