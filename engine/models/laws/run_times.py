@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
+from hashlib import blake2b
 from typing import NamedTuple
 
 import numpy as np
@@ -41,9 +42,10 @@ FOLDS = 5
 MINIMUM_LEFT_OUT = 3
 """Runs that a validation needs, in training and left out."""
 
-FEWEST_KEPT_ROWS, KEPT_AT_SIZES = 64, 4
-"""From so many rows on their means at the measured sizes are kept, of so many questions: with the
-iterations asked for and with all others, for sizes on either side of a measured one."""
+KEPT_ROWS, KEPT_AT_SIZES = range(64, 32_769), 4
+"""The means of so many rows at some sizes are kept, those of some questions: with the iterations
+asked for and with all others, at the measured sizes and beyond them. Those of more rows would take
+hundreds of megabytes."""
 
 
 class LogTimes(NamedTuple):
@@ -197,26 +199,23 @@ class RunTimeFit:
         """What makes the mean of rows monotone in the size, for each of k numbers of iterations, or
         for their own; none where it is monotone by itself. That of many rows is kept: a step of the
         data size asks for the same rows at another size."""
-        sizes = [self._monotone_sizes]
-        if not len(sizes[0]):
+        measured = self._monotone_sizes
+        if not len(measured):
             return ()
-        largest = float(sizes[0][-1])
-        if float(rows.size.max(initial=0.0)) > largest:
-            sizes.append(largest * SIZES_BEYOND)
-        if len(rows) < FEWEST_KEPT_ROWS:
-            parts = [self._at_each(rows, iterations, each) for each in sizes]
-        else:
+        most = float(rows.size.max(initial=0.0))
+        parts = [measured] if most <= measured[-1] else [measured, measured[-1] * SIZES_BEYOND]
+        sizes = np.concatenate(parts)
+        if len(rows) in KEPT_ROWS:
             counts = None if iterations is None else iterations.tobytes()
-            key = counts, rows.with_size(1.0).configurations.tobytes()
+            key = counts, blake2b(rows.with_size(1.0).configurations.tobytes()).digest()
             computed = partial(self._at_each, rows, iterations)
-            parts = [
-                self._kept.get((*key, each.tobytes()), partial(computed, each)) for each in sizes
-            ]
-        laws, means = (np.concatenate(column, axis=1) for column in zip(*parts, strict=True))
-        all_sizes = np.concatenate(sizes)
-        return tuple(
-            MeansAtSizes(all_sizes, len(sizes[0]), *pair) for pair in zip(laws, means, strict=True)
-        )
+            kept = [self._kept.get((*key, of.tobytes()), partial(computed, of)) for of in parts]
+            laws, means = (np.concatenate(of, axis=1) for of in zip(*kept, strict=True))
+        else:  # the next size is enough
+            sizes = sizes[: np.searchsorted(sizes, most) + 1]
+            laws, means = self._at_each(rows, iterations, sizes)
+        count = min(len(measured), len(sizes))
+        return tuple(MeansAtSizes(sizes, count, *pair) for pair in zip(laws, means, strict=True))
 
     def _at_each(
         self, rows: Rows, iterations: FloatArray | None, sizes: FloatArray
