@@ -3,9 +3,9 @@
     python benchmarks/run_tables.py TABLE.csv ... [--runs N] [--max-nodes M] [--repeat R]
 
 One row per table, in seconds of processor time, the least and the median of R: `fit`, of N runs of
-the table (always the same ones); `again`, of these with the random numbers kept; `size`, the times
-of all candidate types of the AWS catalog on 1 to M nodes for half and for one and a half times the
-largest input.
+the table (always the same ones); `again`, of these with the random numbers kept. `size`: R steps of
+the data size from half and from one and a half times the largest input, the first and the median of
+those that follow, for all candidate types of the AWS catalog on 1 to M nodes.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+import numpy as np
 from timing import timed
 
 import engine
@@ -56,7 +57,7 @@ def main() -> None:
     parser.add_argument("--repeat", type=int, default=7)
     options = parser.parse_args()
     catalog = engine.load_catalog("aws")
-    head = f"{'fit':>8}{'':8}{'again':>8}{'':8}{'of':>6}{'size x 0.5':>12}{'x 1.5':>12}"
+    head = f"{'fit':>8}{'':8}{'again':>8}{'':8}{'of':>6}{'size x 0.5':>16}{'x 1.5':>16}"
     print(f"{'':24}{'runs':>6}{'types':>6}{head}")
     for table in options.tables:
         profile = some(engine.read(str(table)), options.runs)
@@ -65,11 +66,13 @@ def main() -> None:
         row += taken(partial(fitted_afresh, profile), options.repeat)
         row += taken(partial(fit_table, profile), options.repeat)
         row += f"{len(candidates.offers):6}"
-        model, workload = fit_table(profile), profile.reference_workload
         for share in (0.5, 1.5):
-            asked = replace(workload, input_bytes=share * (workload.input_bytes or 1.0))
-            build = partial(Surface.build, model, candidates, workload=asked)
-            row += taken(partial(build, max_nodes=options.max_nodes), options.repeat)
+            build = partial(Surface.build, fit_table(profile), candidates)
+            first, *following = (
+                timed(build, workload=profile.workload_at(size), max_nodes=options.max_nodes)[1]
+                for size in share * np.linspace(1.0, 1.1, options.repeat)
+            )
+            row += f"{first:8.3f}{statistics.median(following):8.3f}"
         print(row, flush=True)
 
 

@@ -85,6 +85,7 @@ _HOMES = {
         "validate_catalog",
     ),
     "engine.catalog_files.index": ("list_catalogs",),
+    "engine.checkpoints": ("checked_by",),
     "engine.files": ("write_text",),
     "engine.machines.named_types": ("held_against",),
     "engine.machines.where_it_ran": ("WhereItRan", "noting_missing_dbus", "where_it_ran"),

@@ -10,6 +10,7 @@ from engine.catalog_files.reader import find_type as find_type
 from engine.catalog_files.reader import load_catalog as load_catalog
 from engine.catalog_files.reader import named_type as named_type
 from engine.catalog_files.reader import validate_catalog as validate_catalog
+from engine.checkpoints import checked_by as checked_by
 from engine.choosing.cluster_costs import cost_assumptions as cost_assumptions
 from engine.choosing.cluster_costs import cost_of as cost_of
 from engine.choosing.cluster_costs import observed_price as observed_price

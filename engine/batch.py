@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
@@ -17,6 +18,8 @@ from engine.machines.transfer import speed_of
 from engine.memory import container_gib, executor_cores_for, heap_gib, layout_of
 from engine.profile import Profile, Run
 from engine.runs.carried_settings import held_cores, task_cpus
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False)
@@ -329,3 +332,36 @@ def _default_layout(
         executor_cores=executor_cores_for(held_cores(profile)),
         beside_per_core=planned_beside(profile),
     )
+
+
+FEWEST_CLUSTERS = 2_048
+"""Smaller batches are no grids: single clusters come in between, and are to push none out. Of them
+the last is cached, which is asked about other inputs where it is to be told how far it holds."""
+
+CACHED_GRIDS = 2
+"""All candidates, and those of them that may be among the best."""
+
+
+class GridCache(Generic[T]):
+    """A value for each of the most recently used grids of clusters. Thread-safe; a copy in another
+    process starts empty."""
+
+    def __init__(self) -> None:
+        self._grids: tuple[tuple[ClusterBatch, T], ...] = ()
+        self._few: tuple[tuple[ClusterBatch, T], ...] = ()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), ()
+
+    def get(self, batch: ClusterBatch, make: Callable[[], T]) -> T:
+        """The value of a batch, made where it is not cached."""
+        few = len(batch) < FEWEST_CLUSTERS
+        cached = self._few if few else self._grids
+        same = [entry for entry in cached if entry[0].equals(batch)]
+        entry = same[0] if same else (batch, make())
+        if few:
+            self._few = (entry,)
+        else:
+            others = tuple(other for other in self._grids if other is not entry)
+            self._grids = (entry, *others)[:CACHED_GRIDS]
+        return entry[1]

@@ -30,6 +30,7 @@ from tui.action_list import COMMANDS, ELSEWHERE, FIRST, textual_keys
 from tui.behaviours.chart_actions import ChartActions
 from tui.behaviours.dialog_actions import DialogActions
 from tui.behaviours.experiment_actions import ExperimentActions
+from tui.behaviours.foresight import Foresight
 from tui.behaviours.growing_logs import GrowingLogs
 from tui.behaviours.key_order import KeyOrder
 from tui.behaviours.notice_actions import NoticeActions
@@ -94,6 +95,7 @@ def run(options: AppOptions) -> int:
 class PlannerApp(
     PlanUpdates,
     Settling,
+    Foresight,
     GrowingLogs,
     PanelEvents,
     ExperimentActions,

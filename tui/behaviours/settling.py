@@ -63,6 +63,7 @@ class Settling(PlannerMixin):
         """The answer is final."""
         self.planner._settling = None
         self._act_if_settled()
+        self.planner._foresee()
 
     def _settle(self) -> None:
         """Schedule the search for mixes and the exact evaluation of the answer, unless another

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from engine.batch import ClusterBatch
 from engine.caching import LruCache
 from engine.catalog import Catalog, InstanceType
+from engine.checkpoints import checkpoint
 from engine.distinct import distinct_rows
 from engine.forecast import IntArray
 from engine.machines.transfer import Speed, speed_of
@@ -197,6 +198,7 @@ class ScaledPlan:
 
     def course(self, target: Target, *, record: bool = True, tracks: int | None = None) -> Course:
         """The course of the plan on a cluster; `record` and `tracks` as `estimate` has them."""
+        checkpoint()
         plan, speeds = self.plan, self.plan.speeds_on(target)
         activities = [at_speed(entry, speeds[entry.job]) for entry in self.activities]
         scheduler = scheduler_named(plan.scheduler)

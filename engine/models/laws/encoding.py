@@ -17,6 +17,7 @@ from engine.machines.transfer import family_of
 from engine.models.curves.machines import MachineRuns, shape_of, vcpus_of
 from engine.models.curves.parameter_scales import ParameterScales
 from engine.models.laws.gaussian_process import ProcessInputs, SizeIterationGrid
+from engine.models.laws.observations import NOISE_DOF
 from engine.models.laws.terms import Points
 from engine.models.laws.type_spread import TYPE_SD
 
@@ -105,6 +106,25 @@ def at_least_as_hard(rows: Rows) -> BoolArray:
     harder = (cores[None] <= cores[:, None]) & (memory[None] <= memory[:, None])
     harder &= (rows.size[None] >= rows.size[:, None]) & (jobs[None] == jobs[:, None])
     return np.asarray(harder & ~np.eye(len(rows), dtype=bool))
+
+
+def merge_repetitions(
+    rows: Rows, log_seconds: FloatArray
+) -> tuple[IntArray, FloatArray, IntArray, float]:
+    """(c,) the first index of each configuration, its mean log time, its number of repetitions, and
+    the variance of a run beyond that of such means. Leaving out only one of several repetitions
+    would test nothing. The variance of the means, a k-th of the variance among k repetitions, is in
+    their left-out errors already."""
+    first, group = distinct_few_rows(rows.configurations)
+    count = np.bincount(group)
+    mean = np.bincount(group, log_seconds) / count
+    repeated = len(log_seconds) - len(first)
+    if repeated == 0:
+        return first, mean, count, 0.0
+    variance = float(((log_seconds - mean[group]) ** 2).sum() / repeated)
+    reliability = repeated / (repeated + NOISE_DOF)
+    beyond_means = reliability * variance * float(1.0 - (1.0 / count).mean())
+    return first, mean, count, beyond_means
 
 
 def rows_of(

@@ -58,7 +58,6 @@ from engine.models.laws.run_times import (
 from engine.models.laws.terms import PHASES
 from engine.models.laws.weighted_fits import (
     WeightedFit,
-    distinct_rows,
     heaviest_fit,
     mixed_log_times,
     mixed_means,
@@ -177,19 +176,18 @@ class TableModel(FittedModel):
     def forecast(self, batch: ClusterBatch, workload: Workload) -> Forecast:
         wanted = with_defaults(workload, self.profile)
         fitted = self.parameter_fit(wanted)
-        rows, equivalents = fitted.rows(batch, wanted)
+        of = fitted.encoded(batch, wanted)
         mean, below, scale, dof = (np.full(len(batch), np.nan) for _ in range(4))
-        between = np.full(len(batch), np.inf)
-        known = np.flatnonzero(~np.isnan(rows.machines))
+        between, known = np.full(len(batch), np.inf), of.known
         if len(known):
-            distinct, sources, inverse = distinct_rows(rows.take(known), equivalents.family[known])
-            predicted, gap = self._log_times(wanted, distinct, sources)
-            between[known] = gap[inverse]
-            narrowed = narrowed_where_measured(fitted.joint, fitted.noise, distinct, predicted)
-            log_times = narrowed.take(inverse)
+            predicted, gap = self._log_times(wanted, of.distinct, of.sources)
+            between[known] = gap[of.inverse]
+            narrowed = narrowed_where_measured(fitted.joint, fitted.noise, of.distinct, predicted)
+            log_times = narrowed.take(of.inverse)
             mean[known], dof[known] = log_times.mean, log_times.dof
             below[known], scale[known] = log_times.scale
-        added_scale = np.hypot(equivalents.log_scale, fitted.extrapolation_scale(rows, between))
+        outside = fitted.extrapolation_scale(of.rows, between)
+        added_scale = np.hypot(of.equivalents.log_scale, outside)
         symmetric = np.array_equal(below, scale, equal_nan=True)
         scale_below = None if symmetric else below
         return Forecast.of(np.exp(mean), scale, dof, scale_below=scale_below).widened(added_scale)

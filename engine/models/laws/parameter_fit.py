@@ -7,11 +7,11 @@ docs/models/sparkplan_rules_run_tables.md#the-rest.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from engine.batch import ClusterBatch
+from engine.batch import ClusterBatch, GridCache
 from engine.catalog import Catalog, InstanceType
 from engine.cluster import Workload
 from engine.forecast import BoolArray, FloatArray, IntArray
@@ -28,7 +28,7 @@ from engine.models.laws.encoding import (
     family_named,
 )
 from engine.models.laws.run_times import RunTimeFit
-from engine.models.laws.weighted_fits import WeightedFit
+from engine.models.laws.weighted_fits import WeightedFit, distinct_rows
 from engine.notices import Notice
 from engine.runs.run_noise import Noise
 from engine.runs.slow_runs import ExcludedRun, SuspectedOutlier
@@ -44,6 +44,37 @@ def size_spread(sizes: FloatArray) -> float:
     doublings = math.log2(float(sizes.max() / sizes.min()))
     untold = max(0.0, 1.0 - doublings)
     return untold * float(parameter_spread(1.0)) + (1.0 - untold) * SPREAD_PER_DOUBLING
+
+
+@dataclass(frozen=True, eq=False)
+class EncodedClusters:
+    """n clusters as rows of a fit.
+
+    Args:
+        rows: (n,) all of them.
+        equivalents: (n,) as machines of the measured types.
+        known: (k,) indices of those whose machines are known.
+        distinct: (d,) these, each once, with their `sources` among the measured types.
+        inverse: (k,) index of each among the distinct ones.
+    """
+
+    rows: Rows
+    equivalents: Equivalents
+    known: IntArray
+    distinct: Rows
+    sources: IntArray
+    inverse: IntArray
+
+    @classmethod
+    def of(cls, rows: Rows, equivalents: Equivalents) -> EncodedClusters:
+        known = np.flatnonzero(~np.isnan(rows.machines))
+        distinct = distinct_rows(rows.take(known), equivalents.family[known])
+        return cls(rows, equivalents, known, *distinct)
+
+    def with_size(self, size: float) -> EncodedClusters:
+        """The same clusters at another size."""
+        rows, distinct = self.rows.with_size(size), self.distinct.with_size(size)
+        return replace(self, rows=rows, distinct=distinct)
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,6 +108,7 @@ class ParameterFit:
     outliers: tuple[SuspectedOutlier, ...]
     constant_doublings: float
     constant_notices: tuple[Notice, ...]
+    _encoded: GridCache[EncodedClusters] = field(default_factory=GridCache, repr=False)
 
     @property
     def joint(self) -> RunTimeFit:
@@ -93,6 +125,12 @@ class ParameterFit:
     def in_gib(self) -> bool:
         """Whether the memory of the measured types is known."""
         return any(machine_type.memory != 1.0 for machine_type in self.machine_types)
+
+    def encoded(self, batch: ClusterBatch, wanted: Workload) -> EncodedClusters:
+        """The batch as rows; kept for the next step of the data size, which asks for the same
+        clusters."""
+        encoded = self._encoded.get(batch, lambda: EncodedClusters.of(*self.rows(batch, wanted)))
+        return encoded.with_size(_size_of(wanted))
 
     def rows(self, batch: ClusterBatch, wanted: Workload) -> tuple[Rows, Equivalents]:
         """The batch as rows: measured types as they are, others by their own shape where it is
@@ -113,14 +151,13 @@ class ParameterFit:
             shapes = [target and shape_of(target, batch.catalog) for target in batch.types]
             gib = np.asarray([shape.memory_gib if shape else np.nan for shape in shapes])
             memory[in_own_shape] = gib[batch.type_index[in_own_shape]]
-        size = wanted.scale if wanted.input_bytes is None else wanted.input_bytes
         n = len(batch)
         parameters = np.asarray([wanted.parameters[name] for name in self.names], dtype=float)
         rows = Rows(
             machines=machines,
             cores=cores * (at.machine_count / machines) * speeds,
             memory=memory,
-            size=np.full(n, 1.0 if size is None else size),
+            size=np.full(n, _size_of(wanted)),
             iterations=np.full(n, wanted.iterations or 1.0),
             type_index=np.where(measured[batch.type_index], at.family, -1),
             family=families[batch.type_index],
@@ -198,3 +235,9 @@ class ParameterFit:
         iterations = parameter_spread(encoding.iteration_doublings(rows))
         iterations = np.minimum(iterations, between / math.sqrt(12.0))
         return np.hypot(np.hypot(by_range, parameter_spread(away)), iterations)
+
+
+def _size_of(wanted: Workload) -> float:
+    """The size of a workload in the units of the table; 1 where there is none."""
+    size = wanted.scale if wanted.input_bytes is None else wanted.input_bytes
+    return 1.0 if size is None else size

@@ -9,13 +9,16 @@ of parameters for parameters that no run had.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
+from hashlib import blake2b
 from typing import NamedTuple
 
 import numpy as np
 
+from engine.caching import LruCache
+from engine.checkpoints import checkpoint
 from engine.distinct import distinct_few_rows
 from engine.forecast import BoolArray, FloatArray, IntArray
 from engine.models.laws.candidate_models import (
@@ -25,10 +28,10 @@ from engine.models.laws.candidate_models import (
     Variances,
     validate,
 )
-from engine.models.laws.encoding import Rows
+from engine.models.laws.encoding import Rows, merge_repetitions
 from engine.models.laws.error_distribution import prior_error_distribution, with_common_dof
 from engine.models.laws.extrapolation import Extrapolation, doublings_beyond
-from engine.models.laws.iterations import interpolated_along_laws
+from engine.models.laws.means_at_sizes import MeansAtSizes
 from engine.models.laws.observations import NOISE_DOF
 from engine.models.workloads import SAME
 from engine.one_thread import one_thread
@@ -38,6 +41,11 @@ FOLDS = 5
 
 MINIMUM_LEFT_OUT = 3
 """Runs that a validation needs, in training and left out."""
+
+KEPT_ROWS, KEPT_AT_SIZES = range(64, 32_769), 4
+"""The means of so many rows at some sizes are kept, those of some questions: with the iterations
+asked for and with all others, at the measured sizes and beyond them. Those of more rows would take
+hundreds of megabytes."""
 
 
 class LogTimes(NamedTuple):
@@ -76,6 +84,9 @@ class RunTimeFit:
     candidates: CandidateModels
     leave_one_out: Validation | None
     _extrapolated: dict[str, Validation | None] = field(default_factory=dict, repr=False)
+    _kept: LruCache[tuple[FloatArray, FloatArray]] = field(
+        default_factory=lambda: LruCache(KEPT_AT_SIZES), repr=False
+    )
 
     @property
     def noise(self) -> float:
@@ -88,15 +99,22 @@ class RunTimeFit:
     def moments(self, rows: Rows) -> LogTimes:
         """Predicted log times of n rows, the mean monotone in the size; in blocks of rows, whose
         intermediate results stay in the CPU's cache."""
-        starts = range(0, max(1, len(rows)), BLOCK_ROWS)
-        parts = [self._moments(rows.take(slice(start, start + BLOCK_ROWS))) for start in starts]
+        at_sizes = self._means_at_sizes(rows, None)
+        parts = [
+            self._moments(rows.take(block), [each.take(block) for each in at_sizes])
+            for block in _blocks(len(rows))
+        ]
         return LogTimes(*(np.concatenate(column, axis=-1) for column in zip(*parts, strict=True)))
 
-    def _moments(self, rows: Rows) -> LogTimes:
+    def _moments(self, rows: Rows, at_sizes: Sequence[MeansAtSizes]) -> LogTimes:
+        """`moments` of a block with its `_means_at_sizes`."""
         law, means, variances = self.candidates.moments(rows)
         extrapolation = self.extrapolation(rows)
         scale, dof = self._scale(rows, extrapolation, means, variances)
-        return LogTimes(self._mean(rows, extrapolation, law, means), scale, dof)
+        if at_sizes:
+            return LogTimes(at_sizes[0].at(rows.size, law), scale, dof)
+        mean = self._weighted_mean(extrapolation.mean_weights(rows.size), means)
+        return LogTimes(mean, scale, dof)
 
     @cached_property
     def at_runs(self) -> LogTimes:
@@ -152,83 +170,74 @@ class RunTimeFit:
                 dof[:, at] += weight[at] * validation_dof
         return variance, dof
 
-    def _mean(
-        self, rows: Rows, extrapolation: Extrapolation, law: FloatArray, means: FloatArray
-    ) -> FloatArray:
-        """(n,) mean of log time from those of the laws (n,) and of the candidates (c, n).
-
-        It is monotone in the size, whatever remainder and weights say: as a function of the laws'
-        mean it is the running maximum over the measured sizes, and beyond them it grows as the laws
-        do.
-        """
-        sizes = self._sizes_up_to(float(rows.size.max(initial=0.0)))
-        if not len(sizes):
-            return self._weighted_mean(extrapolation.mean_weights(rows.size), means)
-        laws, candidate_means = self.candidates.means(rows, sizes)
-        return self._monotone_mean(rows, extrapolation, sizes, (laws[0], candidate_means[0]), law)
-
     @one_thread()
     def means(self, rows: Rows, iterations: FloatArray) -> FloatArray:
         """(k, n) the mean of `moments` for each of k numbers of iterations in place of the rows'
         own; all rows have one size."""
-        starts = range(0, len(rows), BLOCK_ROWS)
-        parts = [np.empty((len(iterations), 0))]
-        parts += [
-            self._means(rows.take(slice(start, start + BLOCK_ROWS)), iterations) for start in starts
+        if not len(rows):
+            return np.empty((len(iterations), 0))
+        at_sizes = self._means_at_sizes(rows, iterations)
+        parts = [
+            self._means(rows.take(block), iterations, [each.take(block) for each in at_sizes])
+            for block in _blocks(len(rows))
         ]
         return np.concatenate(parts, axis=1)
 
-    def _means(self, rows: Rows, iterations: FloatArray) -> FloatArray:
-        sizes = self._sizes_up_to(float(rows.size[0]))
-        all_sizes = np.concatenate((rows.size[:1], sizes))
-        parts = zip(iterations, *self.candidates.means(rows, all_sizes, iterations), strict=True)
-        means = []
-        for count, laws, candidate_means in parts:
-            extrapolation = self.extrapolation(rows.with_iterations(count))
-            if len(sizes):
-                means.append(
-                    self._monotone_mean(
-                        rows, extrapolation, sizes, (laws[1:], candidate_means[1:]), laws[0]
-                    )
-                )
-            else:
-                means.append(
-                    self._weighted_mean(extrapolation.mean_weights(rows.size), candidate_means[0])
-                )
-        return np.stack(means)
-
-    def _monotone_mean(
-        self,
-        rows: Rows,
-        extrapolation: Extrapolation,
-        sizes: FloatArray,
-        means_at_sizes: tuple[FloatArray, FloatArray],
-        law_wanted: FloatArray,
+    def _means(
+        self, rows: Rows, iterations: FloatArray, at_sizes: Sequence[MeansAtSizes]
     ) -> FloatArray:
-        """(n,) mean of log time where the laws' mean is `law_wanted` (n,), by interpolation in the
-        means at s sizes: of the laws (s, n), of the candidates (s, c, n)."""
-        laws, candidate_means = means_at_sizes
-        parts = zip(sizes, candidate_means, strict=True)
-        means = np.stack(
-            [self._weighted_mean(extrapolation.mean_weights(size), part) for size, part in parts]
-        )
-        means = np.maximum.accumulate(means, axis=0)
-        beyond, measured = rows.size > self._monotone_sizes[-1], len(self._monotone_sizes)
-        mean = np.empty(len(rows))
-        for at, last in ((~beyond, measured), (beyond, len(sizes))):
-            if at.any():
-                mean[at] = interpolated_along_laws(
-                    laws[:last, at], means[:last, at], law_wanted[at]
-                )
-        return mean
+        """`means` of a block with its `_means_at_sizes`."""
+        if at_sizes:
+            laws = self.candidates.law_means(rows, iterations)
+            wanted = zip(at_sizes, laws, strict=True)
+            return np.stack([each.at(rows.size, law) for each, law in wanted])
+        return self._at_block(rows, rows.size[:1], iterations)[1][:, 0]
 
-    def _sizes_up_to(self, largest: float) -> FloatArray:
-        """(s,) sizes at which the mean is made monotone up to `largest`: the measured ones up to
-        the next one, and for a larger size two beyond them."""
-        sizes = self._monotone_sizes
-        if len(sizes) and largest > sizes[-1]:
-            sizes = np.concatenate((sizes, sizes[-1] * SIZES_BEYOND))
-        return np.asarray(sizes[: np.searchsorted(sizes, largest) + 1])
+    def _means_at_sizes(
+        self, rows: Rows, iterations: FloatArray | None
+    ) -> tuple[MeansAtSizes, ...]:
+        """What makes the mean of rows monotone in the size, for each of k numbers of iterations, or
+        for their own; none where it is monotone by itself. That of many rows is kept: a step of the
+        data size asks for the same rows at another size."""
+        measured = self._monotone_sizes
+        if not len(measured):
+            return ()
+        most = float(rows.size.max(initial=0.0))
+        parts = [measured] if most <= measured[-1] else [measured, measured[-1] * SIZES_BEYOND]
+        sizes = np.concatenate(parts)
+        if len(rows) in KEPT_ROWS:
+            counts = None if iterations is None else iterations.tobytes()
+            key = counts, blake2b(rows.with_size(1.0).configurations.tobytes()).digest()
+            computed = partial(self._at_each, rows, iterations)
+            kept = [self._kept.get((*key, of.tobytes()), partial(computed, of)) for of in parts]
+            laws, means = (np.concatenate(of, axis=1) for of in zip(*kept, strict=True))
+        else:  # the next size is enough
+            sizes = sizes[: np.searchsorted(sizes, most) + 1]
+            laws, means = self._at_each(rows, iterations, sizes)
+        count = min(len(measured), len(sizes))
+        return tuple(MeansAtSizes(sizes, count, *pair) for pair in zip(laws, means, strict=True))
+
+    def _at_each(
+        self, rows: Rows, iterations: FloatArray | None, sizes: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """`_at_block` of all rows."""
+        blocks = _blocks(len(rows))
+        parts = [self._at_block(rows.take(block), sizes, iterations) for block in blocks]
+        laws, means = (np.concatenate(column, axis=-1) for column in zip(*parts, strict=True))
+        return laws, means
+
+    def _at_block(
+        self, rows: Rows, sizes: FloatArray, iterations: FloatArray | None
+    ) -> tuple[FloatArray, FloatArray]:
+        """(k, s, n) mean of the laws, and of all candidates by their weights, at s sizes."""
+        laws, candidate_means = self.candidates.means(rows, sizes, iterations)
+        means = np.empty_like(laws)
+        for index, parts in enumerate(candidate_means):
+            of_count = rows if iterations is None else rows.with_iterations(iterations[index])
+            extrapolation = self.extrapolation(of_count)
+            for mean, size, part in zip(means[index], sizes, parts, strict=True):
+                mean[:] = self._weighted_mean(extrapolation.mean_weights(size), part)
+        return laws, means
 
     @cached_property
     def _monotone_sizes(self) -> FloatArray:
@@ -336,6 +345,13 @@ BLOCK_ROWS = 2048
 computed for each (`core_interpolation`)."""
 
 
+def _blocks(rows: int) -> Iterator[slice]:
+    """The rows in blocks; one empty block of no rows."""
+    for start in range(0, max(1, rows), BLOCK_ROWS):
+        checkpoint()
+        yield slice(start, start + BLOCK_ROWS)
+
+
 @one_thread()
 def fit_run_times(
     rows: Rows,
@@ -351,7 +367,7 @@ def fit_run_times(
         run_weights: (n,) as far as they are known; None for one.
         draw_share: see `Observations`.
     """
-    first, log_seconds, repetitions, repetition_variance = _merge_repetitions(rows, np.log(seconds))
+    first, log_seconds, repetitions, repetition_variance = merge_repetitions(rows, np.log(seconds))
     rows = rows.take(first)
     known_weights = np.ones(len(rows)) if run_weights is None else run_weights[first]
     candidates, posterior_weights = CandidateModels.of(
@@ -369,22 +385,3 @@ def fit_run_times(
     return RunTimeFit(
         rows, log_seconds, posterior_weights, repetition_variance, candidates, leave_one_out
     )
-
-
-def _merge_repetitions(
-    rows: Rows, log_seconds: FloatArray
-) -> tuple[IntArray, FloatArray, IntArray, float]:
-    """(c,) the first index of each configuration, its mean log time, its number of repetitions, and
-    the variance of a run beyond that of such means. Leaving out only one of several repetitions
-    would test nothing. The variance of the means, a k-th of the variance among k repetitions, is in
-    their left-out errors already."""
-    first, group = distinct_few_rows(rows.configurations)
-    count = np.bincount(group)
-    mean = np.bincount(group, log_seconds) / count
-    repeated = len(log_seconds) - len(first)
-    if repeated == 0:
-        return first, mean, count, 0.0
-    variance = float(((log_seconds - mean[group]) ** 2).sum() / repeated)
-    reliability = repeated / (repeated + NOISE_DOF)
-    beyond_means = reliability * variance * float(1.0 - (1.0 / count).mean())
-    return first, mean, count, beyond_means

@@ -54,7 +54,8 @@ class Points:
         """The same points on so many times the machines."""
         return replace(self, machines=factor * self.machines)
 
-    def with_size(self, size: float) -> Points:
+    def with_size(self, size: float) -> Self:
+        """The same points at another size."""
         return replace(self, size=np.full(len(self), size))
 
     @property

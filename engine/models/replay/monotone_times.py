@@ -18,23 +18,16 @@ import math
 from bisect import bisect_left
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from engine.batch import ClusterBatch
+from engine.batch import ClusterBatch, GridCache
 from engine.caching import LruCache
 from engine.cluster import Workload
 from engine.forecast import FloatArray
 from engine.models.replay.times import input_steps
 from engine.profile import Run
-
-FEWEST_CLUSTERS = 2_048
-"""Smaller batches are no grids: single clusters come in between, and are to push none out. Of them
-the last is cached, which is asked about other inputs where it is to be told how far it holds."""
-
-CACHED_GRIDS = 2
-"""All candidates, and those of them that may be among the best."""
 
 CACHED_WORKLOADS = 8
 """Workloads cached per grid: the ends of the path, the subdivisions of its last step, and some
@@ -58,26 +51,14 @@ class MeanTimesCache:
     process starts empty."""
 
     def __init__(self) -> None:
-        self._by_grid: tuple[tuple[ClusterBatch, LruCache[MeanTimes]], ...] = ()
-        self._of_few: tuple[tuple[ClusterBatch, LruCache[MeanTimes]], ...] = ()
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), ()
+        self._by_grid = GridCache[LruCache[MeanTimes]]()
 
     def get(
         self, batch: ClusterBatch, workload_key: Hashable, compute: Callable[[], MeanTimes]
     ) -> MeanTimes:
         """The mean times of a workload on a batch, computed where they are not cached."""
-        few = len(batch) < FEWEST_CLUSTERS
-        cached = self._of_few if few else self._by_grid
-        same = [entry for entry in cached if entry[0].equals(batch)]
-        grid = same[0] if same else (batch, LruCache[MeanTimes](CACHED_WORKLOADS))
-        if few:
-            self._of_few = (grid,)
-        else:
-            others = tuple(entry for entry in cached if entry is not grid)
-            self._by_grid = (grid, *others)[:CACHED_GRIDS]
-        return grid[1].get(workload_key, compute)
+        grid = self._by_grid.get(batch, lambda: LruCache[MeanTimes](CACHED_WORKLOADS))
+        return grid.get(workload_key, compute)
 
 
 MEMORY_SUBDIVISIONS = 4

@@ -19,6 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from engine.checkpoints import checkpoint
 from engine.forecast import FloatArray
 from engine.intervals import union_length
 from engine.models.replay.calibration import calibrated
@@ -129,6 +130,7 @@ class Replay:
             shuffle_partitions: number of shuffle partitions, None for the run's own.
             exact: task by task (see `engine.scheduling.stages`).
         """
+        checkpoint()
         nodes, tasks = self._scheduled_nodes(slots, ratio, speed, shuffle_partitions)
         scheduled = schedule(
             nodes,

@@ -11,17 +11,11 @@ import pytest
 from depth import DEEP
 
 import engine
-from engine.batch import ClusterBatch
+from engine import batch as batches
+from engine.batch import CACHED_GRIDS, FEWEST_CLUSTERS, ClusterBatch
 from engine.catalog import Catalog
 from engine.choosing.candidate_selection import select_candidates
-from engine.models.replay import monotone_times
-from engine.models.replay.monotone_times import (
-    CACHED_GRIDS,
-    CACHED_WORKLOADS,
-    FEWEST_CLUSTERS,
-    MeanTimes,
-    MeanTimesCache,
-)
+from engine.models.replay.monotone_times import CACHED_WORKLOADS, MeanTimes, MeanTimesCache
 from engine.models.simcost.learning import RunCosts
 
 TYPES = None if DEEP else ["m5.*"]
@@ -51,7 +45,7 @@ def test_steps_of_the_data_size_say_what_a_new_model_says(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Back and forth, on a grid and on a part of it by turns: a small one, which is cached too."""
-    monkeypatch.setattr(monotone_times, "FEWEST_CLUSTERS", FEWEST)
+    monkeypatch.setattr(batches, "FEWEST_CLUSTERS", FEWEST)
     profile = engine.read(*sources, ran_on="m5.xlarge")
     stepped = engine.fit(profile)
     batch = select_candidates(catalog, profile=profile, instances=TYPES).grid(NODES)

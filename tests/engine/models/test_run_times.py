@@ -1,5 +1,6 @@
 """Candidate models of run times: weights, validation by the question, monotone sizes."""
 
+import copy
 from dataclasses import replace
 from functools import cache
 
@@ -8,7 +9,7 @@ import pytest
 from scipy.stats import t as student
 
 from engine.forecast import FloatArray
-from engine.models.laws.candidate_models import pseudo_bma_weights
+from engine.models.laws.candidate_models import CandidateModels, pseudo_bma_weights
 from engine.models.laws.encoding import Encoding, Rows
 from engine.models.laws.iterations import interpolated_along_laws
 from engine.models.laws.run_times import (
@@ -207,7 +208,7 @@ def fitted_over_iterations() -> tuple[RunTimeFit, RunTimeFit]:
 
 @pytest.mark.parametrize("size", [0.1, 0.6, 1.0, 1.3, 5.0])
 def test_several_iterations_at_once_are_each_by_itself(size: float) -> None:
-    """So is the mean made to grow with the size, which needs only the sizes up to the next one."""
+    """So is the mean made to grow with the size."""
     machines = np.linspace(1.0, 70.0, BLOCK_ROWS + 5)
     at = rows(machines, np.full(len(machines), size))
     for model in fitted_over_iterations():
@@ -215,6 +216,31 @@ def test_several_iterations_at_once_are_each_by_itself(size: float) -> None:
         for mean, count in zip(found, (5.0, 7.0, 80.0), strict=True):
             assert mean == pytest.approx(model.moments(at.with_iterations(count))[0], rel=1e-9)
         assert model.means(at.take(slice(0)), np.ones(2)).shape == (2, 0)
+
+
+def test_steps_of_the_size_say_what_a_new_fit_says_and_ask_once_about_the_measured_sizes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Back and forth, within the measured sizes and beyond them."""
+    model, machines = (
+        copy.deepcopy(fitted_over_iterations()[0]),
+        np.linspace(1.0, 70.0, BLOCK_ROWS + 5),
+    )
+    counts, means, asked = np.asarray([5.0, 80.0]), CandidateModels.means, list[FloatArray]()
+
+    def counted(self: CandidateModels, at: Rows, sizes: FloatArray, *given: FloatArray) -> object:
+        asked.append(sizes)
+        return means(self, at, sizes, *given)
+
+    monkeypatch.setattr(CandidateModels, "means", counted)
+    for size, again in ((0.6, False), (0.7, True), (0.3, True), (1.3, False), (5.0, True)):
+        at, before = rows(machines, np.full(len(machines), size)), len(asked)
+        found = (*model.moments(at), model.means(at, counts))
+        assert (len(asked) == before) == again
+        fresh = copy.deepcopy(model)
+        for one, other in zip(found, (*fresh.moments(at), fresh.means(at, counts)), strict=True):
+            np.testing.assert_array_equal(one, other)
+        del asked[:]
 
 
 def test_rows_of_many_blocks_are_predicted_one_by_one() -> None:

@@ -1,0 +1,103 @@
+"""The next step of the data size, computed while the planner rests."""
+
+import threading
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from screen import at_rest, settled, waits
+
+import engine
+from engine.models.replay.replayed_run import Replay
+from tui.answers import BuiltPlan
+from tui.behaviours import foresight
+from tui.behaviours.foresight import compute_next_steps
+from tui.changes import SetScale
+from tui.session import EngineSession
+from tui.state import PlanState
+from tui.workers import Cancelled
+
+LOG = PlanState(sources=("sort-large",), ran_on="m5.xlarge", instances=("m5.*",), max_nodes=64)
+
+
+def quiet(words: str = "") -> None:
+    pass
+
+
+def step(built: BuiltPlan, times: float) -> engine.Plan:
+    plan = built.plan
+    assert plan.surface.workload.input_bytes is not None
+    at = replace(plan.surface.workload, input_bytes=times * plan.surface.workload.input_bytes)
+    return engine.prepare_fitted(plan.fitted, replace(plan.request, workload=at))
+
+
+def counted(monkeypatch: pytest.MonkeyPatch, owner: type, name: str) -> list[None]:
+    """One entry for each call of a method from now on."""
+    calls, method = list[None](), getattr(owner, name)
+
+    def call(*given: object, **named: object) -> object:
+        calls.append(None)
+        return method(*given, **named)
+
+    monkeypatch.setattr(owner, name, call)
+    return calls
+
+
+def test_a_foreseen_step_replays_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    built = EngineSession().build(LOG, quiet)
+    compute_next_steps(built, quiet)
+    replays = counted(monkeypatch, Replay, "replayed")
+    step(built, 1.2)
+    step(built, 0.9)
+    assert not replays
+    step(built, 2.5)
+    assert replays
+
+
+def test_what_is_given_up_is_gone_on_with_and_changes_no_answer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    built = EngineSession().build(LOG, quiet)
+    replays = counted(monkeypatch, Replay, "replayed")
+
+    def check() -> None:
+        if len(replays) >= 5:
+            raise Cancelled
+
+    with pytest.raises(Cancelled):
+        compute_next_steps(built, check)
+    assert len(replays) == 5
+    found = step(built, 1.2).surface.forecast
+    fresh = step(EngineSession().build(LOG, quiet), 1.2).surface.forecast
+    np.testing.assert_array_equal(found.seconds, fresh.seconds)
+    np.testing.assert_array_equal(found.log_scale, fresh.log_scale)
+
+
+async def test_a_planner_at_rest_foresees_once_and_gives_way_to_a_question(planner, monkeypatch):
+    begun, given_up, plans = threading.Event(), threading.Event(), []
+
+    def until_cancelled(built, check):
+        plans.append(built)
+        begun.set()
+        while len(plans) == 1:
+            try:
+                check()
+            except Cancelled:
+                given_up.set()
+                raise
+
+    monkeypatch.setattr(foresight, "REST_SECONDS", 0.01)
+    monkeypatch.setattr(foresight, "compute_next_steps", until_cancelled)
+    async with at_rest(planner(), (120, 40)) as (app, pilot):
+        async for _ in waits():
+            if begun.is_set():
+                break
+        assert plans == [app.built]
+        app.dispatch(SetScale(2.0))
+        await settled(pilot)
+        assert given_up.is_set()
+        assert app.built is not plans[0]
+        async for _ in waits():
+            if len(plans) == 2 and app._foreseen is app.built:
+                break
+        assert plans[1] is app.built
