@@ -35,8 +35,17 @@ class Foresight(PlannerMixin):
     def _foresee(self) -> None:
         """Compute the next steps from the present plan, if nothing else is asked soon."""
         built = self.planner.built
-        if built is not None and built is not self._foreseen:
+        if built is not None and not self._keeps_next_steps(built):
             self.planner.set_timer(REST_SECONDS, lambda: self._begin_to_foresee(built))
+
+    def _keeps_next_steps(self, built: BuiltPlan) -> bool:
+        """Whether the model keeps what the next steps of a plan need. Of run times that is the same
+        at any size, of the same clusters."""
+        before = self._foreseen
+        if before is None or built.profile.has_stages:
+            return before is built
+        then, now = before.plan, built.plan
+        return then.fitted is now.fitted and then.surface.batch.equals(now.surface.batch)
 
     def _begin_to_foresee(self, built: BuiltPlan) -> None:
         app = self.planner
