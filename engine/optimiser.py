@@ -195,7 +195,7 @@ def select_with_mixes(
 
 
 def recommend_for_goal(
-    surface: Surface, goal: Goal, billing: Billing, *, mix: int = 1, today: date | None = None
+    surface: Surface, goal: Goal, billing: Billing, *, mix: int, today: date | None
 ) -> Recommendation:
     """`select_with_mixes`, with compromises where a deadline and a budget cannot both be kept, and
     with a notice where nodes on demand serve the goal better than spot nodes."""

@@ -73,7 +73,7 @@ def resource_time(choice: engine.Choice, goal: engine.Goal | None) -> str:
     return f"{choice.vcore_seconds:,.0f} vcore-s"
 
 
-def runners_up(choices: Sequence[engine.Choice], goal: engine.Goal, *, shared: bool = False) -> str:
+def runners_up(choices: Sequence[engine.Choice], goal: engine.Goal, *, shared: bool) -> str:
     """The table of the runners-up, without columns that are empty for all of them; what is noted of
     each is said once below it."""
     on_demand = shared and not any(choice.spot for choice in choices)
