@@ -115,9 +115,8 @@ _HOMES = {
     "engine.models.optex.job_profiles": ("with_job_profiles",),
     "engine.models.base": ("FittedModel", "Prediction", "Predictions"),
     "engine.models.model": ("Model",),
-    "engine.mixing.methods": ("METHODS",),
     "engine.optimiser": ("recommend", "sensitivity"),
-    "engine.choosing.objectives": ("OBJECTIVES", "OBJECTIVE_SYNONYMS"),
+    "engine.choosing.objectives": ("METHODS", "OBJECTIVES", "OBJECTIVE_SYNONYMS"),
     "engine.choosing.outlines": ("Outline", "outlines"),
     "engine.choosing.owned": ("recommend_owned",),
     "engine.choosing.recommendation": (

@@ -16,6 +16,7 @@ from engine.choosing.cluster_costs import cost_of as cost_of
 from engine.choosing.cluster_costs import observed_price as observed_price
 from engine.choosing.cluster_costs import predict_on_spot as predict_on_spot
 from engine.choosing.limits import Limits as Limits
+from engine.choosing.objectives import METHODS as METHODS
 from engine.choosing.objectives import OBJECTIVE_SYNONYMS as OBJECTIVE_SYNONYMS
 from engine.choosing.objectives import OBJECTIVES as OBJECTIVES
 from engine.choosing.outlines import Outline as Outline
@@ -97,7 +98,6 @@ from engine.memory import beside_heap_gib as beside_heap_gib
 from engine.mixing.composition import Composed as Composed
 from engine.mixing.composition import composition_cost as composition_cost
 from engine.mixing.composition import predict_composition as predict_composition
-from engine.mixing.methods import METHODS as METHODS
 from engine.models import DEFAULT_MODEL as DEFAULT_MODEL
 from engine.models import MODELS as MODELS
 from engine.models import MODELS_BY_NAME as MODELS_BY_NAME

@@ -31,7 +31,7 @@ def handover_of(
     catalog: Catalog | None,
     workload: Workload | None,
     *,
-    spot: bool = False,
+    spot: bool,
 ) -> Handover:
     """What exports need to know about a choice.
 

@@ -11,6 +11,7 @@ from engine.catalog import Billing, Catalog, require_catalog
 from engine.choosing.better_on_demand import with_better_on_demand
 from engine.choosing.candidate_selection import select_candidates
 from engine.choosing.limits import NO_LIMITS, Limits
+from engine.choosing.objectives import METHODS
 from engine.choosing.recommendation import Goal, Recommendation, Sensitivity
 from engine.choosing.selection import select_exact, with_all_exact
 from engine.choosing.surface import Surface
@@ -22,7 +23,6 @@ from engine.mixing.compromises import (
     with_compromises,
 )
 from engine.mixing.effort import MAX_BOUNDS, MAX_BOUNDS_SENSITIVITY
-from engine.mixing.methods import METHODS
 from engine.mixing.mix_step import with_mixes
 from engine.mixing.purchase_options import rents_both_ways
 from engine.mixing.relaxed_answer import with_relaxed
@@ -195,7 +195,7 @@ def select_with_mixes(
 
 
 def recommend_for_goal(
-    surface: Surface, goal: Goal, billing: Billing, *, mix: int = 1, today: date | None = None
+    surface: Surface, goal: Goal, billing: Billing, *, mix: int, today: date | None
 ) -> Recommendation:
     """`select_with_mixes`, with compromises where a deadline and a budget cannot both be kept, and
     with a notice where nodes on demand serve the goal better than spot nodes."""

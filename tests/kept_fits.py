@@ -2,12 +2,12 @@
 ask about a few of the logs that the package brings."""
 
 import pickle
-from collections import OrderedDict
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import engine
+from engine.caching import LruCache
 
 KEPT = 12
 """Fits are kept with what they computed; more than these take more memory than time."""
@@ -29,19 +29,14 @@ class KeptFits:
     The planner asks one fitted model all its questions too, from one thread as here."""
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[tuple[str, bytes], engine.FittedModel] = OrderedDict()
+        self._kept: LruCache[engine.FittedModel] = LruCache(KEPT)
 
     def fit(
         self, profile: engine.Profile, *, model: str = engine.DEFAULT_MODEL
     ) -> engine.FittedModel:
         """The kept model of equal evidence, else a new one."""
         key = (model, pickle.dumps(profile))
-        if key not in self._kept:
-            self._kept[key] = ENGINE_FIT(profile, model=model)
-        self._kept.move_to_end(key)
-        while len(self._kept) > KEPT:
-            self._kept.popitem(last=False)
-        return self._kept[key]
+        return self._kept.get(key, lambda: ENGINE_FIT(profile, model=model))
 
 
 class KeptReads:

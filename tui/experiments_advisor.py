@@ -151,7 +151,7 @@ def experiments_report(
     session: EngineSession,
     state: PlanState,
     answer: Answer,
-    previous: ExperimentsReport | None = None,
+    previous: ExperimentsReport | None,
 ) -> ExperimentsReport:
     """The whole report for a state; a part that fails is replaced by the reason.
 

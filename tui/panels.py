@@ -285,7 +285,7 @@ class Panels:
         *,
         keys: Hashable,
         cursor: int,
-        columns: Sequence[Column] | None = None,
+        columns: Sequence[Column] | None,
         message: str | None = None,
     ) -> None:
         """Show rows that `keys` identify; the cursor moves only where the keys have changed."""

@@ -304,7 +304,7 @@ class Recommendation:
         hidden: reason -> number of types that were no candidates.
         sensitivity: what the answer depends on, where requested and there is an answer.
         dynamic_allocation: the requested bounds, (fewest, most) executors.
-        method: how `recommended` was looked for: one of `engine.mixing.methods.METHODS`.
+        method: how `recommended` was looked for: one of `METHODS`.
     """
 
     goal: Goal

@@ -69,7 +69,7 @@ def with_mixes(
     *,
     most_types: int,
     most_bounds: float = MAX_BOUNDS,
-    today: date | None = None,
+    today: date | None,
     with_notices: bool = True,
 ) -> Recommendation:
     """The answer, or a better mix of up to `most_types` types.

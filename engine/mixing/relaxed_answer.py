@@ -47,7 +47,7 @@ def with_relaxed(
     billing: Billing,
     *,
     most_types: int,
-    today: date | None = None,
+    today: date | None,
 ) -> Recommendation:
     """The composition that the interior point finds, and the exact answer as first runner-up.
 

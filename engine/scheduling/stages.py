@@ -33,7 +33,7 @@ from engine.scheduling.launch_orders import MOST_SHIFTED_TASKS, LaunchOrder, end
 from engine.scheduling.list_scheduling import list_schedule, list_schedule_fast, makespan
 from engine.scheduling.task_claims import (
     MOST_TASKS_OF_UNLIKE_CLAIMS,
-    Claim,
+    SlotClaim,
     UnlikeClaims,
     unlike_claims,
 )
@@ -124,7 +124,7 @@ def schedule(
 
 
 def _claims_of(nodes: Sequence[ScheduledNode]) -> UnlikeClaims:
-    claims = {i: Claim(n.cpus, n.barrier) for i, n in enumerate(nodes) if n.tasks is not None}
+    claims = {i: SlotClaim(n.cpus, n.barrier) for i, n in enumerate(nodes) if n.tasks is not None}
     return unlike_claims([node.after for node in nodes], claims)
 
 

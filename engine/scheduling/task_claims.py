@@ -19,7 +19,7 @@ so many are placed, neighbours as one. One by one tasks take 1 to 2 us each, 5 u
 slots: mostly two to four times as long as blocks of so many tasks, and more of more."""
 
 
-class Claim(NamedTuple):
+class SlotClaim(NamedTuple):
     """What the tasks of a stage claim.
 
     Args:
@@ -44,7 +44,7 @@ class UnlikeClaims(NamedTuple):
 
 
 def claim_unlike(
-    after: Sequence[Sequence[int]], claims: Mapping[int, Claim], *, slots_vary: bool
+    after: Sequence[Sequence[int]], claims: Mapping[int, SlotClaim], *, slots_vary: bool
 ) -> bool:
     """Whether tasks must be placed one after the other because of what they claim.
 
@@ -62,7 +62,7 @@ def claim_unlike(
         return False
     if slots_vary and any(claims[index].barrier for index in unusual):
         return True
-    alike: dict[Claim, int] = defaultdict(int)
+    alike: dict[SlotClaim, int] = defaultdict(int)
     for index, claim in claims.items():
         alike[claim] |= 1 << index
     every, related = sum(alike.values()), _related(after)
@@ -72,7 +72,7 @@ def claim_unlike(
     )
 
 
-def unlike_claims(after: Sequence[Sequence[int]], claims: Mapping[int, Claim]) -> UnlikeClaims:
+def unlike_claims(after: Sequence[Sequence[int]], claims: Mapping[int, SlotClaim]) -> UnlikeClaims:
     """`claim_unlike` of a graph on any slots."""
     always = claim_unlike(after, claims, slots_vary=False)
     return UnlikeClaims(always, always or claim_unlike(after, claims, slots_vary=True))

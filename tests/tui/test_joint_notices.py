@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from engine import Notice
-from tui.headless import output, rejections
+from tui.headless import choice_words, output
 from tui.joint_notices import NEARER, joint_groups, joint_remedy, joint_text
 from tui.views.marks import marks_of
 from tui.views.sentences import REMEDIES, warnings
@@ -67,7 +67,7 @@ def miss(name, code, reason, composition=None):
 def test_rejections_of_one_reason_are_a_line_with_the_nearest_miss():
     late = [miss(f"t{i}", "deadline", f"misses it by {i} s", {f"t{i}": 1}) for i in range(1, 7)]
     small = [miss(name, "no-executor", "holds no executor") for name in ("a", "b")]
-    assert rejections.rejected_lines([*late, *small]) == [
+    assert choice_words.rejected_lines([*late, *small]) == [
         "rejected (8)",
         "  t1: misses it by 1 s",
         "  likewise 5 other types, none nearer: t2, t3, t4 and 2 more (--json lists them)",
@@ -81,7 +81,7 @@ def test_rejections_by_limits_are_told_apart_by_their_reason():
     none = [miss(f"n{i}", "limits", "the limits allow none of it") for i in range(4)]
     two = [miss(f"t{i}", "limits", "no fewer than 2 workers") for i in range(2)]
     both = [miss(f"b{i}", "deadline-and-budget", f"by {i} s", {f"b{i}": 1}) for i in range(4)]
-    assert rejections.rejected_lines([*none, *two, *both]) == [
+    assert choice_words.rejected_lines([*none, *two, *both]) == [
         "rejected (10)",
         "  n0: the limits allow none of it",
         "  likewise 3 other types: n1, n2, n3",

@@ -117,7 +117,7 @@ def plan_job(
     args: argparse.Namespace,
     evidence: engine.JobEvidence,
     catalog: engine.Catalog,
-    resources: engine.ResourceProfile | None = None,
+    resources: engine.ResourceProfile | None,
 ) -> JobPlan:
     """The recommendation for one job; an error in one job does not affect the others."""
     if evidence.profile is None:
@@ -214,7 +214,7 @@ def _for_each(what: str, used: str, option: str) -> engine.Notice:
     )
 
 
-def as_json(jobs: Sequence[JobPlan], together: Sequence[engine.Notice] = ()) -> dict[str, Any]:
+def as_json(jobs: Sequence[JobPlan], together: Sequence[engine.Notice]) -> dict[str, Any]:
     """The jobs in the order of the sources, and their total."""
     return {
         "jobs": [

@@ -20,8 +20,13 @@ from tui.arguments import (
     workloads,
 )
 from tui.headless import output, sensitivity_lines
-from tui.headless.choice_words import composition, cost_lines, describe, runners_up
-from tui.headless.rejections import rejected_lines
+from tui.headless.choice_words import (
+    composition,
+    cost_lines,
+    describe,
+    rejected_lines,
+    runners_up,
+)
 
 OWNED_OBJECTIVE = "resource-time"
 

@@ -69,7 +69,7 @@ def fractions_of(spoken: str, steps: int, *, where: str | None = None) -> tuple[
     return tuple(low + (high - low) * step / (steps - 1) for step in range(steps))
 
 
-def one_fraction(spoken: str, *, where: str | None = None) -> float:
+def one_fraction(spoken: str, *, where: str | None) -> float:
     """A share of the input: "5%" or "0.05".
 
     Raises:

@@ -67,7 +67,7 @@ def file_name(application: str, target: Target, *, ascii_only: bool = False) -> 
     return stem if stem.endswith(target.suffix) else stem + target.suffix
 
 
-def safe_name(application: str, *, ascii_only: bool = False) -> str:
+def safe_name(application: str, *, ascii_only: bool) -> str:
     """The name of an application, made safe as part of a file name; in ASCII where nothing else can
     be shown, or typed to open it."""
     name = plain(application, ascii_only=True) if ascii_only else application

@@ -204,7 +204,7 @@ HELP = tuple((Item(form, "muted", "help"),) for form in ("? help ", "? help"))
 """Variants of the help key at the right of the tabs."""
 
 
-def tabs(state: PlanState, built: BuiltPlan | None = None, *, width: int) -> list[Item]:
+def tabs(state: PlanState, built: BuiltPlan | None, *, width: int) -> list[Item]:
     """The tabs of the views with their number keys; brackets mark the current one, beside its
     colour. Where there is no room, tabs move closer together, then other titles are abbreviated,
     then that of the current view; at last titles are left out, the furthest from the current tab

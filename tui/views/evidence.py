@@ -229,7 +229,7 @@ def least_error(compared: Sequence[ComparisonRow], *, used: str) -> tuple[str, f
     return best, errors[best], runs
 
 
-def run_rows(profile: Profile, left_out: Sequence[LeftOut] = ()) -> list[Row]:
+def run_rows(profile: Profile, left_out: Sequence[LeftOut]) -> list[Row]:
     """One row per measured run with the model's leave-one-out prediction; runs that have one come
     first."""
     predicted = {id(pair.run): pair for pair in left_out if pair.run is not None}

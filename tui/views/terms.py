@@ -131,7 +131,7 @@ PANELS = {
 }
 
 
-def help_line(state: PlanState, shown: Widget | None, *, over: str = "") -> str:
+def help_line(state: PlanState, shown: Widget | None, *, over: str) -> str:
     """The help line, most specific first: a threshold, the column that is pointed at, why a
     composition lost, the row of an input or a model, the widget.
 

@@ -161,7 +161,7 @@ def _decimal_at_most(size: float) -> float:
     return decade / 2
 
 
-def step_at_least(size: float, kind: Kind = "number") -> float:
+def step_at_least(size: float, kind: Kind) -> float:
     """The smallest nice step of `kind` that is `size` (> 0) or more."""
     if kind == "count":
         return max(1.0, _decimal_at_least(size))
@@ -172,7 +172,7 @@ def step_at_least(size: float, kind: Kind = "number") -> float:
     return _TIME_LADDER[bisect_left(_TIME_LADDER, size * (1 - _TOLERANCE))]
 
 
-def step_at_most(size: float, kind: Kind = "number") -> float:
+def step_at_most(size: float, kind: Kind) -> float:
     """The largest nice step of `kind` that is `size` (> 0) or less."""
     if kind == "count":
         return max(1.0, _decimal_at_most(max(1.0, size)))
@@ -219,7 +219,7 @@ def _powers(base: float, mantissas: Sequence[float], low: float, high: float) ->
             yield mantissa * power if exponent >= 0 else mantissa / power
 
 
-def tick_candidates(scale: Scale, kind: Kind = "number") -> Iterator[tuple[float, ...]]:
+def tick_candidates(scale: Scale, kind: Kind) -> Iterator[tuple[float, ...]]:
     """Round ticks for `scale`, dense to sparse; the caller takes the first that fit.
 
     A logarithmic axis over a narrow range continues with linear ticks, so that three or more labels
@@ -255,9 +255,7 @@ def _thinned(sets: Sequence[tuple[float, ...]]) -> Iterator[tuple[float, ...]]:
         yield sets[-1][::stride]
 
 
-def nice_bounds(
-    low: float, high: float, kind: Kind = "number", *, log: bool
-) -> tuple[float, float]:
+def nice_bounds(low: float, high: float, kind: Kind, *, log: bool) -> tuple[float, float]:
     """`low` and `high` moved outwards to round values, so that small changes leave an axis
     alone."""
     degenerate = high - low <= abs(high) * 1e-6
@@ -302,7 +300,7 @@ def _with_ends(values: Sequence[float], low: float, high: float) -> tuple[float,
     return (low, *inside, high)
 
 
-def log_stops(low: float, high: float, kind: Kind = "number", *, least: float = 0.0) -> Stops:
+def log_stops(low: float, high: float, kind: Kind, *, least: float = 0.0) -> Stops:
     """Stops on a logarithmic track: each about an eighth of its value from the next, and round.
 
     Args:

@@ -144,21 +144,14 @@ def topological_order(
     Raises:
         BadInput: for a cycle, with its jobs in their order.
     """
-    ordered: list[str] = []
-    done: set[str] = set()
+    done: dict[str, None] = {}
     for name in after:
-        path: list[str] = []
-        stack = [(name, iter(after[name]))] if name not in done else []
-        while stack:
-            current, others = stack[-1]
-            if not path or path[-1] != current:
-                path.append(current)
-            other = next((o for o in others if o not in done), None)
+        path = [] if name in done else [name]
+        while path:
+            current = path[-1]
+            other = next((o for o in after[current] if o not in done), None)
             if other is None:
-                stack.pop()
-                path.pop()
-                done.add(current)
-                ordered.append(current)
+                done[path.pop()] = None
             elif other in path:
                 cycle = [*path[path.index(other) :], other]
                 raise BadInput(
@@ -167,8 +160,8 @@ def topological_order(
                     remedy="remove one of these dependencies",
                 )
             else:
-                stack.append((other, iter(after[other])))
-    return ordered
+                path.append(other)
+    return list(done)
 
 
 def with_scheduler(workflow: Workflow, name: str) -> Workflow:

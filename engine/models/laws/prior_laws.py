@@ -52,36 +52,26 @@ class PriorLaws(Laws):
         return Laws(self.frame, parameters)
 
 
-def first_prior_laws(
-    frame: ReferenceFrame, count: int, *, seed: int, single: bool = False
-) -> PriorLaws:
-    """The first `count` laws, at most `MOST_PRIOR_DRAWS`, drawn from the prior; as 32-bit numbers
-    if `single`."""
-    parameters, unit_shares = _prior_parameters(seed, single)
+def first_prior_laws(frame: ReferenceFrame, count: int, *, seed: int) -> PriorLaws:
+    """The first `count` laws, at most `MOST_PRIOR_DRAWS`, drawn from the prior, as 32-bit
+    numbers."""
+    parameters, unit_shares = _prior_parameters(seed)
     parameters, unit_shares = parameters[:, :count], unit_shares[:count]
     return PriorLaws(frame, parameters, unit_shares, parameters[CLIFF])
 
 
 def stratified_prior_laws(frame: ReferenceFrame, count: int, *, seed: int) -> PriorLaws:
-    """The first `count` laws as 32-bit numbers, with one cliff in each `count`-th part of its
-    prior, descending: chance decides less of how many laws have one where, and those that meet a
-    cliff are next to each other."""
-    drawn = first_prior_laws(frame, count, seed=seed, single=True)
+    """The same laws with one cliff in each `count`-th part of its prior, descending: chance decides
+    less of how many laws have one where, and those that meet a cliff are next to each other."""
+    drawn = first_prior_laws(frame, count, seed=seed)
     cliffs = (np.arange(len(drawn) - 1, -1, -1) + drawn.cliffs) / len(drawn)
     return replace(drawn, cliffs=as_single(cliffs))
 
 
-def prior_laws(frame: ReferenceFrame, count: int, *, seed: int) -> Laws:
-    """The same with their shares at their scales, as plain `Laws`."""
-    laws = first_prior_laws(frame, count, seed=seed)
-    return laws.take(np.arange(len(laws)))
-
-
-@lru_cache(maxsize=2)
-def _prior_parameters(seed: int, single: bool) -> tuple[FloatArray, FloatArray]:
+@lru_cache(maxsize=1)
+def _prior_parameters(seed: int) -> tuple[FloatArray, FloatArray]:
     """(18, `MOST_PRIOR_DRAWS`) parameters of laws with shares of scale 1, and (`MOST_PRIOR_DRAWS`,
-    11) these shares; the same laws in either precision. Drawn once: it takes longer than fitting
-    them."""
+    11) these shares. Drawn once: it takes longer than fitting them."""
     random = np.random.default_rng(seed)
     with np.errstate(divide="ignore"):
         log_shares = np.log(random.gamma(np.broadcast_to(SHARES, (MOST_PRIOR_DRAWS, len(SHARES)))))
@@ -90,6 +80,5 @@ def _prior_parameters(seed: int, single: bool) -> tuple[FloatArray, FloatArray]:
         random.normal(median, spread, MOST_PRIOR_DRAWS)
         for median, spread in zip(MEDIANS, SPREADS, strict=True)
     )
-    drawn = as_single(np.stack((*np.maximum(log_shares, SPARSEST).T, cliff, *others)))
-    parameters = drawn if single else drawn.astype(np.float64)
+    parameters = as_single(np.stack((*np.maximum(log_shares, SPARSEST).T, cliff, *others)))
     return parameters, np.exp(parameters[:CLIFF]).T

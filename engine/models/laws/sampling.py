@@ -142,11 +142,8 @@ def posterior(
     features = frame.features(observations.at_distinct_points.points)
     likelihood = Likelihood(observations, features.in_single_precision)
     draws = max(int(share * FIRST_DRAWS) // runs, size)
-    first = (
-        stratified_prior_laws(frame, draws, seed=seed)
-        if likelihood.is_mixed
-        else first_prior_laws(frame, draws, seed=seed, single=True)
-    )
+    draw_prior = stratified_prior_laws if likelihood.is_mixed else first_prior_laws
+    first = draw_prior(frame, draws, seed=seed)
     times = before.prior_log_times if before else likelihood.log_times(first)
     power = max(0.5, 1.0 - 3.0 / runs)
     path = likelihood.continued(before.path) if before and before.may_continue else []

@@ -251,7 +251,7 @@ def _join_effect(
 
 
 def inverse_variance_weights(
-    doublings: FloatArray, log_scales: FloatArray | None = None, *, repeated: IntArray | None = None
+    doublings: FloatArray, log_scales: FloatArray | None = None, *, repeated: IntArray | None
 ) -> FloatArray:
     """(r, n) inverse-variance weights of r logs for n targets; they add up to 1 over the logs.
 

@@ -26,7 +26,7 @@ from engine.profile import JobRun, Run
 from engine.scheduling.stages import ScheduledNode
 from engine.scheduling.task_claims import (
     MOST_TASKS_OF_UNLIKE_CLAIMS,
-    Claim,
+    SlotClaim,
     UnlikeClaims,
     unlike_claims,
 )
@@ -64,7 +64,7 @@ class ApplicationGraph:
         if self.tasks > MOST_TASKS_OF_UNLIKE_CLAIMS:
             return UnlikeClaims(always=False, where_slots_vary=False)
         of_stages = ((index, self.nodes[index]) for index in self.stage_nodes)
-        claims = {index: Claim(node.cpus, node.barrier) for index, node in of_stages}
+        claims = {index: SlotClaim(node.cpus, node.barrier) for index, node in of_stages}
         return unlike_claims([node.after for node in self.nodes], claims)
 
 

@@ -88,7 +88,7 @@ def posterior_of_shares(
     seconds: float,
     data_seconds: float,
     *,
-    typical_seconds: float = TYPICAL_SECONDS,
+    typical_seconds: float,
     log_scale: float = LOG_SCALE,
 ) -> FloatArray:
     """(100,) posterior probability of each of `SHARES`, the share of `seconds` that went to data.

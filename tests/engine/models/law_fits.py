@@ -1,12 +1,14 @@
-"""Points at which laws are evaluated, and posteriors given runs at some of them."""
+"""Points at which laws are evaluated, laws, and posteriors given runs at some of the points."""
+
+from dataclasses import replace
 
 import numpy as np
 
 from engine.forecast import FloatArray
 from engine.models.laws.averaging import LawPosterior, law_posterior
-from engine.models.laws.laws import Laws
+from engine.models.laws.laws import CLIFF, Laws
 from engine.models.laws.observations import Observations
-from engine.models.laws.prior_laws import prior_laws
+from engine.models.laws.prior_laws import PriorLaws, first_prior_laws
 from engine.models.laws.reference_frame import ReferenceFrame
 from engine.models.laws.terms import Points
 
@@ -21,6 +23,20 @@ def points(machines: FloatArray, size: float | FloatArray = 1.0) -> Points:
 def grid() -> Points:
     machines = np.tile(MACHINES, 3)
     return points(machines, np.repeat([0.25, 0.5, 1.0], len(MACHINES)))
+
+
+def first_in_double_precision(frame: ReferenceFrame, count: int, *, seed: int) -> PriorLaws:
+    """`first_prior_laws` as 64-bit numbers."""
+    drawn = first_prior_laws(frame, count, seed=seed)
+    parameters = drawn.parameters.astype(np.float64)
+    shares = np.exp(parameters[:CLIFF]).T
+    return replace(drawn, parameters=parameters, unit_shares=shares, cliffs=parameters[CLIFF])
+
+
+def prior_laws(frame: ReferenceFrame, count: int, *, seed: int) -> Laws:
+    """The same with their shares at their scales, as plain `Laws`."""
+    laws = first_in_double_precision(frame, count, seed=seed)
+    return laws.take(np.arange(len(laws)))
 
 
 def changed(laws: Laws, **parameters: FloatArray | float) -> Laws:

@@ -2,14 +2,13 @@
 
 import numpy as np
 import pytest
-from law_fits import grid, points
+from law_fits import grid, points, prior_laws
 from scipy.stats import norm
 from sparkplan_runs import fit, nodes
 
 from engine.cluster import Workload
 from engine.models.base import FittedModel
 from engine.models.laws.cliff_states import harmonic_mean_shift, side_variance_factors
-from engine.models.laws.prior_laws import prior_laws
 from engine.models.laws.reference_frame import ReferenceFrame
 from engine.profile import Run
 

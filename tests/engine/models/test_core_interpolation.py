@@ -4,13 +4,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from law_fits import fitted
+from law_fits import fitted, prior_laws
 
 from engine.forecast import FloatArray
 from engine.models.laws import averaging
 from engine.models.laws.averaging import LawPosterior
 from engine.models.laws.core_interpolation import CoreInterpolation, _chebyshev
-from engine.models.laws.prior_laws import prior_laws
 from engine.models.laws.reference_frame import ReferenceFrame
 from engine.models.laws.terms import Points
 

@@ -7,14 +7,14 @@ from functools import cache
 import numpy as np
 import pytest
 from depth import DEEP
-from law_fits import changed, fitted, grid, mean_of, one_law, points
+from law_fits import changed, fitted, grid, mean_of, one_law, points, prior_laws
 
 import engine
 from engine.cluster import Cluster, Workload
 from engine.forecast import FloatArray
 from engine.models.base import FittedModel
 from engine.models.laws.laws import CONVERGENCE_QUANTILE
-from engine.models.laws.prior_laws import MOST_PRIOR_DRAWS, prior_laws
+from engine.models.laws.prior_laws import MOST_PRIOR_DRAWS
 from engine.models.laws.reference_frame import MOST_ITERATION_COLUMNS, ReferenceFrame
 from engine.models.laws.terms import Points
 from engine.profile import Profile, Run

@@ -5,13 +5,13 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from law_fits import changed, few_runs, mean_of, points
+from law_fits import changed, few_runs, mean_of, points, prior_laws
 
 from engine.models.laws.averaging import law_posterior
 from engine.models.laws.draw_weights import STEP_PARTS, tempering_step
 from engine.models.laws.laws import Laws
 from engine.models.laws.observations import Observations, log_likelihood
-from engine.models.laws.prior_laws import MOST_PRIOR_DRAWS, prior_laws
+from engine.models.laws.prior_laws import MOST_PRIOR_DRAWS
 from engine.models.laws.proposals import Proposals
 from engine.models.laws.reference_frame import ReferenceFrame
 from engine.models.laws.sampling import NEARLY_THERE, posterior, proposed_cliffs

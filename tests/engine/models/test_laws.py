@@ -4,7 +4,18 @@ from dataclasses import astuple, replace
 
 import numpy as np
 import pytest
-from law_fits import MACHINES, changed, few_runs, fitted, grid, mean_of, one_law, points
+from law_fits import (
+    MACHINES,
+    changed,
+    few_runs,
+    first_in_double_precision,
+    fitted,
+    grid,
+    mean_of,
+    one_law,
+    points,
+    prior_laws,
+)
 from scipy import stats
 
 from engine.forecast import FloatArray
@@ -19,12 +30,7 @@ from engine.models.laws.laws import (
     mean_log,
 )
 from engine.models.laws.observations import NOISE_SCALE, Observations, log_likelihood
-from engine.models.laws.prior_laws import (
-    MOST_PRIOR_DRAWS,
-    first_prior_laws,
-    prior_laws,
-    stratified_prior_laws,
-)
+from engine.models.laws.prior_laws import MOST_PRIOR_DRAWS, stratified_prior_laws
 from engine.models.laws.proposals import Proposals, ProposalStream
 from engine.models.laws.reference_frame import CLIFF_REACH, ReferenceFrame
 from engine.models.laws.sampling import Likelihood
@@ -295,7 +301,8 @@ def test_leave_one_out_by_weights_agrees_with_fitting_again() -> None:
 def test_the_likelihood_in_blocks_is_that_of_each_law() -> None:
     observations = few_runs(5)
     frame = ReferenceFrame.of(observations.points)
-    laws, first = (draw(frame, MOST_PRIOR_DRAWS, seed=3) for draw in (prior_laws, first_prior_laws))
+    first = first_in_double_precision(frame, MOST_PRIOR_DRAWS, seed=3)
+    laws = first.take(np.arange(len(first)))
     likelihood = Likelihood(observations, frame.features(observations.points))
     some = np.asarray([0, 1, 20_000, MOST_PRIOR_DRAWS - 1])
     residuals = observations.log_seconds[:, None] - laws.take(some).log_times(observations.points)

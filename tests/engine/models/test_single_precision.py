@@ -48,7 +48,7 @@ def test_loops_of_very_unlike_lengths_overflow_nothing(most: float) -> None:
 def test_the_likelihood_is_that_of_64_bit_numbers() -> None:
     observations = few_runs(5)
     frame = ReferenceFrame.of(observations.points)
-    single = first_prior_laws(frame, 2000, seed=3, single=True).take(np.arange(2000))
+    single = first_prior_laws(frame, 2000, seed=3).take(np.arange(2000))
     double = single.in_double_precision
     features = frame.features(observations.points)
     found = Likelihood(observations, features.in_single_precision).log_likelihood(single)

@@ -13,7 +13,7 @@ from engine.scheduling.fair_pools import FairPools, WaitingStage
 from engine.scheduling.stages import ScheduledNode, schedule
 from engine.scheduling.task_claims import (
     MOST_TASKS_OF_UNLIKE_CLAIMS,
-    Claim,
+    SlotClaim,
     UnlikeClaims,
     claim_unlike,
     unlike_claims,
@@ -67,7 +67,7 @@ def test_a_barrier_stage_of_more_tasks_than_slots_runs_in_waves() -> None:
 
 
 def test_stages_one_after_the_other_claim_no_slot_from_each_other() -> None:
-    one, two, together = Claim(1, False), Claim(2, False), Claim(1, True)
+    one, two, together = SlotClaim(1, False), SlotClaim(2, False), SlotClaim(1, True)
     chain, claims = [(), (0,), (1,)], {0: one, 1: two, 2: together}
     assert not claim_unlike(chain, claims, slots_vary=False)
     assert claim_unlike(chain, claims, slots_vary=True), "a barrier stage waits for slots"
@@ -82,8 +82,8 @@ def test_stages_one_after_the_other_claim_no_slot_from_each_other() -> None:
 def test_of_a_long_chain_none_claims_beside_another(barrier: bool) -> None:
     count = 3_000
     chain = [(index - 1,) if index else () for index in range(count)]
-    unusual = Claim(1, True) if barrier else Claim(2, False)
-    claims = {index: unusual if index % 2 else Claim(1, False) for index in range(count)}
+    unusual = SlotClaim(1, True) if barrier else SlotClaim(2, False)
+    claims = {index: unusual if index % 2 else SlotClaim(1, False) for index in range(count)}
     assert unlike_claims(chain, claims) == UnlikeClaims(False, barrier)
     beside = [*chain[:-1], (count - 3,)]
     assert claim_unlike(beside, claims, slots_vary=False), "the last two may run together"
@@ -96,7 +96,7 @@ def test_claims_are_unlike_where_any_pair_is(seed: int) -> None:
     count = int(random.integers(1, 9))
     after = [tuple(p for p in range(i) if random.random() < 0.5) for i in range(count)]
     claims = {
-        index: Claim(int(random.choice([1, 1, 1, 2])), bool(random.random() < 0.1))
+        index: SlotClaim(int(random.choice([1, 1, 1, 2])), bool(random.random() < 0.1))
         for index in range(count)
         if random.random() < 0.8
     }
