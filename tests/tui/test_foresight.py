@@ -2,6 +2,7 @@
 
 import threading
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ import engine
 from engine.models.replay.replayed_run import Replay
 from tui.answers import BuiltPlan
 from tui.behaviours import foresight
-from tui.behaviours.foresight import compute_next_steps
+from tui.behaviours.foresight import compute_next_steps, keeps_next_steps
 from tui.changes import SetScale
 from tui.session import EngineSession
 from tui.state import PlanState
@@ -71,6 +72,20 @@ def test_what_is_given_up_is_gone_on_with_and_changes_no_answer(
     fresh = step(EngineSession().build(LOG, quiet), 1.2).surface.forecast
     np.testing.assert_array_equal(found.seconds, fresh.seconds)
     np.testing.assert_array_equal(found.log_scale, fresh.log_scale)
+
+
+def test_of_run_times_what_the_next_steps_need_is_computed_once(tmp_path: Path) -> None:
+    table = tmp_path / "runs.csv"
+    runs = [(nodes, 40.0 + 800.0 / nodes) for nodes in (2, 4, 8, 16)]
+    rows = [f"{nodes},1 GB,{seconds}" for nodes, seconds in runs]
+    table.write_text("\n".join(["nodes,input_size,seconds", *rows]))
+    for state, kept in ((replace(LOG, sources=(str(table),)), True), (LOG, False)):
+        session = EngineSession()
+        built = session.build(state, quiet)
+        assert not keeps_next_steps(None, built)
+        assert keeps_next_steps(built, built)
+        assert keeps_next_steps(built, session.build(replace(state, scale=2.0), quiet)) is kept
+        assert not keeps_next_steps(built, session.build(replace(state, max_nodes=128), quiet))
 
 
 async def test_a_planner_at_rest_foresees_once_and_gives_way_to_a_question(planner, monkeypatch):

@@ -35,17 +35,8 @@ class Foresight(PlannerMixin):
     def _foresee(self) -> None:
         """Compute the next steps from the present plan, if nothing else is asked soon."""
         built = self.planner.built
-        if built is not None and not self._keeps_next_steps(built):
+        if built is not None and not keeps_next_steps(self._foreseen, built):
             self.planner.set_timer(REST_SECONDS, lambda: self._begin_to_foresee(built))
-
-    def _keeps_next_steps(self, built: BuiltPlan) -> bool:
-        """Whether the model keeps what the next steps of a plan need. Of run times that is the same
-        at any size, of the same clusters."""
-        before = self._foreseen
-        if before is None or built.profile.has_stages:
-            return before is built
-        then, now = before.plan, built.plan
-        return then.fitted is now.fitted and then.surface.batch.equals(now.surface.batch)
 
     def _begin_to_foresee(self, built: BuiltPlan) -> None:
         app = self.planner
@@ -63,6 +54,21 @@ class Foresight(PlannerMixin):
                 self._foreseen = built
 
         app._latest.submit(job)
+
+
+def keeps_next_steps(foreseen: BuiltPlan | None, built: BuiltPlan) -> bool:
+    """Whether the model keeps what the next steps of a plan need, since those of `foreseen` are
+    computed. Of run times that is the same at any size, of the same clusters."""
+    if foreseen is None or built.profile.has_stages:
+        return foreseen is built
+    before, now = foreseen.plan, built.plan
+    return before.fitted is now.fitted and _clusters_of(before) == _clusters_of(now)
+
+
+def _clusters_of(plan: engine.Plan) -> tuple[object, ...]:
+    """What the candidates of a plan follow from."""
+    request = plan.request
+    return request.catalog, request.instances, request.max_nodes, request.limits
 
 
 def compute_next_steps(built: BuiltPlan, check: Callable[[], None]) -> None:
