@@ -236,12 +236,12 @@ def limits(app: PlannerApp, line: str | None = None) -> None:
         apply,
         typed=limit_text.line_of(app.state.limits) if line is None else line,
         placeholder="own m5.xlarge=10, limit c5.*=20, max-vcpus 512, min-nodes 3",
+        empty=limits_said,
     )
 
 
 def limit_options(offers: Mapping[str, Offer], typed: str) -> list[Option]:
-    """Completions of a line of limits: a word, then a type where it takes one; else the error in
-    the line, or how it continues."""
+    """Completions of a line of limits: a word, then a type where it takes one."""
     head, _, last = typed.rpartition(",")
     lead, (word, space, prefix) = " " * bool(head), last.strip().partition(" ")
     if not space:
@@ -259,11 +259,16 @@ def limit_options(offers: Mapping[str, Offer], typed: str) -> list[Option]:
                 replace(type_option(offers[name]), value=f"{lead}{stem}{name}{ends}")
                 for name in names
             ]
+    return []
+
+
+def limits_said(typed: str) -> str:
+    """The error in a line of limits that nothing completes, or how it continues."""
     try:
         limit_text.parse_limits(typed)
     except engine.EngineError as error:
-        return [Option(last, str(error))]
-    return [Option(last, "a comma begins another limit; enter applies them all")]
+        return str(error)
+    return "a comma begins another limit; enter applies them all"
 
 
 def filter_compositions(app: PlannerApp) -> None:
@@ -276,7 +281,7 @@ def filter_compositions(app: PlannerApp) -> None:
         matching = listing(replace(app.state, listed=typed), app.answer, app.marks).briefs
         return [Option(composition, composition, figures) for composition, figures in matching]
 
-    def empty() -> str:
+    def empty(typed: str) -> str:
         return "no composition holds that" if app.answer else f"{no_plan(app)}; enter keeps it"
 
     _ask(
@@ -321,7 +326,7 @@ def _ask(
     *,
     typed: str,
     placeholder: str,
-    empty: str | Callable[[], str] = "nothing matches",
+    empty: str | Callable[[str], str] = "nothing matches",
 ) -> None:
     """Ask for a line of text, with the options that match it; the rest as for `Picker`."""
     dialog = Picker(

@@ -11,6 +11,7 @@ from screen import at_rest, settled, text_of, typed
 import engine
 from tui.changes import SetDeadline, SetLimits, SetMaxNodes, SetMix, SetScale
 from tui.command_parser import completions, outcome_of
+from tui.dialogs import limits_said
 from tui.input_text.limit_text import line_of, parse_limits, with_clause
 from tui.state import NO_LIMITS, Limits, PlanState, plan_key
 from tui.typed_commands import CommandContext
@@ -345,3 +346,21 @@ async def test_a_line_that_is_refused_is_left_to_be_mended(planner):
         await pilot.press("enter")
         await settled(pilot)
         assert app.state.limits == Limits(executors=(2, 9))
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("owned m5.xlarge=3", "unknown limit 'owned'"),
+        ("own m5.xlarge=some", "own: 'm5.xlarge=some' is not TYPE=N"),
+        ("min-nodes 3", "a comma begins another limit; enter applies them all"),
+    ],
+)
+async def test_what_is_said_of_a_line_stands_in_the_dialog_once_and_whole(planner, line, says):
+    """An error was an option: cut off in its row, and once more below it."""
+    async with at_rest(planner(), (80, 24), "b") as (app, pilot):
+        await typed(pilot, line)
+        await pilot.pause()
+        shown = " ".join(text_of(app).replace("│", " ").split())
+        assert shown.count(says) == 1
+        assert shown.count(limits_said(line)) == 1

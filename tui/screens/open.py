@@ -99,7 +99,7 @@ class OpenScreen(Picker):
         """Title in the border, input, entries, what is to be said, keys."""
         with Container(id="dialog", classes="-wide"):
             yield _Line(placeholder=self._placeholder, id="typed")
-            yield Table(self.COLUMNS, message=self._empty(), glyphs=self._glyphs, id="matches")
+            yield Table(self.COLUMNS, message=self._empty(""), glyphs=self._glyphs, id="matches")
             yield Prose(glyphs=self._glyphs, id="said")
             yield Bar(self._glyphs, firm=True, id="dialog-keys")
 
@@ -180,7 +180,8 @@ class OpenScreen(Picker):
             row(entry, self._peek_of(entry), marked=entry.value in self._marked)
             for entry in self._entries
         ]
-        typed, empty = self._typed_text, self._empty()
+        typed = self._typed_text
+        empty = self._empty(typed)
         if self._server is not None and typed.startswith(self._server[0]) and self._server[1]:
             empty = f"none of those listed has {self._name_in(typed)} in its name"
             empty += f"; press enter to {on_enter(self._named(typed))}"

@@ -81,14 +81,14 @@ class Picker(Dialog[str | None]):
         typed: str = "",
         placeholder: str = "type to filter",
         returns_typed: bool = False,
-        empty: str | Callable[[], str] = "nothing matches",
+        empty: str | Callable[[str], str] = "nothing matches",
         current: str | None = None,
     ) -> None:
         """Create a picker.
 
         Args:
-            empty: what is shown where no option matches; a function is asked each time, where that
-                may change while the dialog is open.
+            empty: what is shown where no option matches, whole; a function is asked each time with
+                the typed text, where that may change while the dialog is open.
             current: value of the option at which the cursor starts; None for the first.
         """
         super().__init__(glyphs)
@@ -97,7 +97,7 @@ class Picker(Dialog[str | None]):
         self._typed = typed
         self._placeholder = placeholder
         self._returns_typed = returns_typed
-        self._empty = empty if callable(empty) else lambda: empty
+        self._empty = empty if callable(empty) else lambda _: empty
         self._begins_at = current
         self._options: list[Option] = []
         self._unlisted = 0
@@ -107,7 +107,7 @@ class Picker(Dialog[str | None]):
         """Title in the border, input, matches, keys."""
         with Container(id="dialog"):
             yield TypedLine(self._typed, placeholder=self._placeholder, id="typed")
-            yield Table(self.COLUMNS, message=self._empty(), glyphs=self._glyphs, id="matches")
+            yield Table(self.COLUMNS, message=self._empty(self._typed), glyphs=self._glyphs, id="matches")
             yield Prose(glyphs=self._glyphs, id="whole")
             yield Bar(self._glyphs, firm=True, id="dialog-keys")
 
@@ -140,7 +140,7 @@ class Picker(Dialog[str | None]):
         self._options = matching[:MAX_MATCHES]
         self._unlisted = len(matching) - len(self._options)
         rows: list[Row] = [(option.label, (option.detail, "muted")) for option in self._options]
-        self.matched.show(rows, cursor=0, message=self._empty())
+        self.matched.show(rows, cursor=0, message=self._empty(typed))
         self._cursor_moved = False
         self._describe_soon()
 
