@@ -65,6 +65,8 @@ class Answer:
             one.
         equivalent: composition of one type that stands in for a mix where unlike nodes cannot be
             explained; None where there is no mix.
+        provisional: whether its times are those of a grid that is not precise; `explained` is of
+            the cluster by itself.
     """
 
     built: BuiltPlan
@@ -72,6 +74,7 @@ class Answer:
     compared: engine.Curve | None
     explained: engine.Prediction | None
     equivalent: Mapping[str, int] | None = None
+    provisional: bool = False
     _curves: dict[str, engine.Curve | None] = field(default_factory=dict)
 
     def curve(self, instance: str) -> engine.Curve | None:

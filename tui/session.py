@@ -131,10 +131,10 @@ class EngineSession:
         plan = self._proven.known(plan, goal.max_nodes, plan)
         if plan is not built.plan:
             built = replace(built, plan=plan)
-        report = self._mixed_reports.get((plan, goal, billing, max_types(state, built.catalog)))
-        if report is None:
-            report = plan.report(goal, billing=billing, today=date.today())
-        return self._answer(state, built, report)
+        settled = self._mixed_reports.get((plan, goal, billing, max_types(state, built.catalog)))
+        report = settled or plan.report(goal, billing=billing, today=date.today())
+        provisional = settled is None and not plan.surface.is_precise
+        return replace(self._answer(state, built, report), provisional=provisional)
 
     def mixed(self, state: PlanState, answer: Answer) -> Answer:
         """The answer after the search for mixes of types; cached per goal, so that moving through a

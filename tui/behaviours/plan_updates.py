@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 
 
 GRID_ERROR = 0.02
-"""Largest relative error of a time interpolated on the grid, compared with the settled answer."""
+"""Largest relative error of a time interpolated on a grid by a model that is precise there. Times
+of a workflow may be further off: its default deadline may move once the answer is settled."""
 
 
 class PlanUpdates(RefusedPlans):

@@ -106,15 +106,28 @@ def why(state: PlanState, answer: Answer, marks: Marks, *, warned: bool = True) 
 
 
 def reasons(state: PlanState, answer: Answer) -> list[Line]:
-    """Why the best composition won, which nodes of it are owned, and its bottleneck."""
+    """What the best composition takes by itself while the answer is provisional, why it won, which
+    nodes of it are owned, and its bottleneck."""
     best = answer.best
-    lines: list[Line] = [[(sentence(reason), "base")] for reason in (best.why if best else ())]
+    lines = provisional_line(answer)
+    lines += [[(sentence(reason), "base")] for reason in (best.why if best else ())]
     lines += hardly_slower_line(answer.report.recommendation)
     lines += [[(line, "base")] for line in owned_lines(state, best)]
     bottleneck = answer.explained.bottleneck if answer.explained else None
     if bottleneck:
         lines.append([("Bottleneck: ", "muted"), (bottleneck, "strong")])
     return lines
+
+
+def provisional_line(answer: Answer) -> list[Line]:
+    """That times of a coarse grid are not settled, and how long the cluster takes by itself, which
+    the Workflow view shows meanwhile; none for a settled answer."""
+    if answer.best is None or answer.explained is None or not answer.provisional:
+        return []
+    alone = text.seconds(answer.explained.seconds)
+    uninterrupted = " without interruptions" if answer.best.spot else ""
+    takes = f"estimated by itself this cluster takes {alone}{uninterrupted}"
+    return [[(f"Interpolated, not settled yet: {takes}.", "warn")]]
 
 
 def hardly_slower_line(recommendation: Recommendation) -> list[Line]:
