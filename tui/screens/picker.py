@@ -107,7 +107,9 @@ class Picker(Dialog[str | None]):
         """Title in the border, input, matches, keys."""
         with Container(id="dialog"):
             yield TypedLine(self._typed, placeholder=self._placeholder, id="typed")
-            yield Table(self.COLUMNS, message=self._empty(self._typed), glyphs=self._glyphs, id="matches")
+            yield Table(
+                self.COLUMNS, message=self._empty(self._typed), glyphs=self._glyphs, id="matches"
+            )
             yield Prose(glyphs=self._glyphs, id="whole")
             yield Bar(self._glyphs, firm=True, id="dialog-keys")
 
