@@ -31,10 +31,11 @@ def drops_partitioner(most: FloatArray | float, keyed: FloatArray | float) -> Bo
     """Whether Spark drops the partitioner of an input of `keyed` partitions beside one of `most`
     (numbers, or arrays that broadcast): unless `log10(most) - log10(keyed) < 1`
     (`Partitioner.isEligiblePartitioner`). Of exactly ten times as many the rounding decides."""
-    most, keyed = np.broadcast_arrays(most, np.asarray(keyed, dtype=float))
-    drops = np.asarray(most > 10.0 * keyed)
-    tenfold = (most == 10.0 * keyed) & (keyed > 0.0)
-    drops[tenfold] = [_drops_at_tenfold(count) for count in keyed[tenfold].tolist()]
+    limit = 10.0 * keyed
+    drops, tenfold = np.asarray(most > limit), np.asarray(most == limit)
+    if np.count_nonzero(tenfold):
+        counts = np.broadcast_to(keyed, drops.shape)[tenfold].tolist()
+        drops[tenfold] = [_drops_at_tenfold(count) for count in counts]
     return drops
 
 
