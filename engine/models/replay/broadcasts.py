@@ -21,7 +21,7 @@ import numpy as np
 
 from engine.distinct import distinct
 from engine.forecast import FloatArray
-from engine.models.replay.broadcast_tables import BroadcastTable, broadcast_tables
+from engine.models.replay.broadcast_tables import BroadcastTable, TableSize, broadcast_tables
 from engine.models.replay.broadcast_thresholds import broadcast_threshold, conversion_threshold
 from engine.models.replay.converted_joins import NEGLIGIBLE, ConvertedJoin, converted_joins
 from engine.models.replay.replayed_run import Replay
@@ -218,33 +218,32 @@ class ChangedJoins:
         """The sort-merge joins of the log that may be broadcast joins."""
         return converted_joins(self.replay.run, self.replay.models, self.ratio)
 
-    def saved_seconds(self, slots: FloatArray, *, probable: bool = False) -> FloatArray:
-        """(n,) seconds saved on (n,) slots by all `converted` joins, or by the probable ones."""
-        joins = [one for one in self.converted if one.probable or not probable]
-        return sum((self._saved_seconds(one, slots) for one in joins), np.zeros(len(slots)))
-
     def notices(self, slots: float, speed: float) -> list[Notice | None]:
         """The warnings that a join may have another strategy, on so many slots of a relative
         speed."""
         return [self.broadcast_notice(slots, speed), self.conversion_notice(slots, speed)]
 
     def conversion_notice(self, slots: float, speed: float = 1.0) -> Notice | None:
-        """The warning that a sort-merge join may become a broadcast join with less data."""
+        """The warning that sort-merge joins may become broadcast joins with less data: about the
+        longest of the probable ones, or of all if none is probable."""
         if not self.converted:
             return None
-        join = max(self.converted, key=lambda one: one.model.stage.task_seconds.total)
+        named = [one for one in self.converted if one.probable] or self.converted
+        join = max(named, key=lambda one: one.model.stage.task_seconds.total)
         label = numbered_label(join.model.stage)
-        saved = self.saved_seconds(np.asarray([slots]), probable=join.probable)[0] / speed
+        known_slots = np.asarray([slots])
+        saved = float(sum(self._saved_seconds(one, known_slots)[0] for one in named)) / speed
         held = (
-            "The time is that with the broadcast; the interval reaches {} more"
+            "The time is that with the broadcast; the interval reaches up to {} more"
             if join.probable
-            else "The time is that of the log's plan; the interval reaches {} less"
+            else "The time is that of the log's plan; the interval reaches up to {} less"
         ).format(format_seconds(saved))
+        in_log, shrunk = _size(join.size), _size(join.size, join.growth)
+        table = f"that Spark takes for {in_log} by its files" if join.planned else f"of {in_log}"
         return Notice(
             "broadcast-possible",
-            f"{label} sorts and merges a table of {format_bytes(join.in_log)}, "
-            f"{format_bytes(join.shrunk)} if that shrinks as it is taken to: Spark may broadcast "
-            f"it then. {held}, inferred from what the join takes",
+            f"{label} sorts and merges a table {table}, {shrunk} if that shrinks as it is taken "
+            f"to: Spark may broadcast it then. {held}, inferred from what the join takes",
             "add a log of a run with less input",
             subject=label,
             severity=saved,
@@ -283,15 +282,20 @@ def _slots_or_one(slots: FloatArray) -> FloatArray:
     return np.maximum(1.0, np.nan_to_num(slots, nan=1.0))
 
 
+def _size(size: TableSize, growth: float = 1.0) -> str:
+    """`growth` times a size in words: its bounds where they differ."""
+    least, most = (format_bytes(one * growth) for one in size)
+    return most if least == most else f"{least} to {most}"
+
+
 def _sizes(table: BroadcastTable, growth: float) -> tuple[str, str]:
     """A table with its size in the log, and the size at `growth` times that, in words."""
     least, most = (format_bytes(one) for one in table.size)
-    grown_least, at_most = (format_bytes(one * growth) for one in table.size)
     if least == most:
-        return f"a table of {most} to every executor", at_most
+        return f"a table of {most} to every executor", _size(table.size, growth)
     origin = "was read for it" if table.planned else "it reads"
     sizes = f"{least} (which {origin}) to {most} (its files, as far as they may be broadcast)"
-    return f"a table to every executor that Spark takes for {sizes}", f"{grown_least} to {at_most}"
+    return f"a table to every executor that Spark takes for {sizes}", _size(table.size, growth)
 
 
 def _cost(broadcast: OutgrownBroadcast, added: float) -> str:

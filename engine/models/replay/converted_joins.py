@@ -19,6 +19,7 @@ from engine.forecast import FloatArray
 from engine.models.replay.broadcast_tables import TableSize, planned_sizes, scan_below
 from engine.models.replay.broadcast_thresholds import conversion_threshold, planned_threshold
 from engine.models.stages.durations.task_times import StageModel
+from engine.models.stages.partitioning.data_flow import limits_rows_per_task
 from engine.profile import Run
 
 MERGING_SHARE = 0.5
@@ -40,14 +41,17 @@ class ConvertedJoin:
         model: the stage that sorts and merges.
         shuffled: the stages whose shuffle is saved too, if the broadcast is planned: those of the
             other side.
-        in_log, shrunk: bytes by which Spark decides, in the log and with less data.
+        size: its size in the log by which Spark decides.
+        growth: factor of that size with less data.
+        planned: whether that is the size of its files, by which the broadcast is planned.
         probable: whether it is one with a probability of at least 0.5.
     """
 
     model: StageModel
     shuffled: tuple[StageModel, ...]
-    in_log: float
-    shrunk: float
+    size: TableSize
+    growth: float
+    planned: bool
     probable: bool
 
     def saved_seconds(
@@ -73,22 +77,25 @@ def _joins_of(
     run: Run, model: StageModel, by_id: Mapping[int, StageModel], ratio: float
 ) -> Iterator[ConvertedJoin]:
     """The joins of one stage that change, of each what is most probable: planned so, or turned
-    while it runs."""
+    while it runs. A side whose rows are limited keeps its size."""
     stage, limit = model.stage, conversion_threshold(run, model.stage)
     writers = stage.merged_stages or (None,) * len(stage.merged_bytes)
     for in_log, stage_id in zip(stage.merged_bytes, writers, strict=True):
         writer = None if stage_id is None else by_id.get(stage_id)
+        if writer is not None and limits_rows_per_task(writer.stage):
+            continue
         planned = None if writer is None else _planned(run, model, writer, by_id, ratio)
-        shrunk = in_log * _output_growth(model, writer, ratio)
-        if limit is not None and in_log > limit >= shrunk and not (planned and planned.probable):
-            yield ConvertedJoin(model, (), in_log, shrunk, True)
+        growth, size = _output_growth(model, writer, ratio), TableSize(in_log, in_log)
+        small_enough = limit is not None and in_log > limit >= in_log * growth
+        if small_enough and not (planned and planned.probable):
+            yield ConvertedJoin(model, (), size, growth, False, True)
         elif planned is not None:
             yield planned
 
 
 def _output_growth(model: StageModel, writer: StageModel | None, ratio: float) -> float:
-    """Growth of a side of a join: that of what its stage reads, unless it groups or limits rows or
-    is not known, else that of both sides."""
+    """Growth of a side of a join: that of what its stage reads, unless it groups rows or is not
+    known, else that of both sides."""
     known = writer is not None and writer.stage.grouped_rows is None
     return (writer if writer is not None and known else model).data_growth(ratio)
 
@@ -119,7 +126,7 @@ def _planned(
     parents = model.stage.parents
     others = [by_id[one] for one in parents if one in by_id and one != writer.stage.stage_id]
     shuffled = tuple(others) if len(parents) == 2 else ()
-    return ConvertedJoin(model, shuffled, most, most * growth, probable)
+    return ConvertedJoin(model, shuffled, size, growth, True, probable)
 
 
 def _seconds(

@@ -265,8 +265,8 @@ class StageGraph:
         final, partitions = entry.stage.final_rdd, entry.stage.partitions
         if final is None or entry.summary.measures["shuffle_write_bytes"] is not None:
             return False
-        ran = (self._executed[other].stage for other in self._by_final_rdd[final])
-        left_out = partitions - sum(stage.tasks.tasks or 0 for stage in ran)
+        ran, _ = self._tasks_of_final_rdd[final]
+        left_out = partitions - ran
         named = entry.stage.name.startswith(FIRST_ROWS)
         query = sql_execution_of(self._application, stage_id) is not None
         return left_out > 1 or (left_out == 1 and (named or query))
@@ -280,11 +280,9 @@ class StageGraph:
         stage = self._executed[stage_id].stage
         if stage.final_rdd is None or stage.partitions < 2:
             return False
-        ran = [
-            self._executed[other].stage.tasks.tasks for other in self._by_final_rdd[stage.final_rdd]
-        ]
+        ran, singly = self._tasks_of_final_rdd[stage.final_rdd]
         named = stage.name.startswith(LOCAL_ITERATOR)
-        return ran == [1] * stage.partitions and (named or stage.partitions > 2)
+        return singly and ran == stage.partitions and (named or stage.partitions > 2)
 
     def stored_by(self, stage_id: int) -> int | None:
         """The stage that computed the cached or checkpointed RDD that this one reads partition by
@@ -327,6 +325,15 @@ class StageGraph:
             if earlier and candidate.stage.tasks.tasks == partitions:
                 return other
         return None
+
+    @cached_property
+    def _tasks_of_final_rdd(self) -> dict[int, tuple[int, bool]]:
+        """Final RDD -> tasks of all its stages, and whether each stage has a single one."""
+        by_rdd: dict[int, tuple[int, bool]] = {}
+        for rdd_id, stages in self._by_final_rdd.items():
+            ran = [self._executed[one].stage.tasks.tasks or 0 for one in stages]
+            by_rdd[rdd_id] = sum(ran), set(ran) == {1}
+        return by_rdd
 
     @cached_property
     def _computing_stages(self) -> dict[int, list[int]]:

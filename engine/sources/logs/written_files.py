@@ -161,11 +161,15 @@ class WrittenFiles(NodeTracker[ScanOrigin]):
             path: WriteHistory.of(executions, self._writes)
             for path, executions in self._executions_of_path.items()
         }
-        for stage in stages:
+        undecided = {one.path for one in self._writes.values() if one.replaces and one.folders}
+        for stage in stages if undecided else ():
             path, index = self._write_before(stage, histories)
-            if index is not None and histories[path].total_files[index] < (stage.files_read or 0.0):
+            if path not in undecided or index is None:
+                continue
+            if histories[path].total_files[index] < (stage.files_read or 0.0):
                 executions = histories[path].executions
                 histories[path] = WriteHistory.of(executions, self._writes, whole=False)
+                undecided.remove(path)
         return histories
 
     def _write_before(

@@ -132,9 +132,10 @@ def test_the_warning_names_the_table_that_gets_small_enough() -> None:
     both = replace(merged, merged_bytes=(24.0 * MIB, 800.0 * MIB))  # of which one stays large
     changed = ChangedJoins(Replay.of(replace(run, stages=(read_in, both))), 0.25)
     assert "25.2 MB, 6.29 MB if that shrinks" in changed.conversion_notice(4.0).text
-    (saved,), (of_one,) = (
-        one.saved_seconds(np.asarray([4.0]))
-        for one in (changed, ChangedJoins(Replay.of(run), 0.25))
+    saved, of_one = (
+        one.saved_seconds(0.25, np.asarray([4.0]), None)
+        for joins in (changed, ChangedJoins(Replay.of(run), 0.25))
+        for one in joins.converted
     )
     assert saved == pytest.approx(of_one / 2.0), "the other join takes half of the stage's time"
 
@@ -159,8 +160,9 @@ def test_a_broadcast_saves_tasks_of_two_cores_twice_the_time_on_as_many_slots() 
     run = merging()
     two_cores = replace(run, stages=tuple(replace(one, task_cpus=2) for one in run.stages))
     one, two = (
-        ChangedJoins(Replay.of(r), 0.25, 8).saved_seconds(np.asarray([4.0]))
+        joins.saved_seconds(0.25, np.asarray([4.0]), 8)
         for r in (run, two_cores)
+        for joins in ChangedJoins(Replay.of(r), 0.25).converted
     )
     assert two == pytest.approx(2.0 * one)
 

@@ -9,7 +9,7 @@ import pytest
 
 from engine import read
 from engine.models.replay.replayed_run import Replay
-from engine.models.stages.partitioning.joined_partitions import JoinedPartitions
+from engine.models.stages.partitioning.joined_partitions import JoinedPartitions, drops_partitioner
 from engine.models.stages.partitioning.joined_rdds import joined_inputs
 from engine.models.stages.partitioning.partitions import PartitionsPerCore
 from engine.models.stages.stage_models import MOST_WRITERS, stage_models
@@ -106,15 +106,43 @@ def test_an_input_without_a_partitioner_counts_from_ten_times_the_partitions_of_
     None
 ):
     """Rows of files that are joined with sums in half, or in a tenth, as many partitions: only from
-    ten times as many on Spark drops the partitioner of the sums. Otherwise the program set the
-    number of the join."""
-    for files, sums, follows in ((4, 2, False), (39, 4, False), (40, 4, True)):
+    ten times as many on, or one more, Spark drops the partitioner of the sums. Otherwise the
+    program set the number of the join."""
+    cases = ((4, 2, False), (29, 3, False), (30, 3, True), (40, 4, False), (41, 4, True))
+    for files, sums, follows in cases:
         join = {"tasks": files, "stored_by": None, "operations": ("join",), "operation_counts": ()}
         changes = {SUMS: {"tasks": sums}, ROWS: {"tasks": files}}
         run = with_changed(FEW, {**changes, WITH_ROWS: {**join, "parents": (SUMS, ROWS)}})
         models = {model.stage.stage_id: model for model in stage_models(run, 2)}
         stages = {stage.stage_id: stage for stage in run.stages}
         assert bool(joined_inputs(stages[WITH_ROWS], models)) == follows
+
+
+KEPT, DROPPED = (4, 5, 11, 12, 16, 46, 52, 90, 92, 98), (1, 2, 3, 6, 9, 10, 13, 20, 81, 99)
+"""Partitions that `Partitioner.defaultPartitioner` of Spark 3.5.9 kept, and dropped, beside an
+input of exactly ten times as many (Java 17 on x86)."""
+
+
+def test_of_ten_times_the_partitions_the_rounding_of_logarithms_decides() -> None:
+    for some, drops in ((KEPT, False), (DROPPED, True)):
+        keyed = np.asarray(some, dtype=float)
+        assert (drops_partitioner(10.0 * keyed, keyed) == drops).all()
+        assert [bool(drops_partitioner(10 * one, one)) for one in some] == [drops] * len(some)
+        assert not drops_partitioner(10.0 * keyed - 1.0, keyed).any()
+        assert drops_partitioner(10.0 * keyed + 1.0, keyed).all()
+    assert drops_partitioner(np.asarray([0.0, 1.0]), 0.0).tolist() == [False, True]
+
+
+def test_a_join_keeps_the_partitioner_beside_ten_times_its_partitions() -> None:
+    """Sums in five partitions beside fifty files, and beside 51."""
+    model = next(one for one in stage_models(FOUR, 2) if one.stage.stage_id == OF_FOUR[0])
+    assert [model.scaled(ratio, None).tasks for ratio in (12.5, 12.75)] == [5, 51]
+    rule = JoinedPartitions(
+        PartitionsPerCore.constant(np.array([5.0, 6.0])), PartitionsPerCore.constant(60.0)
+    )
+    assert rule.count(np.asarray(72.0), 1.0).tolist() == [60.0, 60.0]
+    rule = replace(rule, others=PartitionsPerCore.constant(np.array([50.0, 60.0])))
+    assert rule.count(np.asarray(72.0), 1.0).tolist() == [5.0, 60.0]
 
 
 def test_first_rows_of_a_join_take_no_more_tasks_with_more_data() -> None:

@@ -7,6 +7,8 @@ import sparklog as log
 from distilled import run_of, stage_of
 
 from engine.profile import Run
+from engine.sources.distilling import distill
+from engine.sources.distilling.executed import ExecutedStage, StageGraph
 
 
 @pytest.mark.parametrize(
@@ -33,6 +35,7 @@ def test_stages_of_some_partitions_alone_are_told(
         ((1, 1), 2, "toLocalIterator at a.py:4", True),
         ((1, 1), 2, "take at a.py:4", False),  # not enough rows in the first partition
         ((1, 1), 3, "toLocalIterator at a.py:4", False),  # the program stopped early
+        ((1, 1), 2**31 - 1, "toLocalIterator at a.py:4", False),  # as many as a log may state
         ((1, 2), 3, "take at a.py:4", False),
         ((3,), 3, "collect at a.py:4", False),
     ],
@@ -56,6 +59,29 @@ def _run_of_one_rdd(
         events += [log.task(number, 10 * number + n, at, at + 1.0, index=n) for n in range(count)]
         events += [log.completed(stage, at, at + 1.0), log.job_end(number, at + 1.0)]
     return run_of(tmp_path, [*events, log.end(9.0)])
+
+
+def test_the_stages_of_an_rdd_are_looked_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A program's loop may run many stages of one RDD."""
+
+    class Counted(dict[int, ExecutedStage]):
+        lookups = 0
+
+        def __getitem__(self, stage_id: int) -> ExecutedStage:
+            Counted.lookups += 1
+            return super().__getitem__(stage_id)
+
+    def lookups(stages: int) -> int:
+        Counted.lookups = 0
+        _run_of_one_rdd(tmp_path, (1,) * stages, partitions=stages)
+        return Counted.lookups
+
+    monkeypatch.setattr(
+        distill, "StageGraph", lambda application, ran: StageGraph(application, Counted(ran))
+    )
+    assert 0 < lookups(40) <= 2 * lookups(20)
 
 
 @pytest.mark.parametrize(

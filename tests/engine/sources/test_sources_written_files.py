@@ -10,7 +10,7 @@ from pitfall_logs import DATA, changed, one, text_of
 from engine import read
 from engine.profile import Run
 from engine.sources.formats.profile_text import format_profile
-from engine.sources.logs.written_files import Write, WriteHistory
+from engine.sources.logs.written_files import Write, WriteHistory, WrittenFiles
 
 LOG = DATA / "written.zstd"
 FOLDERS = 9
@@ -88,6 +88,35 @@ def test_folders_that_were_replaced_leave_those_of_the_write_before() -> None:
     (reader,) = (stage for stage in run.stages if stage.files_read == 20.0)
     assert told(run) == [(20.0, 10.0), (6.0, 3.0)]
     assert reader.files_by == run.stages[0].stage_id
+
+
+@pytest.mark.parametrize(
+    ("log", "pattern", "by", "again"),
+    [
+        # 99 files are read of which the run wrote 26, six of them to folders that it replaced.
+        (DATA / "rewritten.zstd", r"\[\[171,20\]", "[[171,99]", 1),
+        # 18 files are read of which the run wrote three, and replaced none.
+        (LOG, r"(\[\[\d+,)18(\],\[\d+,\d+\],\[\d+,80000\])", r"\g<1>3\2", 0),
+    ],
+)
+def test_what_was_written_to_a_place_is_added_up_once_more_at_most(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, log: Path, pattern: str, by: str, again: int
+) -> None:
+    """However many stages read more files than were written since it was replaced, and only where
+    folders of it were."""
+    wholes, of, with_links = list[bool](), WriteHistory.of, WrittenFiles.with_links
+
+    def counted(executions: list[int], writes: dict[int, Write], *, whole: bool = True) -> object:
+        wholes.append(whole)
+        return of(executions, writes, whole=whole)
+
+    monkeypatch.setattr(WriteHistory, "of", counted)
+    monkeypatch.setattr(
+        WrittenFiles, "with_links", lambda self, stages: with_links(self, [*stages] * 5)
+    )
+    changed(log, tmp_path, pattern, by)
+    assert wholes.count(True) > 0
+    assert wholes.count(False) == again
 
 
 def test_of_several_that_append_the_one_of_most_files_stands_for_all(tmp_path: Path) -> None:

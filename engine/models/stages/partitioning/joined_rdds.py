@@ -5,8 +5,8 @@ the most partitions. Where no input has one (none was shuffled by key), the join
 partitions as the largest input. So a join that has those of one input in the log may have those of
 the other with more data.
 
-Spark drops that partitioner where another input has ten times its partitions, or more: the join
-then has those of that input.
+Spark drops that partitioner where another input has more than ten times its partitions
+(`drops_partitioner`): the join then has those of that input.
 
 In: a stage that joins RDDs, and the stages before it. Out: the inputs that count. Explained in
 docs/models/sparkplan_rules_replay.md#numbers-that-stay-or-follow-others.
@@ -18,7 +18,7 @@ import math
 from collections.abc import Mapping
 from typing import Generic, NamedTuple, TypeVar
 
-from engine.models.stages.partitioning.joined_partitions import DROPS_PARTITIONER
+from engine.models.stages.partitioning.joined_partitions import drops_partitioner
 from engine.models.stages.partitioning.partitioned_stage import PartitionedStage
 from engine.stage_run import StageRun, total_of
 
@@ -83,7 +83,7 @@ def joined_inputs(stage: StageRun, by_id: Mapping[int, Stage]) -> JoinedInputs[S
     if first is None:
         # What is combined here is read of one of them: any but the largest is joined for sure.
         plain = sorted(plain, key=lambda one: one.stage.tasks)[:-1]
-    fewer = [one for one in plain if one.stage.tasks < DROPS_PARTITIONER * stage.tasks]
+    fewer = [one for one in plain if not drops_partitioner(one.stage.tasks, stage.tasks)]
     return JoinedInputs((first, *keyed), tuple(fewer)) if keyed or fewer else None
 
 
@@ -92,7 +92,7 @@ def _without_partitioner(
 ) -> JoinedInputs[Stage] | None:
     """The inputs of a join that has the partitions of `first`, which has no partitioner; None if
     another input would have given more, or a partitioner."""
-    dropped = all(stage.tasks >= DROPS_PARTITIONER * one.stage.tasks for one in keyed)
+    dropped = all(drops_partitioner(stage.tasks, one.stage.tasks) for one in keyed)
     most = max((one.stage.tasks for one in (*keyed, *plain)), default=math.inf)
     if first is None or not dropped or most >= stage.tasks:
         return None
