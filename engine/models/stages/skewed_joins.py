@@ -33,6 +33,9 @@ MOST_OFF = 1.0 / 3.0
 that the rule made them: hot partitions of unlike sizes, taken for alike, hold another whole number
 of map outputs in each piece."""
 
+MOST_HOT = 100
+"""Most hot partitions that are looked for: where more are large, none stands out."""
+
 
 @dataclass(frozen=True)
 class _Join:
@@ -119,7 +122,7 @@ class _Join:
             return
         sizes = np.asarray([read.quantile(task / (n - 1)) for task in range(n)])
         again = round(self.read_again)
-        for hot in range(1, min(again, before - 1) + 1):
+        for hot in range(1, min(again, before - 1, MOST_HOT) + 1):
             pieces = hot + again
             if not n - pieces <= before - hot or pieces >= n:
                 continue
