@@ -83,6 +83,13 @@ LITTLE_BROADCAST = {
     "spark.sql.adaptive.autoBroadcastJoinThreshold": "64k",
 }
 SMALL_BROADCAST = {"spark.sql.autoBroadcastJoinThreshold": "64k"}
+SKEWED = {
+    **DEAR_FILES,
+    "spark.sql.autoBroadcastJoinThreshold": "-1",
+    "spark.sql.shuffle.partitions": "24",
+    "spark.sql.adaptive.advisoryPartitionSizeInBytes": "48k",
+    "spark.sql.adaptive.coalescePartitions.minPartitionSize": "16k",
+}
 LIBRARY = "library.jar"
 TAGS = "spark.databricks.clusterUsageTags."
 LIGHTNING = {
@@ -209,6 +216,8 @@ RECIPES = (
     Recipe("read_beside", conf={**ONE_FILE, **LITTLE_MEMORY, **SMALL_SPLITS}),
     Recipe("database", master="local[2]"),
     Recipe("one_gzip", master="local[2]"),
+    also("skewed", "skewed", 4, slots=2, **SKEWED),
+    also("skewed_more", "skewed", 24, slots=4, **SKEWED),
 )
 
 

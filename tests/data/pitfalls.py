@@ -6,6 +6,7 @@ from __future__ import annotations
 import gzip
 import math
 import os
+import random
 import re
 import signal
 import subprocess
@@ -355,6 +356,24 @@ def one_gzip(context: SparkContext) -> None:
         rows.selectExpr("max(text)", "sum(n)").collect()
 
 
+def skewed(context: SparkContext) -> None:
+    """Rows of which three in ten have one key are joined with others: of as many files as
+    `spark.divided.files` says, first split for skew in any number, then in a large one alone."""
+    session, draw = SparkSession(context), random.Random(0).random
+    files = int(context.getConf().get("spark.divided.files", "4"))
+    with tempfile.TemporaryDirectory() as folder:
+        for number in range(files):
+            keys = (7 if draw() < 0.3 else int(5000 * draw()) for _ in range(4000))
+            text = "".join(f"{key},{draw()}{draw()}\n" for key in keys)
+            Path(folder, f"part-{number}").write_text(text)
+        rows = session.read.schema("k int, text string").csv(folder)
+        names = session.range(1250 * files).selectExpr("int(id) k", "sha2(string(id), 256) name")
+        for threshold in ("100k", "300k"):
+            skew = "spark.sql.adaptive.skewJoin.skewedPartitionThresholdInBytes"
+            session.conf.set(skew, threshold)
+            rows.join(names, "k").selectExpr("max(text)", "max(name)").collect()
+
+
 def parent_of(process: int) -> int:
     status = Path(f"/proc/{process}/status").read_text()
     return int(status.partition("PPid:")[2].split()[0])
@@ -366,7 +385,7 @@ JOBS: dict[str, Callable[[SparkContext], None]] = {
         plain, retries, resubmitted, failing, dynamic, profiles, wide_tasks, idle_cores, killed,
         speculative, vectored, small, works_alone, operators, scans, fetched, python_source,
         python_workers, evicted, copies, taken, taken_table, read_beside, clients, database,
-        one_gzip,
+        one_gzip, skewed,
     )
 }  # fmt: skip
 

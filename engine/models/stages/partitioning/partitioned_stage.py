@@ -368,9 +368,10 @@ class PartitionedStage:
 
     def _has_own_count(self, shuffle_partitions: int | None) -> bool:
         """Whether it has a number of partitions of its own even if it follows another stage."""
-        own = self.growth is Growth.COALESCED or self.law.partition_power is not None
-        configured = follows_configured(self.stage, self.shuffle_partitions)
-        return own or (bool(shuffle_partitions) and configured)
+        coalesced = self.growth is Growth.COALESCED and self.follows is None
+        if coalesced or self.law.partition_power is not None:
+            return True
+        return bool(shuffle_partitions) and follows_configured(self.stage, self.shuffle_partitions)
 
     @cached_property
     def _partition_sources(self) -> dict[bool, PartitionedStage]:
@@ -390,9 +391,8 @@ class PartitionedStage:
         """Coalesced partitions of what it reads at `ratio` times the input."""
         rule, growing = self.coalescing.rule(most), partial(self.growth_on, ratio)
         own = float(rule.on_log_cores(self.read_growth(ratio)))
-        if not self.depends_on_cluster:
-            return PartitionCount(own)
-        return PartitionCount(own, self.partitioning.log_cores, RuleByReadGrowth(rule, growing))
+        elsewhere = RuleByReadGrowth(rule, growing) if self.depends_on_cluster else None
+        return PartitionCount(own, self.partitioning.log_cores, elsewhere)
 
     @cached_property
     def _splits(self) -> InputSplits:
