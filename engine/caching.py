@@ -53,15 +53,16 @@ class LruCache(Generic[T]):
     """A thread-safe least-recently-used cache. A copy or pickle of it is empty.
 
     Args:
-        capacity: the number of values that it keeps.
+        capacity: what the values that it keeps weigh in sum.
+        weight: of a value; None for one each.
     """
 
-    def __init__(self, capacity: int) -> None:
-        self._capacity, self._lock = capacity, Lock()
+    def __init__(self, capacity: int, weight: Callable[[T], int] | None = None) -> None:
+        self._capacity, self._weight, self._lock = capacity, weight, Lock()
         self._kept: OrderedDict[Hashable, T] = OrderedDict()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self._capacity,)
+        return type(self), (self._capacity, self._weight)
 
     def get(self, key: Hashable, make: Callable[[], T]) -> T:
         """The cached value, else the one that `make` computes: two threads that ask at once may
@@ -73,6 +74,13 @@ class LruCache(Generic[T]):
         value = make()
         with self._lock:
             self._kept[key] = value
-            while len(self._kept) > self._capacity:
+            while self._load > self._capacity:
                 self._kept.popitem(last=False)
         return value
+
+    @property
+    def _load(self) -> int:
+        """What the values weigh in sum."""
+        return (
+            len(self._kept) if self._weight is None else sum(map(self._weight, self._kept.values()))
+        )

@@ -20,8 +20,9 @@ _check: ContextVar[Callable[[], None]] = ContextVar("check", default=_always)
 
 @contextmanager
 def checked_by(check: Callable[[], None]) -> Iterator[None]:
-    """A context in which computations of this thread call `check` every few milliseconds. What it
-    raises ends them; finished parts are kept for the next question."""
+    """A context in which computations of this thread call `check` between their parts, which take
+    milliseconds, some of them up to 0.2 s. What it raises ends them; finished replays are kept for
+    the next question, blocks of rows are not."""
     token = _check.set(check)
     try:
         yield

@@ -61,6 +61,7 @@ def predict_composition(
     confidence: float = 0.9,
     spot: bool = False,
     max_spot: float | None = None,
+    billing: Billing | None = None,
     today: date | None = None,
 ) -> Composed:
     """The time, its interval and the cost of a cluster of one or several types.
@@ -72,6 +73,7 @@ def predict_composition(
         spot: rent nodes at spot prices.
         max_spot: the largest share of spot nodes, those that save most first; the others are rented
             on demand. None for no limit.
+        billing: None for the catalog's own rules.
         today: the date by which prices are judged old; None for the current one.
 
     Raises:
@@ -79,7 +81,7 @@ def predict_composition(
         BadInput: for an invalid number of nodes, a type that holds no executor or has no spot
             price, types that no executor shape fits, and whatever the model raises.
     """
-    placed, billing = _rented(fitted, composition, catalog, spot=spot, max_spot=max_spot)
+    placed, billing = _rented(fitted, composition, catalog, billing, spot=spot, max_spot=max_spot)
     goal = Goal(deadline_seconds, None, confidence, sum(placed.counts))
     today = today or date.today()
     surface = placed.surface(workload or fitted.profile.reference_workload)
@@ -101,9 +103,9 @@ def composition_cost(
     """The time, its interval and the cost of a cluster as `predict_composition` has them, without
     the model's warnings: a curve has hundreds of points, and is warned of at its ends.
 
-    Args and errors: as of `predict_composition`.
+    Args and errors: as of `predict_composition`, with the catalog's own rules.
     """
-    placed, billing = _rented(fitted, composition, catalog, spot=spot, max_spot=max_spot)
+    placed, billing = _rented(fitted, composition, catalog, None, spot=spot, max_spot=max_spot)
     goal = Goal(None, None, confidence, sum(placed.counts))
     surface = placed.surface(workload or fitted.profile.reference_workload)
     if placed.is_alike:
@@ -118,13 +120,15 @@ def _rented(
     fitted: FittedModel,
     composition: Mapping[str, int],
     catalog: Catalog,
+    billing: Billing | None,
     *,
     spot: bool,
     max_spot: float | None,
 ) -> tuple[PlacedComposition, Billing]:
     """The composition with its spot nodes, and the billing: that of all its nodes where these are
     rented alike."""
-    billing = replace(catalog.billing, spot=True) if spot else catalog.billing
+    billing = catalog.billing if billing is None else billing
+    billing = replace(billing, spot=True) if spot else billing
     Limits(max_spot=max_spot)
     placed = PlacedComposition.of(fitted, composition, catalog)
     if not billing.spot:

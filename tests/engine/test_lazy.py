@@ -21,6 +21,21 @@ def test_a_question_is_answered_once_while_it_is_recent() -> None:
     assert made == ["a", "b", "c", "b"], "the one that was asked longest ago goes"
 
 
+def test_what_is_kept_weighs_no_more_in_sum_than_it_may() -> None:
+    recent, made = LruCache[str](5, len), list[str]()
+
+    def ask(answer: str) -> None:
+        recent.get(answer, lambda: made.append(answer) or answer)
+
+    for answer in ("aa", "bb", "c", "aa", "dd", "c", "aa", "too long", "c"):
+        ask(answer)
+    assert made == ["aa", "bb", "c", "dd", "too long", "c"]
+    copied = copy.deepcopy(recent)
+    for answer in ("aa", "bb", "cc"):
+        copied.get(answer, lambda answer=answer: answer)
+    assert copied.get("aa", lambda: "anew") == "anew"
+
+
 def test_what_fails_is_not_kept() -> None:
     recent = LruCache[int](1)
 

@@ -8,7 +8,6 @@ to any question.
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -17,6 +16,8 @@ from tui.behaviours.planner_mixin import PlannerMixin
 from tui.workers import Cancelled
 
 if TYPE_CHECKING:
+    from textual.timer import Timer
+
     from tui.answers import BuiltPlan
 
 REST_SECONDS = 0.5
@@ -30,17 +31,24 @@ class Foresight(PlannerMixin):
     """Mixin of `PlannerApp`."""
 
     _foreseen: BuiltPlan | None = None
-    """The last plan whose next steps are computed."""
+    """The last plan whose next steps are computed, or failed."""
+    _resting: Timer | None = None
 
     def _foresee(self) -> None:
         """Compute the next steps from the present plan, if nothing else is asked soon."""
-        built = self.planner.built
-        if built is not None and not keeps_next_steps(self._foreseen, built):
-            self.planner.set_timer(REST_SECONDS, lambda: self._begin_to_foresee(built))
+        built, foreseen = self.planner.built, self._foreseen
+        if self._resting is not None:
+            self._resting.stop()
+        if built is None:
+            return
+        if foreseen is not None and foreseen.plan.fitted is not built.plan.fitted:
+            self._foreseen = None  # it would keep a model that nothing asks any more
+        if not keeps_next_steps(self._foreseen, built):
+            self._resting = self.planner.set_timer(REST_SECONDS, self._begin_to_foresee)
 
-    def _begin_to_foresee(self, built: BuiltPlan) -> None:
-        app = self.planner
-        if app.built is not built or app.busy or app.settling:
+    def _begin_to_foresee(self) -> None:
+        app, built = self.planner, self.planner.built
+        if built is None or app.busy or app.settling:
             return
 
         def check() -> None:
@@ -48,41 +56,46 @@ class Foresight(PlannerMixin):
                 raise Cancelled
 
         def job() -> None:
-            # What fails is said when it is asked for.
-            with suppress(Exception):
+            try:
                 compute_next_steps(built, check)
-                self._foreseen = built
+            except Cancelled:
+                return
+            except Exception:  # it is said when it is asked for
+                pass
+            self._foreseen = built
 
         app._latest.submit(job)
 
 
 def keeps_next_steps(foreseen: BuiltPlan | None, built: BuiltPlan) -> bool:
     """Whether the model keeps what the next steps of a plan need, since those of `foreseen` are
-    computed. Of run times that is the same at any size, of the same clusters."""
+    computed. Of run times that is the same at any size, of the same clusters and job."""
     if foreseen is None or built.profile.has_stages:
         return foreseen is built
     before, now = foreseen.plan, built.plan
-    return before.fitted is now.fitted and _clusters_of(before) == _clusters_of(now)
+    return before.fitted is now.fitted and _size_apart(before) == _size_apart(now)
 
 
-def _clusters_of(plan: engine.Plan) -> tuple[object, ...]:
-    """What the candidates of a plan follow from."""
-    request = plan.request
-    return request.catalog, request.instances, request.max_nodes, request.limits
+def _size_apart(plan: engine.Plan) -> tuple[object, ...]:
+    """What the candidates of a plan follow from, and the job without the size of its input."""
+    request, workload = plan.request, plan.surface.workload
+    job = replace(workload, input_bytes=None, scale=None)
+    return request.catalog, request.instances, request.max_nodes, request.limits, job
 
 
 def compute_next_steps(built: BuiltPlan, check: Callable[[], None]) -> None:
-    """Compute what the next steps of the data size will ask of the plan's model, which keeps it.
-    Not of workflows, whose inputs have hardly anything in common.
+    """Compute what the next steps of the data size will ask of the plan's model: of the default
+    one, which keeps it. Inputs of workflows have hardly anything in common.
 
     Args:
         check: raises once something else is wanted.
     """
     plan = built.plan
     workload = plan.surface.workload
-    if built.workflow is not None or workload.input_bytes is None:
+    if plan.fitted.model != engine.DEFAULT_MODEL or workload.input_bytes is None:
         return
     with engine.checked_by(check):
         for step in NEXT_STEPS:
+            check()
             at = replace(workload, input_bytes=step * workload.input_bytes)
             engine.prepare_fitted(plan.fitted, replace(plan.request, workload=at))

@@ -146,21 +146,22 @@ def topological_order(
     """
     done: dict[str, None] = {}
     for name in after:
-        path = [] if name in done else [name]
+        path = {} if name in done else {name: iter(after[name])}
         while path:
-            current = path[-1]
-            other = next((o for o in after[current] if o not in done), None)
+            current = next(reversed(path))
+            other = next((o for o in path[current] if o not in done), None)
             if other is None:
-                done[path.pop()] = None
+                done[path.popitem()[0]] = None
             elif other in path:
-                cycle = [*path[path.index(other) :], other]
+                names = list(path)
+                cycle = [*names[names.index(other) :], other]
                 raise BadInput(
                     f"the jobs wait for each other: {' -> '.join(reversed(cycle))}",
                     where=jobs[current].where or None,
                     remedy="remove one of these dependencies",
                 )
             else:
-                path.append(other)
+                path[other] = iter(after[other])
     return list(done)
 
 

@@ -14,6 +14,7 @@ from functools import cached_property
 
 import numpy as np
 
+from engine.caching import LruCache
 from engine.forecast import FloatArray
 from engine.models.laws.iterations import interpolated_along_laws
 
@@ -52,3 +53,19 @@ class MeansAtSizes:
     @cached_property
     def _ascending(self) -> FloatArray:
         return np.asarray(np.maximum.accumulate(self.means, axis=0))
+
+
+KEPT_BYTES = 48 << 20
+"""What is kept of the means of all fits of a model."""
+
+MeansCache = LruCache[tuple[FloatArray, FloatArray]]
+"""The laws' means and the fit's, (k, s, n) each, of rows that were asked about last."""
+
+
+def means_cache() -> MeansCache:
+    """An empty one, of `KEPT_BYTES`."""
+    return LruCache(KEPT_BYTES, _bytes_of)
+
+
+def _bytes_of(means: tuple[FloatArray, FloatArray]) -> int:
+    return sum(array.nbytes for array in means)

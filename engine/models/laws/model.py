@@ -14,7 +14,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from engine.batch import ClusterBatch
+from engine.batch import ClusterBatch, GridCache
+from engine.caching import LruCache
 from engine.catalog import Catalog
 from engine.cluster import Workload
 from engine.distinct import distinct_few_rows
@@ -31,6 +32,7 @@ from engine.models.laws.iterations import (
     iteration_counts,
     monotone_in_iterations,
 )
+from engine.models.laws.means_at_sizes import MeansCache, means_cache
 from engine.models.laws.measured_configurations import (
     leave_one_out_record,
     narrowed_where_measured,
@@ -49,12 +51,8 @@ from engine.models.laws.notices import (
     shape_notices,
 )
 from engine.models.laws.outlier_pairs import slower_outliers
-from engine.models.laws.parameter_fit import ParameterFit
-from engine.models.laws.run_times import (
-    LogTimes,
-    RunTimeFit,
-    fit_run_times,
-)
+from engine.models.laws.parameter_fit import EncodedClusters, ParameterFit
+from engine.models.laws.run_times import LogTimes, RunTimeFit, fit_run_times
 from engine.models.laws.terms import PHASES
 from engine.models.laws.weighted_fits import (
     WeightedFit,
@@ -119,6 +117,8 @@ class TableModel(FittedModel):
 
     _fits: dict[object, ParameterFit] = field(default_factory=dict, repr=False)
     _joint_fits: dict[bytes, RunTimeFit] = field(default_factory=dict, repr=False)
+    _kept: MeansCache = field(default_factory=means_cache, repr=False)
+    _encoded: GridCache[LruCache[EncodedClusters]] = field(default_factory=GridCache, repr=False)
 
     def parameter_fit(self, wanted: Workload) -> ParameterFit:
         """The fits for a completed workload's parameters."""
@@ -141,7 +141,7 @@ class TableModel(FittedModel):
         joint = self._fit_of_all(rows, seconds)
         with_parameters = _have_parameters(rows, wanted, names)
         fits = tuple(
-            _type_fits(rows, seconds, joint, with_parameters & (rows.type_index == index))
+            self._type_fits(rows, seconds, joint, with_parameters & (rows.type_index == index))
             for index in range(len(tables))
         )
         constant = {name: v for name, v in wanted.parameters.items() if name not in names}
@@ -170,13 +170,32 @@ class TableModel(FittedModel):
         """The fit of all runs, made once for all sets of parameters with the same runs."""
         key = rows.configurations.tobytes()
         if key not in self._joint_fits:
-            self._joint_fits[key] = fit_run_times(rows, seconds)
+            self._joint_fits[key] = fit_run_times(rows, seconds, kept=self._kept)
         return self._joint_fits[key]
+
+    def _type_fits(
+        self, rows: Rows, seconds: FloatArray, joint: RunTimeFit, of_type: BoolArray
+    ) -> tuple[WeightedFit, ...]:
+        """The fit of all runs, and one of the type's own runs if there are enough."""
+        picked = rows.take(of_type)
+        if of_type.all() or len(distinct_few_rows(picked.configurations)[0]) < MINIMUM_ALONE:
+            return (WeightedFit(joint, 1.0),)
+        known_weights = joint.run_weights[joint.indices_of(picked)]
+        alone = fit_run_times(
+            picked, seconds[of_type], known_weights, draw_share=ALONE_DRAW_SHARE, kept=self._kept
+        )
+        if alone.leave_one_out is None or joint.leave_one_out is None:
+            return (WeightedFit(joint, 1.0),)
+        errors = joint.leave_one_out.errors[joint.indices_of(alone.rows)]
+        weights = pseudo_bma_weights(
+            np.stack((errors, alone.leave_one_out.errors)), alone.run_weights
+        )
+        return WeightedFit(joint, float(weights[0])), WeightedFit(alone, float(weights[1]))
 
     def forecast(self, batch: ClusterBatch, workload: Workload) -> Forecast:
         wanted = with_defaults(workload, self.profile)
         fitted = self.parameter_fit(wanted)
-        of = fitted.encoded(batch, wanted)
+        of = self._encoded_by(fitted, batch, wanted)
         mean, below, scale, dof = (np.full(len(batch), np.nan) for _ in range(4))
         between, known = np.full(len(batch), np.inf), of.known
         if len(known):
@@ -191,6 +210,15 @@ class TableModel(FittedModel):
         symmetric = np.array_equal(below, scale, equal_nan=True)
         scale_below = None if symmetric else below
         return Forecast.of(np.exp(mean), scale, dof, scale_below=scale_below).widened(added_scale)
+
+    def _encoded_by(
+        self, fitted: ParameterFit, batch: ClusterBatch, wanted: Workload
+    ) -> EncodedClusters:
+        """The batch as rows of a fit; kept for the next step of the data size, which asks for the
+        same clusters."""
+        of_batch = self._encoded.get(batch, lambda: LruCache(1))
+        encoded = of_batch.get(fitted, lambda: EncodedClusters.of(*fitted.rows(batch, wanted)))
+        return encoded.at_size_of(wanted)
 
     def _log_times(
         self, wanted: Workload, rows: Rows, sources: IntArray
@@ -334,19 +362,3 @@ def _have_parameters(rows: Rows, wanted: Workload, names: Sequence[str]) -> Bool
     goal = np.asarray([wanted.parameters[name] for name in names])
     same = np.isclose(rows.parameters, goal, rtol=SAME, atol=SAME).all(axis=1)
     return np.asarray(same & np.isclose(rows.iterations, wanted.iterations or 1.0, rtol=SAME))
-
-
-def _type_fits(
-    rows: Rows, seconds: FloatArray, joint: RunTimeFit, of_type: BoolArray
-) -> tuple[WeightedFit, ...]:
-    """The fit of all runs, and one of the type's own runs if there are enough."""
-    picked = rows.take(of_type)
-    if of_type.all() or len(distinct_few_rows(picked.configurations)[0]) < MINIMUM_ALONE:
-        return (WeightedFit(joint, 1.0),)
-    known_weights = joint.run_weights[joint.indices_of(picked)]
-    alone = fit_run_times(picked, seconds[of_type], known_weights, draw_share=ALONE_DRAW_SHARE)
-    if alone.leave_one_out is None or joint.leave_one_out is None:
-        return (WeightedFit(joint, 1.0),)
-    errors = joint.leave_one_out.errors[joint.indices_of(alone.rows)]
-    weights = pseudo_bma_weights(np.stack((errors, alone.leave_one_out.errors)), alone.run_weights)
-    return WeightedFit(joint, float(weights[0])), WeightedFit(alone, float(weights[1]))

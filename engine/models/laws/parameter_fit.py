@@ -7,11 +7,11 @@ docs/models/sparkplan_rules_run_tables.md#the-rest.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from engine.batch import ClusterBatch, GridCache
+from engine.batch import ClusterBatch
 from engine.catalog import Catalog, InstanceType
 from engine.cluster import Workload
 from engine.forecast import BoolArray, FloatArray, IntArray
@@ -71,8 +71,9 @@ class EncodedClusters:
         distinct = distinct_rows(rows.take(known), equivalents.family[known])
         return cls(rows, equivalents, known, *distinct)
 
-    def with_size(self, size: float) -> EncodedClusters:
-        """The same clusters at another size."""
+    def at_size_of(self, wanted: Workload) -> EncodedClusters:
+        """The same clusters at the size of a workload."""
+        size = _size_of(wanted)
         rows, distinct = self.rows.with_size(size), self.distinct.with_size(size)
         return replace(self, rows=rows, distinct=distinct)
 
@@ -108,7 +109,6 @@ class ParameterFit:
     outliers: tuple[SuspectedOutlier, ...]
     constant_doublings: float
     constant_notices: tuple[Notice, ...]
-    _encoded: GridCache[EncodedClusters] = field(default_factory=GridCache, repr=False)
 
     @property
     def joint(self) -> RunTimeFit:
@@ -125,12 +125,6 @@ class ParameterFit:
     def in_gib(self) -> bool:
         """Whether the memory of the measured types is known."""
         return any(machine_type.memory != 1.0 for machine_type in self.machine_types)
-
-    def encoded(self, batch: ClusterBatch, wanted: Workload) -> EncodedClusters:
-        """The batch as rows; kept for the next step of the data size, which asks for the same
-        clusters."""
-        encoded = self._encoded.get(batch, lambda: EncodedClusters.of(*self.rows(batch, wanted)))
-        return encoded.with_size(_size_of(wanted))
 
     def rows(self, batch: ClusterBatch, wanted: Workload) -> tuple[Rows, Equivalents]:
         """The batch as rows: measured types as they are, others by their own shape where it is

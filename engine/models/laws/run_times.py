@@ -17,7 +17,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from engine.caching import LruCache
 from engine.checkpoints import checkpoint
 from engine.distinct import distinct_few_rows
 from engine.forecast import BoolArray, FloatArray, IntArray
@@ -31,7 +30,7 @@ from engine.models.laws.candidate_models import (
 from engine.models.laws.encoding import Rows, merge_repetitions
 from engine.models.laws.error_distribution import prior_error_distribution, with_common_dof
 from engine.models.laws.extrapolation import Extrapolation, doublings_beyond
-from engine.models.laws.means_at_sizes import MeansAtSizes
+from engine.models.laws.means_at_sizes import MeansAtSizes, MeansCache, means_cache
 from engine.models.laws.observations import NOISE_DOF
 from engine.models.workloads import SAME
 from engine.one_thread import one_thread
@@ -42,10 +41,9 @@ FOLDS = 5
 MINIMUM_LEFT_OUT = 3
 """Runs that a validation needs, in training and left out."""
 
-KEPT_ROWS, KEPT_AT_SIZES = range(64, 32_769), 4
-"""The means of so many rows at some sizes are kept, those of some questions: with the iterations
-asked for and with all others, at the measured sizes and beyond them. Those of more rows would take
-hundreds of megabytes."""
+KEPT_ROWS = range(64, 32_769)
+"""The means of so many rows at some sizes are kept, with the iterations asked for and with all
+others, at the measured sizes and beyond them. Those of more rows would push out all others."""
 
 
 class LogTimes(NamedTuple):
@@ -84,9 +82,9 @@ class RunTimeFit:
     candidates: CandidateModels
     leave_one_out: Validation | None
     _extrapolated: dict[str, Validation | None] = field(default_factory=dict, repr=False)
-    _kept: LruCache[tuple[FloatArray, FloatArray]] = field(
-        default_factory=lambda: LruCache(KEPT_AT_SIZES), repr=False
-    )
+    _kept: MeansCache = field(default_factory=means_cache, repr=False)
+    _key: object = field(default_factory=object, repr=False)
+    """Its name among the fits that share what is kept, which holds no fit."""
 
     @property
     def noise(self) -> float:
@@ -207,7 +205,7 @@ class RunTimeFit:
         sizes = np.concatenate(parts)
         if len(rows) in KEPT_ROWS:
             counts = None if iterations is None else iterations.tobytes()
-            key = counts, blake2b(rows.with_size(1.0).configurations.tobytes()).digest()
+            key = self._key, counts, blake2b(rows.with_size(1.0).configurations.tobytes()).digest()
             computed = partial(self._at_each, rows, iterations)
             kept = [self._kept.get((*key, of.tobytes()), partial(computed, of)) for of in parts]
             laws, means = (np.concatenate(of, axis=1) for of in zip(*kept, strict=True))
@@ -359,6 +357,7 @@ def fit_run_times(
     run_weights: FloatArray | None = None,
     *,
     draw_share: float = 1.0,
+    kept: MeansCache | None = None,
 ) -> RunTimeFit:
     """The fit to runs of all their types and parameters.
 
@@ -366,6 +365,7 @@ def fit_run_times(
         rows, seconds: n runs.
         run_weights: (n,) as far as they are known; None for one.
         draw_share: see `Observations`.
+        kept: where its means are kept, with those of other fits; None for a cache of its own.
     """
     first, log_seconds, repetitions, repetition_variance = merge_repetitions(rows, np.log(seconds))
     rows = rows.take(first)
@@ -383,5 +383,6 @@ def fit_run_times(
             *candidates.left_out(), posterior_weights, candidates.one_minus_leverage
         )
     return RunTimeFit(
-        rows, log_seconds, posterior_weights, repetition_variance, candidates, leave_one_out
-    )
+        rows, log_seconds, posterior_weights, repetition_variance, candidates, leave_one_out,
+        _kept=means_cache() if kept is None else kept,
+    )  # fmt: skip

@@ -38,6 +38,14 @@ def test_one_type_is_the_models_own_prediction(name: str, nodes: int) -> None:
 
 
 @pytest.mark.parametrize("nodes", [{"big": 2}, {"big": 2, "small": 5}])
+def test_other_rules_of_billing_change_the_cost_alone(nodes: dict[str, int]) -> None:
+    usual = composed(nodes).choice
+    other = composed(nodes, billing=replace(CATALOG.billing, surcharge_fraction=0.0)).choice
+    assert other.seconds == usual.seconds
+    assert usual.cost_usd == pytest.approx(1.25 * other.cost_usd)
+
+
+@pytest.mark.parametrize("nodes", [{"big": 2}, {"big": 2, "small": 5}])
 def test_a_time_without_an_interval_says_so(nodes: dict[str, int]) -> None:
     unsure = synthetic.model(lambda name, count: 600.0 / count, log_scale=math.nan)
     found = engine.predict_composition(

@@ -1,5 +1,6 @@
 """Iterations of run times: by curves and by laws, done once or with each; loops that converge."""
 
+import gc
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
@@ -10,10 +11,12 @@ from depth import DEEP
 from law_fits import changed, fitted, grid, mean_of, one_law, points, prior_laws
 
 import engine
+from engine.batch import FEWEST_CLUSTERS, ClusterBatch
 from engine.cluster import Cluster, Workload
 from engine.forecast import FloatArray
 from engine.models.base import FittedModel
 from engine.models.laws.laws import CONVERGENCE_QUANTILE
+from engine.models.laws.parameter_fit import EncodedClusters
 from engine.models.laws.prior_laws import MOST_PRIOR_DRAWS
 from engine.models.laws.reference_frame import MOST_ITERATION_COLUMNS, ReferenceFrame
 from engine.models.laws.terms import Points
@@ -319,3 +322,19 @@ def test_a_loop_that_seems_to_have_ended_is_said_to(ends_after: float, said: str
     beyond = model.predict(cluster=nodes(6), workload=Workload(1.0, 300.0))
     (notice,) = (one for one in beyond.warnings if one.code == "extrapolating-iterations")
     assert f"the time {said}" in notice.text
+
+
+def test_of_all_numbers_of_iterations_the_last_keeps_its_rows() -> None:
+    """Each kept those of two grids."""
+    fitted = engine.fit(at_iterations(lambda n, k: 20.0 + 9.0 * k / n, 5.0, 10.0, 20.0))
+    kind, nodes = engine.InstanceType("core", 1.0, 4.0), range(1, FEWEST_CLUSTERS + 1)
+    batch = ClusterBatch.grid([kind], [engine.Layout(1, 1, 2.0)], nodes, None)
+
+    def kept() -> int:
+        gc.collect()
+        return sum(type(each) is EncodedClusters for each in gc.get_objects())
+
+    before = kept()
+    for count in (6.0, 7.0, 8.0, 9.0):
+        fitted.forecast(batch, Workload(1.0, count))
+    assert kept() == before + 1

@@ -1,5 +1,6 @@
 """Workflow YAML: what it means, and one line for everything that is wrong with it."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 from engine.catalog import InstanceType
 from engine.errors import BadInput, EngineError
 from engine.models.boe.model import fit_workflow
+from engine.models.boe.workflow import topological_order
 from engine.sources import read
 from engine.sources.formats.profile_file import write_profile
 from engine.sources.workflow_file import is_workflow, parse_workflow, read_workflow
@@ -88,6 +90,24 @@ def test_the_bundled_example_reads_and_is_estimated() -> None:
     assert is_workflow("nightly-pipeline")
     assert len(found.jobs) == 6
     assert fit_workflow(found).plans[0].parts[0].observed is not None
+
+
+class LookedAt(tuple[str, ...]):
+    """Names, and how many of them were looked at."""
+
+    count = 0
+
+    def __iter__(self) -> Iterator[str]:
+        for name in super().__iter__():
+            self.count += 1
+            yield name
+
+
+def test_each_job_that_one_waits_for_is_looked_at_once() -> None:
+    names = [f"job {number}" for number in range(50)]
+    others = LookedAt(names)
+    assert topological_order({"last": others, **dict.fromkeys(names, ())}, {}) == [*names, "last"]
+    assert others.count == len(names)
 
 
 BAD = {
