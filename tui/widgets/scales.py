@@ -300,7 +300,7 @@ def _with_ends(values: Sequence[float], low: float, high: float) -> tuple[float,
     return (low, *inside, high)
 
 
-def log_stops(low: float, high: float, kind: Kind, *, least: float = 0.0) -> Stops:
+def log_stops(low: float, high: float, kind: Kind = "number", *, least: float = 0.0) -> Stops:
     """Stops on a logarithmic track: each about an eighth of its value from the next, and round.
 
     Args:
