@@ -27,7 +27,7 @@ from engine.models.boe.states import estimate
 from engine.models.boe.task_draw import task_factors
 from engine.models.boe.task_time import Needs, Rates, Step, TaskWork
 from engine.models.boe.workflow_course import Activity, Machines
-from engine.scheduling.drf import Claim, Pool, drf
+from engine.scheduling.drf import SHARE_DIGITS, Claim, Pool, dominant_share, drf
 
 MACHINES = Machines(16.0, Rates(4.0, 250e6, 125e6), Pool(64.0, 256.0))
 MB = 1e6
@@ -85,6 +85,11 @@ class Simulated:
     def held_gib(self) -> float:
         return len(self.running) * self.stage.memory_gib
 
+    @property
+    def share(self) -> float:
+        """The dominant share that its job holds: the stages of a job follow each other."""
+        return round(len(self.running) * dominant_share(self.claim, MACHINES.pool), SHARE_DIGITS)
+
 
 def simulated(stages: Sequence[Activity], *, skew: bool) -> float:
     """The end of a workflow, task by task."""
@@ -117,14 +122,18 @@ def simulated(stages: Sequence[Activity], *, skew: bool) -> float:
 
 
 def launch(ready: Sequence[Simulated]) -> None:
-    """Start as many tasks of the stages as DRF grants and the machines hold."""
-    free = MACHINES.pool.cores - sum(len(one.running) for one in ready)
-    memory = MACHINES.pool.memory_gib - sum(one.held_gib for one in ready)
-    for one, most in zip(ready, drf([one.claim for one in ready], MACHINES.pool), strict=True):
-        needed = one.stage.memory_gib
-        while one.waiting and len(one.running) < most and free >= 1.0 and memory >= needed:
+    """Start as many tasks of the stages as DRF grants and the machines hold; the machines are
+    offered to the job of the least share first."""
+    pool, claims = MACHINES.pool, [one.claim for one in ready]
+    owed = list(zip(ready, drf(claims, pool), strict=True))
+    while owed := [(one, most) for one, most in owed if one.waiting and len(one.running) < most]:
+        one, _ = min(owed, key=lambda entry: entry[0].share)
+        cores = 1.0 + sum(len(other.running) for other in ready)
+        memory = one.stage.memory_gib + sum(other.held_gib for other in ready)
+        if cores <= pool.cores and memory <= pool.memory_gib:
             one.running.append(one.waiting.pop())
-            free, memory = free - 1.0, memory - needed
+        else:
+            owed = [entry for entry in owed if entry[0] is not one]
 
 
 def row(jobs: int, spread: float, repeats: int, seed: int) -> tuple[str, ...]:

@@ -194,14 +194,16 @@ def layout_of(
 
 
 def no_executor_reason(instance: InstanceType, more: str = "") -> str:
-    """The reason why a node holds no executor (`layout_of`): too little memory, or less than one
-    vCPU, which runs no task whatever the memory.
+    """The reason why a node holds no executor (`layout_of`): too little memory or none that is
+    known, or less than one vCPU, which runs no task whatever the memory.
 
     Args:
         more: what else takes its memory, in words.
     """
     if instance.vcpus < 1.0:
         return f"holds no executor ({instance.vcpus:g} vCPUs)"
+    if math.isnan(instance.memory_gib):
+        return "has no known memory, so that its executors are not known either"
     return f"holds no executor ({instance.memory_gib:g} GiB{more})"
 
 
@@ -209,6 +211,8 @@ def no_executor_remedy(instance: InstanceType) -> str:
     """The remedy for a type that `no_executor_reason`."""
     if instance.vcpus < 1.0:
         return "name a type with at least one vCPU"
+    if math.isnan(instance.memory_gib):
+        return "say its memory (memory_gib), or executors in place of nodes"
     return "name a type with more memory, or plan less beside the heap (--overhead-per-core)"
 
 

@@ -11,7 +11,7 @@ import heapq
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from engine.errors import UnknownName
 
@@ -53,6 +53,11 @@ class Pool:
             most = min(most, (self.memory_gib * (1.0 + SLACK) - memory_gib) / claim.memory_gib)
         return max(0, claim.tasks if most == math.inf else min(claim.tasks, math.floor(most)))
 
+    def holds(self, cores: float, memory_gib: float) -> bool:
+        """Whether containers of so much in all fit."""
+        slack = 1.0 + SLACK
+        return cores <= self.cores * slack and memory_gib <= self.memory_gib * slack
+
 
 def dominant_share(claim: Claim, pool: Pool) -> float:
     """BOE Eq. 6: the larger of a container's shares of the cores and of the memory."""
@@ -64,29 +69,38 @@ def core_share(claim: Claim, pool: Pool) -> float:
     return claim.cores / pool.cores
 
 
-def drf(claims: Sequence[Claim], pool: Pool) -> list[int]:
+def drf(claims: Sequence[Claim], pool: Pool, held: Sequence[int] | None = None) -> list[int]:
     """(n,) containers by dominant resource fairness (BOE 5.2.1, Eq. 6)."""
-    return _fair(claims, pool, dominant_share)
+    return _fair(claims, pool, dominant_share, held)
 
 
-def max_min(claims: Sequence[Claim], pool: Pool) -> list[int]:
+def max_min(claims: Sequence[Claim], pool: Pool, held: Sequence[int] | None = None) -> list[int]:
     """(n,) containers by max-min fairness over cores; memory only limits (BOE 5.2.1)."""
-    return _fair(claims, pool, core_share)
+    return _fair(claims, pool, core_share, held)
 
 
-def fifo(claims: Sequence[Claim], pool: Pool) -> list[int]:
+def fifo(claims: Sequence[Claim], pool: Pool, held: Sequence[int] | None = None) -> list[int]:
     """(n,) containers if each claim takes what it can before the next one is served, as Spark does
     with the stages of one application."""
-    granted, cores, memory = [], 0.0, 0.0
-    for claim in claims:
-        count = pool.room(claim, cores=cores, memory_gib=memory)
-        granted.append(count)
-        cores += count * claim.cores
-        memory += count * claim.memory_gib
+    granted = [0] * len(claims) if held is None else list(held)
+    cores, memory = resources_of(claims, granted)
+    for index, claim in enumerate(claims):
+        room = pool.room(claim, cores=cores, memory_gib=memory)
+        more = min(room, claim.tasks - granted[index])
+        granted[index] += more
+        cores += more * claim.cores
+        memory += more * claim.memory_gib
     return granted
 
 
-Scheduler = Callable[[Sequence[Claim], Pool], list[int]]
+class Scheduler(Protocol):
+    """Containers of each claim in a pool: of an empty one, or beside those that are `held`
+    already, of which none is taken away."""
+
+    def __call__(
+        self, claims: Sequence[Claim], pool: Pool, held: Sequence[int] | None = None
+    ) -> list[int]: ...
+
 
 SCHEDULERS: dict[str, Scheduler] = {"drf": drf, "max-min": max_min, "fifo": fifo}
 """Schedulers by their name in a workflow file or an option."""
@@ -104,7 +118,10 @@ def scheduler_named(name: str, *, where: str | None = None) -> Scheduler:
 
 
 def _fair(
-    claims: Sequence[Claim], pool: Pool, share_of: Callable[[Claim, Pool], float]
+    claims: Sequence[Claim],
+    pool: Pool,
+    share_of: Callable[[Claim, Pool], float],
+    held: Sequence[int] | None,
 ) -> list[int]:
     """(n,) containers granted one at a time to the job of the least share; ties go by the order of
     jobs."""
@@ -112,9 +129,9 @@ def _fair(
     for index, claim in enumerate(claims):
         queues.setdefault(claim.job, []).append(index)
     if len(queues) <= 1:
-        return fifo(claims, pool)
+        return fifo(claims, pool, held)
     shares = [share_of(claim, pool) for claim in claims]
-    granted = _up_to_level(claims, pool, queues, shares)
+    granted = _up_to_level(claims, pool, queues, shares) if held is None else list(held)
     return _one_by_one(claims, pool, queues, shares, granted)
 
 
@@ -186,7 +203,11 @@ def _one_by_one(
         summed."""
         return round(sum(granted[index] * shares[index] for index in indices), SHARE_DIGITS)
 
-    waiting = [(share_of(indices), order, indices) for order, indices in enumerate(queues.values())]
+    waiting = [
+        (share_of(indices), order, indices)
+        for order, indices in enumerate(queues.values())
+        if any(granted[index] < claims[index].tasks for index in indices)
+    ]
     heapq.heapify(waiting)
     while waiting:
         _, order, indices = heapq.heappop(waiting)

@@ -275,20 +275,21 @@ class _Estimate:
         self, live: Sequence[tuple[int, _Live]], claims: Sequence[Claim], granted: Sequence[int]
     ) -> None:
         """Starts tasks up to what was granted, as far as containers are free: a job that holds
-        more than its part gives it up only as its tasks end."""
-        cores, memory = resources_of(claims, [stage.running for _, stage in live])
-        for (index, stage), claim, count in zip(live, claims, granted, strict=True):
-            stage.granted = count
-            more = min(max(0, count - stage.running), stage.pending)
-            if more:
-                more = min(more, self.machines.pool.room(claim, cores=cores, memory_gib=memory))
-            if not more:
-                continue
-            if math.isnan(self.start[index]):
-                self.start[index] = self.now
-            stage.start(more)
-            cores += more * claim.cores
-            memory += more * claim.memory_gib
+        more than its part gives it up only as its tasks end. What is free then goes where the
+        scheduler gives it first."""
+        held = [stage.running for _, stage in live]
+        counts = [max(parts) for parts in zip(granted, held, strict=True)]
+        if not self.machines.pool.holds(*resources_of(claims, counts)):
+            claims = [
+                claim._replace(tasks=count) for claim, count in zip(claims, counts, strict=True)
+            ]
+            counts = self.scheduler(claims, self.machines.pool, held)
+        for (index, stage), part, count in zip(live, granted, counts, strict=True):
+            stage.granted = part
+            if count > stage.running:
+                if math.isnan(self.start[index]):
+                    self.start[index] = self.now
+                stage.start(count - stage.running)
 
     def _seen(self, index: int, live: _Live) -> Running:
         tracks: list[int] = []

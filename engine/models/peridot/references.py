@@ -104,8 +104,9 @@ def find_references(profile: Profile) -> References:
     Raises:
         ModelDoesNotFit: with one line on what is missing, when there are none.
     """
-    runs = _usable(profile)
-    _check_one_application(runs)
+    logs = logs_of(profile.runs)
+    _check_one_application(logs)
+    runs = _usable(logs)
     clusters: dict[tuple[int | None, str | None], list[Run]] = {}
     for run in runs:
         key = (run.cluster.slots, run.cluster.instance_name)
@@ -119,10 +120,9 @@ def find_references(profile: Profile) -> References:
     return _side_by_side(tuple(chosen), tuple(elsewhere))
 
 
-def _usable(profile: Profile) -> list[Run]:
-    """Runs that tell stages, slots and size; those that did all their work, or at least came to
-    their end, where there are enough of them."""
-    logs = logs_of(profile.runs)
+def _usable(logs: Sequence[Run]) -> list[Run]:
+    """Of runs that tell stages and slots those with a size; those that did all their work, or at
+    least came to their end, where there are enough of them."""
     if not logs:
         raise ModelDoesNotFit(
             "peridot needs two event logs, and here is no run that shows its stages",

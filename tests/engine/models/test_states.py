@@ -117,18 +117,7 @@ class Simulation:
         counts = [0] * len(stages)
         jobs = {stages[p].job for p in range(len(stages)) if most[p]}
         while jobs:
-            shares = {
-                job: round(
-                    sum(
-                        counts[p] * max(s.cores / self.slots, s.memory_gib / self.memory)
-                        for p, s in enumerate(stages)
-                        if s.job == job
-                    ),
-                    9,
-                )
-                for job in jobs
-            }
-            job = min(jobs, key=lambda j: (shares[j], j))
+            job = min(jobs, key=lambda j: (self.share(j, counts), j))
             place = next(
                 (p for p, s in enumerate(stages) if s.job == job and counts[p] < most[p]), None
             )
@@ -140,14 +129,24 @@ class Simulation:
             jobs.remove(job)
         return counts
 
+    def share(self, job: int, counts: Sequence[int]) -> float:
+        """The dominant share of a job with so many containers of each stage."""
+        own = [(n, s) for n, s in zip(counts, self.stages, strict=True) if s.job == job]
+        parts = [n * max(s.cores / self.slots, s.memory_gib / self.memory) for n, s in own]
+        return round(sum(parts), 9)
+
     def launch(self) -> None:
-        for place, target in enumerate(self.targets()):
-            while self.waiting[place] and len(self.running[place]) < target:
-                held = [len(tasks) for tasks in self.running]
-                held[place] += 1
-                if not self.fits(held):
-                    break
+        """One free container at a time, to the job of the least share that is owed one."""
+        stages, targets, owed = self.stages, self.targets(), list(range(len(self.stages)))
+        while owed := [p for p in owed if self.waiting[p] and len(self.running[p]) < targets[p]]:
+            held = [len(tasks) for tasks in self.running]
+            job = min((self.share(stages[p].job, held), stages[p].job) for p in owed)[1]
+            place = next(p for p in owed if stages[p].job == job)
+            held[place] += 1
+            if self.fits(held):
                 self.running[place].append(self.waiting[place].pop(0))
+            else:
+                owed = [p for p in owed if stages[p].job != job]
 
 
 stage = st.tuples(
@@ -245,22 +244,36 @@ def test_fig_7b_a_new_track_takes_the_released_containers() -> None:
     assert (last.activity, last.parallelism, last.tracks) == (1, 4, (2, 2))
 
 
-def test_fig_8_skew_ends_tasks_one_by_one() -> None:
-    """Without skew job 1 gives up its containers together; with it one after the other, and job 2
-    takes each of them at once."""
-    machines = Machines(1.0, Rates(99.0), Pool(5.0))
+def test_fig_8_skew_adds_the_states_that_the_paper_prints() -> None:
+    """12 GB, tasks of 2 GB of job 1 and of 3 GB of job 2: without skew job 1 gives up its
+    containers together. With it states 5 to 8 have 3 and 2, 2 and 2 (2 GB are too few for another
+    task of job 2), 1 and 3, and 4 tasks."""
+    machines = Machines(1.0, Rates(99.0), Pool(99.0, 12.0))
     stages = [
-        Activity(0, "job 1", 3, TaskWork(10.0), spread=0.3),
-        Activity(1, "job 2", 40, TaskWork(10.0)),
+        Activity(1, "job 1", 3, TaskWork(10.0), memory_gib=2.0, spread=0.3),
+        Activity(2, "job 2", 40, TaskWork(20.0), memory_gib=3.0),
     ]
-    even = estimate(stages, machines, drf, skew=False)
-    skewed = estimate(stages, machines, drf, skew=True)
 
-    def counts(found) -> list[dict[int, int]]:
-        return [{r.activity: r.parallelism for r in s.running} for s in found.states]
+    def counts(skew: bool) -> list[list[int]]:
+        states = estimate(stages, machines, drf, skew=skew).states
+        return [[entry.parallelism for entry in state.running] for state in states]
 
-    assert counts(even)[:2] == [{0: 3, 1: 2}, {1: 5}]
-    assert counts(skewed)[:4] == [{0: 3, 1: 2}, {0: 2, 1: 3}, {0: 1, 1: 4}, {1: 5}]
+    assert counts(skew=False)[:2] == [[3, 2], [4]]
+    assert counts(skew=True)[:4] == [[3, 2], [2, 2], [1, 3], [4]]
+
+
+def test_few_free_containers_go_to_the_job_of_the_least_share() -> None:
+    """Two of job 2's containers fall free at 10 s, while it holds two more than its part: jobs 0
+    and 1, which came at 6 s, get one each, though job 0 is owed two."""
+    machines = Machines(1.0, Rates(99.0), Pool(4.0))
+    stages = [
+        Activity(0, "first", 4, TaskWork(10.0), delay_seconds=6.0),
+        Activity(1, "second", 1, TaskWork(10.0), delay_seconds=6.0),
+        Activity(2, "held", 8, TaskWork(10.0)),
+        Activity(3, "short", 2, TaskWork(5.0)),
+    ]
+    found = estimate(stages, machines, drf, skew=False)
+    assert found.start[:2].tolist() == [10.0, 10.0]
 
 
 def test_theorem_1_is_of_tracks_that_keep_their_own_tasks() -> None:

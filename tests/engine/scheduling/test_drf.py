@@ -12,6 +12,7 @@ from engine.scheduling.drf import (
     SCHEDULERS,
     Claim,
     Pool,
+    Scheduler,
     core_share,
     dominant_share,
     drf,
@@ -116,6 +117,16 @@ def test_max_min_compares_cores_alone() -> None:
     tasks = [Claim(0, 99, 1.0, 7.0), Claim(1, 99, 1.0, 1.0)]
     assert max_min(tasks, pool) == [4, 4]
     assert core_share(tasks[0], pool) == pytest.approx(1 / 8)
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "counts"), [(drf, [1, 1, 2]), (max_min, [1, 1, 2]), (fifo, [2, 0, 2])]
+)
+def test_what_is_held_stays_and_the_rest_is_granted(
+    scheduler: Scheduler, counts: list[int]
+) -> None:
+    claims = [Claim(0, 2), Claim(1, 1), Claim(2, 2)]
+    assert scheduler(claims, Pool(4.0), [0, 0, 2]) == counts
 
 
 def test_fifo_serves_the_first_stage_first() -> None:
