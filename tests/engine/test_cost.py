@@ -72,6 +72,12 @@ def test_ernest_budget_of_15_usd() -> None:
     assert plain(40, 1, 0.35) <= 15.0 < plain(64, 1, 0.35)
 
 
+def test_ernest_section_6_4() -> None:
+    """Ernest 6.4: 64 m3.2xlarge at 0.532 in 45 % less time than 45 r3.xlarge at 0.35 cost "only 20
+    % more" (19 %)."""
+    assert plain(64, 0.55, 0.532) / plain(45, 1, 0.35) == pytest.approx(1.2, abs=0.015)
+
+
 @pytest.mark.parametrize(
     ("seconds", "granularity", "minimum", "startup", "billed"),
     [

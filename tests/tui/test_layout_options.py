@@ -169,3 +169,16 @@ def test_a_design_lays_executors_out_on_nodes_like_the_measured_ones(
     filled = answer(capsys, f"{line} --fill-nodes")["plan"]["runs"]
     assert all(run["seconds"] for run in (*measured, *filled))
     assert [run["seconds"] for run in filled] != [run["seconds"] for run in measured]
+
+
+def test_a_type_of_unknown_memory_is_not_told_to_have_more(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It was said to hold no executor (nan GiB)."""
+    table = tmp_path / "runs.csv"
+    header = "application,instance_type,vcpus,nodes,input_size,seconds"
+    table.write_text(f"{header}\nsort,own,4,2,160MB,20\n")
+    line = f"predict sort-small {table} --nodes 3 --instance own --model boe"
+    assert main(shlex.split(line)) == 2
+    said = "own has no known memory, so that its executors are not known either; say its memory"
+    assert capsys.readouterr().err.startswith(f"sparkplan: {said} (memory_gib), or executors")

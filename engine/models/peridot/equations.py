@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from engine.forecast import FloatArray
+from engine.models.curves.fitted_curve import SMALLEST_SECONDS
 from engine.models.peridot.references import References
 from engine.runs.configurations import times_run
 from engine.scheduling.waves import waves
@@ -135,4 +136,5 @@ class Parameters:
             busy[start : start + CHUNK] = execution_seconds(
                 group_waves=waves(partitions, some), mean_wave_seconds=together, fixed_seconds=0.0
             )
-        return np.asarray(busy[index.reshape(-1)] / speed + self.fixed_seconds)
+        seconds = busy[index.reshape(-1)] / speed + self.fixed_seconds
+        return np.maximum(seconds, SMALLEST_SECONDS)

@@ -139,11 +139,21 @@ def test_bundled_pairs_through_the_command(
     assert answers[0]["low"] < profile.largest_run.seconds < answers[0]["high"]
 
 
-def test_bundled_logs_of_two_applications(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["predict", "sort-small", "word-count-large", "--model", "peridot"]) == 2
+@pytest.mark.parametrize(
+    ("sources", "applications"),
+    [
+        (["sort-small", "word-count-large"], "sort, word-count"),
+        (["sort-small", "sort-large", "movie-als-small"], "sort, movie-als"),
+    ],
+)
+def test_bundled_logs_of_two_applications(
+    sources: list[str], applications: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Also where one of them iterates, whose logs were left aside without a word."""
+    assert main(["predict", *sources, "--model", "peridot"]) == 2
     said = capsys.readouterr().err
     assert said.count("\n") == 1
-    assert "different applications (sort, word-count)" in said
+    assert f"different applications ({applications})" in said
 
 
 def test_runs_that_failed_are_no_references_where_others_serve_and_are_counted() -> None:
