@@ -54,7 +54,7 @@ def recommend_owned(
     deadline_seconds: float | None = None,
     confidence: float = 0.9,
     objective: str = "resource-time",
-    theta: float = THETA,
+    theta: float | None = None,
     epsilon: int | None = None,
 ) -> Recommendation:
     """The number and size of executors that meet the deadline with the least resource time.
@@ -66,7 +66,7 @@ def recommend_owned(
     Args:
         executor_memory_gib: None for what the job needs, if the model tells.
         objective: one of `OBJECTIVES`.
-        theta: price of a GiB relative to a vcore.
+        theta: price of a GiB relative to a vcore; None for `THETA`, where memory is known.
         epsilon: None compares every number of executors. A number searches ranges down to steps of
             that many executors (SimCost's Algorithm 1) and evaluates only a few.
 
@@ -78,13 +78,18 @@ def recommend_owned(
         raise BadInput(f"max_executors must lie between 1 and {MAX_EXECUTORS}, not {max_executors}")
     if objective not in OBJECTIVES:
         raise UnknownName("objective", objective, OBJECTIVES)
-    if not 0.0 <= theta < np.inf:
+    if theta is not None and not 0.0 <= theta < np.inf:
         raise BadInput(f"theta must be at least 0, not {theta}")
     goal = Goal(
         deadline_seconds, None, confidence, objective=objective, max_executors=max_executors
     )
     workload = workload or fitted.profile.reference_workload
     assured_memory = fitted.assured_memory(workload) if executor_memory_gib is None else None
+    if theta is not None and executor_memory_gib is None and assured_memory is None:
+        raise BadInput(
+            "theta prices memory, and that of the executors is not known",
+            remedy="add --executor-memory, or leave theta out",
+        )
     problem = _OwnedProblem(
         fitted,
         workload,
@@ -93,7 +98,7 @@ def recommend_owned(
         executor_memory_gib,
         assured_memory,
         objective,
-        theta,
+        THETA if theta is None else theta,
     )
     require_startable(fitted, max_executors, executor_cores)
     if epsilon is not None:

@@ -65,6 +65,7 @@ LOG = "nightly-features"
         ("curve ernest-rcv1 --over input-size --nodes 4 --input-size 3", "write it like 0.5x:4x"),
         (f"recommend {LOG} --deadline 1h --objective speed", "resource-time"),
         (f"recommend {LOG} --max-executors 5 --executor-cores 2 --theta x", "--theta"),
+        (f"recommend {LOG} --max-executors 5 --executor-cores 2 --theta 1", "theta prices memory"),
         (f"predict {LOG} --stress-log {LOG}", "--resources"),
         (f"predict {LOG} --resources none.yaml --model simcost", "none.yaml"),
         (f"predict {LOG} --resources none.yaml", "--model simcost"),

@@ -155,7 +155,7 @@ def recommendation_for(
             confidence=args.confidence,
             objective=args.objective or OWNED_OBJECTIVE,
             epsilon=args.epsilon,
-            **({} if args.theta is None else {"theta": args.theta}),
+            theta=args.theta,
         )
     if (method := getattr(args, "method", None)) is not None:  # which `fleet` does not have
         search["method"] = method
