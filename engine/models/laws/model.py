@@ -236,7 +236,7 @@ class TableModel(FittedModel):
         means = mixed_means(fits, rows, sources, np.asarray(others))
         by_count = {wanted.iterations: mixed.mean, **dict(zip(others, means, strict=True))}
         monotone = monotone_in_iterations(by_count, counts)
-        law_means = fitted.joint.candidates.law_means
+        law_means = fitted.joint.law_means
         mean = between_iterations(
             monotone, lambda each: law_means(rows, each), [*counts], wanted.iterations
         )
