@@ -170,7 +170,7 @@ class CandidateModels:
         # Of what is no number, its own row alone is none.
         fewest_cores = np.fmin.reduce(rows.cores, initial=np.inf)
         most_cores = (runs.machines * runs.cores).max()
-        beyond = max(*COPIES, runs.machines.max(), most_cores / fewest_cores)
+        beyond = max(*COPIES, float(runs.machines.max()), float(most_cores / fewest_cores))
         per_machine = points.memory_per_input - np.log(points.machines)
         fits = self.law.laws.threshold.max() - np.fmin.reduce(per_machine, initial=np.inf)
         return max(CLEAR * beyond, MORE_MEMORY * float(np.exp(fits)))
