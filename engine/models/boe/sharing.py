@@ -43,10 +43,11 @@ def shared_task_times(
         return [task_time(needs[0], capacity, parallelism[0])]
     units = capacity.tolist()
     shares = [[min(1.0, offered / count) for offered in units] for count in parallelism]
+    tasks = list(zip(parallelism, needs, strict=True))
     full = [
         resource
         for resource, offered in enumerate(units)
-        if sum([n for n, x in zip(parallelism, needs, strict=True) if x.totals[resource]]) > offered
+        if sum([n for n, entry in tasks if entry.totals[resource] > 0.0]) > offered
     ]
     if full:
         levels = _levels(needs, units, parallelism, shares, full)
