@@ -43,11 +43,12 @@ def shared_task_times(
         return [task_time(needs[0], capacity, parallelism[0])]
     units = capacity.tolist()
     shares = [[min(1.0, offered / count) for offered in units] for count in parallelism]
-    tasks_using = [
-        sum(n for n, entry in zip(parallelism, needs, strict=True) if entry.totals[resource] > 0.0)
-        for resource in range(len(RESOURCES))
+    tasks = list(zip(parallelism, needs, strict=True))
+    full = [
+        resource
+        for resource, offered in enumerate(units)
+        if sum([n for n, entry in tasks if entry.totals[resource] > 0.0]) > offered
     ]
-    full = [resource for resource, n in enumerate(tasks_using) if n > units[resource]]
     if full:
         levels = _levels(needs, units, parallelism, shares, full)
         shares = [[min(own, level) for own, level in zip(s, levels, strict=True)] for s in shares]

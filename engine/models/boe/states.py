@@ -151,7 +151,7 @@ class _Estimate:
         self.activities, self.machines, self.scheduler = tuple(activities), machines, scheduler
         self.skew, self.record, self.tracks = skew, record, tracks
         self.capacity = machines.capacity
-        self.most = [machines.most_containers(entry) for entry in activities]
+        self.most = [self._most_claimed(entry) for entry in activities]
         self.needs = [Needs.of(entry.work, machines.rates) for entry in activities]
         self.laws = [
             task_law(entry, needs) for entry, needs in zip(activities, self.needs, strict=True)
@@ -177,6 +177,7 @@ class _Estimate:
         self.since = 0.0
         self.owed = False
         self.known: dict[tuple[tuple[int, int], ...], list[TaskTime]] = {}
+        self.granted: dict[tuple[Claim, ...], list[int]] = {}
 
     def run(self) -> Course:
         for entry, most in zip(self.activities, self.most, strict=True):
@@ -250,8 +251,10 @@ class _Estimate:
         """Asks the scheduler where tasks wait, starts what it grants, and times the tasks."""
         live = sorted(self.live.items())
         if any(stage.pending for _, stage in live):
-            claims = [self._claim(index, stage) for index, stage in live]
-            self._start(live, claims, self.scheduler(claims, self.machines.pool))
+            claims = tuple([self._claim(index, stage) for index, stage in live])
+            if claims not in self.granted:
+                self.granted[claims] = self.scheduler(claims, self.machines.pool)
+            self._start(live, claims, self.granted[claims])
         self.busy = busy = [(index, stage) for index, stage in live if stage.running]
         self.owed = any(stage.pending and stage.running < stage.granted for _, stage in live)
         if not busy and live:
@@ -265,6 +268,14 @@ class _Estimate:
             stage.time = time
         if self.record:
             self._close_state(tuple(self._seen(index, stage) for index, stage in busy))
+
+    def _most_claimed(self, entry: Activity) -> float:
+        """How many containers a stage claims at most: as many as the nodes hold, or one more than
+        fit the pool, which says as well as any more that the stage would take all of it. So most
+        states of a long stage are equal to the scheduler."""
+        most_tasks = 2 * entry.tasks  # The last track of a coarsened stage need not be full.
+        alone = self.machines.pool.room(Claim(0, most_tasks, entry.cores, entry.memory_gib))
+        return min(self.machines.most_containers(entry), alone + 1)
 
     def _claim(self, index: int, live: _Live) -> Claim:
         entry = self.activities[index]

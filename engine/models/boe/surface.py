@@ -142,7 +142,7 @@ def _interpolated(scaled: ScaledPlan, batch: ClusterBatch) -> FloatArray:
 def _logs(scaled: ScaledPlan, batch: ClusterBatch, grid: Grid) -> FloatArray:
     """(n,) log seconds on clusters that hold the containers of all tasks."""
     if len(scaled.plan.parts) == 1:
-        return np.log(_timed(_Curve.of(scaled, grid, JOB_POINTS).at(grid)))
+        return np.log(_timed(_Curves.of(scaled, grid, JOB_POINTS, [None], None).at(grid)[0]))
     logs = np.empty(len(grid.slots))
     makes, which = grid.makes()
     for make in range(makes):
@@ -163,14 +163,10 @@ def _log_of_make(scaled: ScaledPlan, batch: ClusterBatch, grid: Grid, count: int
     ends = list(dict.fromkeys((int(pace.argmin()), int(pace.argmax()))))
     if np.ptp(pace) < SAME_PACE:
         ends = [int(np.argsort(pace)[len(pace) // 2])]
-    curves = [
-        _Curve.of(
-            scaled, grid, max(FEWEST_POINTS, count // len(ends)),
-            instance=batch.types[int(grid.kinds[end])], catalog=batch.catalog,
-        )
-        for end in ends
-    ]  # fmt: skip
-    logs = [np.log(_timed(curve.at(grid))) for curve in curves]
+    instances = [batch.types[int(grid.kinds[end])] for end in ends]
+    points = max(FEWEST_POINTS, count // len(ends))
+    curves = _Curves.of(scaled, grid, points, instances, batch.catalog)
+    logs = np.log(_timed(curves.at(grid)))
     log_seconds = logs[0]
     if len(ends) > 1:
         share = (pace - pace[ends[0]]) / (pace[ends[1]] - pace[ends[0]])
@@ -183,14 +179,14 @@ SAME_PACE = 0.05
 
 
 @dataclass(frozen=True, eq=False)
-class _Curve:
-    """How long the cluster waits for each activity, over the number of slots.
+class _Curves:
+    """How long the cluster waits for each activity, over the number of slots, on e cores.
 
     Args:
         activities: of the plan for this input.
-        log_slots: (p,) points. waits: (p, a) seconds. idle: (p,) seconds without any task.
-        reference: (p, a) seconds of each activity at the points, when it runs alone.
-        courses: what an activity takes alone.
+        log_slots: (p,) points. waits: (e, p, a) seconds. idle: (e, p) seconds without any task.
+        reference: (e, p, a) seconds of each activity at the points, when it runs alone.
+        courses: what an activity takes alone, counted in task times: the same on any core.
     """
 
     activities: tuple[Activity, ...]
@@ -206,35 +202,36 @@ class _Curve:
         scaled: ScaledPlan,
         grid: Grid,
         count: int,
-        *,
-        instance: InstanceType | None = None,
-        catalog: Catalog | None = None,
-    ) -> _Curve:
-        """From `count` numbers of slots on machines in the middle of the grid."""
+        instances: Sequence[InstanceType | None],
+        catalog: Catalog | None,
+    ) -> _Curves:
+        """From `count` numbers of slots on machines in the middle of the grid, with the cores of
+        each of some types (None: of those that were observed)."""
         plan, activities = scaled.plan, scaled.activities
         usable = grid.usable(activities)
         most = max(1.0, min(float(usable.max()), float(sum(a.tasks for a in activities))))
         points = spread_out(np.minimum(usable, most), count)
         tracks = TRACKS if len(plan.parts) > 1 else None
-        middle = [grid.middle(float(slots), instance, catalog) for slots in points]
+        middle = [[grid.middle(n, of, catalog) for n in points.tolist()] for of in instances]
         ran = np.asarray([entry.tasks > 0 for entry in activities])
-        waits, idle = np.zeros((len(points), len(activities))), np.empty(len(points))
-        for index, target in enumerate(middle):
-            course = scaled.course(target, record=False, tracks=tracks)
-            waits[index, ran] = exclusive_seconds(course.start[ran], course.end[ran])
+        idle = np.empty((len(instances), len(points)))
+        waits = np.zeros((*idle.shape, len(activities)))
+        for index in np.ndindex(idle.shape):
+            course = scaled.course(middle[index[0]][index[1]], record=False, tracks=tracks)
+            waits[index][ran] = exclusive_seconds(course.start[ran], course.end[ran])
             idle[index] = course.seconds - waits[index].sum()
-        at = Grid.of_targets(plan, middle)
-        laws = [law_of(plan, entry, middle[0]) for entry in activities]
+        laws = [law_of(plan, entry, middle[0][0]) for entry in activities]
         courses = StageCourses.of(activities, laws, np.concatenate((usable, points)))
-        reference = courses.seconds(at, points)
+        at = [Grid.of_targets(plan, targets) for targets in middle]
+        reference = np.stack([courses.seconds(targets, points) for targets in at])
         return cls(activities, np.log(points), waits, idle, reference, courses)
 
     def at(self, grid: Grid) -> FloatArray:
-        """(n,) seconds on other machines."""
-        seconds = np.empty(len(grid.slots))
-        for start in range(0, len(seconds), _BLOCK):
+        """(e, n) seconds on other machines."""
+        seconds = np.empty((len(self.idle), len(grid.slots)))
+        for start in range(0, seconds.shape[1], _BLOCK):
             rows = slice(start, start + _BLOCK)
-            seconds[rows] = self._at(grid.take(rows))
+            seconds[:, rows] = self._at(grid.take(rows))
         return seconds
 
     def _at(self, grid: Grid) -> FloatArray:
@@ -242,14 +239,19 @@ class _Curve:
         took = self.courses.seconds(grid, slots)
         index, after, share = neighbours(self.log_slots, np.log(slots))
         weight = share[:, None]
-        stages = self._paced(index, took) ** (1.0 - weight) * self._paced(after, took) ** weight
-        idle = (1.0 - share) * self.idle[index] + share * self.idle[after]
-        return np.asarray(stages.sum(axis=1) + idle)
+        seconds = []
+        for waits, idle, reference in zip(self.waits, self.idle, self.reference, strict=True):
+            paced = [_paced(waits[at], reference[at], took) for at in (index, after)]
+            stages = paced[0] ** (1.0 - weight) * paced[1] ** weight
+            between = (1.0 - share) * idle[index] + share * idle[after]
+            seconds.append(stages.sum(axis=1) + between)
+        return np.asarray(seconds)
 
-    def _paced(self, index: IntArray, took: FloatArray) -> FloatArray:
-        """(n, a) waits of some points at the pace of other machines."""
-        pace = took / np.maximum(self.reference[index], TINY)
-        return np.asarray(self.waits[index] * np.where(self.reference[index] > 0.0, pace, 1.0))
+
+def _paced(waits: FloatArray, reference: FloatArray, took: FloatArray) -> FloatArray:
+    """(n, a) waits of some points at the pace of other machines."""
+    pace = took / np.maximum(reference, TINY)
+    return np.asarray(waits * np.where(reference > 0.0, pace, 1.0))
 
 
 def law_of(plan: WorkflowPlan, entry: Activity, target: Target) -> TaskLaw:

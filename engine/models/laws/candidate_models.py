@@ -7,7 +7,7 @@ are after pseudo-BMA+ (`pseudo_bma_weights`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 
 import numpy as np
@@ -17,8 +17,10 @@ from engine.models.laws.averaging import LawPosterior, law_posterior
 from engine.models.laws.encoding import Encoding, Rows, at_least_as_hard
 from engine.models.laws.error_distribution import ErrorDistribution, fit_error_distribution
 from engine.models.laws.gaussian_process import GaussianProcess, linear_process, smooth_process
+from engine.models.laws.machine_interpolation import CLEAR
 from engine.models.laws.observations import NOISE_DOF, Observations
 from engine.models.laws.outlier_runs import outlier_posterior
+from engine.models.laws.terms import COPIES
 from engine.models.laws.type_spread import posterior_type_sd
 
 MINIMUM_FOR_SMOOTH = 5
@@ -43,6 +45,9 @@ HYPERPARAMETER_COUNT = 3.0
 """Kinds of hyperparameters of the smooth remainder (amplitudes, length-scales, noise). They were
 fitted with the run that is then left out, so errors of r runs are scaled by sqrt(r / (r - 3 w)), w
 the weight of the smooth candidate."""
+
+MORE_MEMORY = 1.0 + 1e-9
+"""Factor that keeps rounding from calling full what has memory for just all data."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,6 +157,23 @@ class CandidateModels:
             np.stack([self.level + mean + part for part, _ in parts]),
             Variances(np.stack([part for _, part in parts]), *variances),
         )
+
+    def moment_arrays(self, rows: Rows) -> tuple[FloatArray, ...]:
+        """`moments`, with the arrays of `Variances` one by one."""
+        law, means, variances = self.moments(rows)
+        return law, means, *(getattr(variances, entry.name) for entry in fields(variances))
+
+    def smooth_from(self, rows: Rows) -> float:
+        """The number of machines from which the times of rows can be interpolated along it
+        (`machine_interpolation`): beyond all runs and copies, and with memory for all data."""
+        runs, points = self.encoding.runs, self.encoding.points(rows)
+        # Of what is no number, its own row alone is none.
+        fewest_cores = np.fmin.reduce(rows.cores, initial=np.inf)
+        most_cores = (runs.machines * runs.cores).max()
+        beyond = max(*COPIES, float(runs.machines.max()), float(most_cores / fewest_cores))
+        per_machine = points.memory_per_input - np.log(points.machines)
+        fits = self.law.laws.threshold.max() - np.fmin.reduce(per_machine, initial=np.inf)
+        return max(CLEAR * beyond, MORE_MEMORY * float(np.exp(fits)))
 
     def at_runs(self) -> tuple[FloatArray, Variances]:
         """(c, r) log time of each run less its mean by each candidate, and the variances there."""

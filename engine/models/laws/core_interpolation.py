@@ -61,12 +61,13 @@ class CoreInterpolation:
             at.machines, return_index=True, return_inverse=True
         )
         log_cores = np.log(cores)
-        count = _node_count(0.5 * float(log_cores[-1] - log_cores[0]))
+        count = node_count(log_cores[0], log_cores[-1], STRIP)
         if len(machines) * count > WORTHWHILE * len(at):
             return None
-        log_nodes, weights = _chebyshev(log_cores, count)
+        log_nodes = chebyshev_points(log_cores[0], log_cores[-1], count)
         of_machines = at.take(np.repeat(first, count))
         nodes = replace(of_machines, cores=np.tile(np.exp(log_nodes), len(machines)))
+        weights = barycentric_weights(log_nodes, log_cores)
         return cls(nodes, weights, machines_index, cores_index)
 
     def at_points(self, values: FloatArray) -> FloatArray:
@@ -77,25 +78,31 @@ class CoreInterpolation:
         return np.asarray(by_machines[..., self.machines_index, self.cores_index])
 
 
-def _node_count(half_width: float) -> int:
-    """Nodes with which the error is at most `PRECISION` on an interval of that half width."""
-    if half_width == 0.0:
+def node_count(first: float, last: float, strip: float) -> int:
+    """Nodes with which the error is at most `PRECISION` between two values, for a function that is
+    analytic that far from the real axis."""
+    if first == last:
         return 1
-    relative = STRIP / half_width
+    relative = 2.0 * strip / float(last - first)
     return math.ceil(-math.log(PRECISION) / math.log(relative + math.hypot(relative, 1.0)))
 
 
-def _chebyshev(at: FloatArray, count: int) -> tuple[FloatArray, FloatArray]:
-    """(q,) Chebyshev points of the first kind between the first and the last of (u,) ascending
-    values, and (q, u) their barycentric weights at each (Trefethen, Eq. 5.11)."""
-    angles = (np.arange(count) + 0.5) * np.pi / count
-    centre, half_width = 0.5 * (at[0] + at[-1]), 0.5 * (at[-1] - at[0])
-    nodes = centre + half_width * np.cos(angles)
+def chebyshev_points(first: float, last: float, count: int) -> FloatArray:
+    """(q,) Chebyshev points of the first kind between two values."""
+    return 0.5 * (first + last) + 0.5 * (last - first) * np.cos(_angles(count))
+
+
+def barycentric_weights(nodes: FloatArray, at: FloatArray) -> FloatArray:
+    """(q, u) weight of each of (q,) `chebyshev_points` at (u,) values (Trefethen, Eq. 5.11)."""
     apart = at - nodes[:, None]
-    signs = (1.0 - 2.0 * (np.arange(count) % 2))[:, None]
+    signs = (1.0 - 2.0 * (np.arange(len(nodes)) % 2))[:, None]
     with np.errstate(divide="ignore", invalid="ignore"):
-        weights = signs * np.sin(angles)[:, None] / apart
+        weights = signs * np.sin(_angles(len(nodes)))[:, None] / apart
         weights /= weights.sum(axis=0)
     on_node = (apart == 0.0).any(axis=0)
     weights[:, on_node] = apart[:, on_node] == 0.0
-    return nodes, weights
+    return np.asarray(weights)
+
+
+def _angles(count: int) -> FloatArray:
+    return (np.arange(count) + 0.5) * np.pi / count

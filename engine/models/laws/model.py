@@ -90,6 +90,10 @@ ALONE_DRAW_SHARE = 0.3
 """Draws for such a fit, as a share of those for one that answers alone: it is mixed with the fit of
 all runs, and there is one for each type."""
 
+KEPT_FITS = 64
+"""The parameters and iterations asked about last whose fits are kept: more than a table has numbers
+of iterations, each of which takes part in an answer."""
+
 SMALLEST_PHASE = 0.002
 """Share of the time below which a phase is not listed."""
 
@@ -115,7 +119,7 @@ def fit_table(profile: Profile) -> TableModel:
 class TableModel(FittedModel):
     """sparkplan fitted to run times; fits are made once per set of job parameters."""
 
-    _fits: dict[object, ParameterFit] = field(default_factory=dict, repr=False)
+    _fits: LruCache[ParameterFit] = field(default_factory=lambda: LruCache(KEPT_FITS), repr=False)
     _joint_fits: dict[bytes, RunTimeFit] = field(default_factory=dict, repr=False)
     _kept: MeansCache = field(default_factory=means_cache, repr=False)
     _encoded: GridCache[LruCache[EncodedClusters]] = field(default_factory=GridCache, repr=False)
@@ -123,9 +127,7 @@ class TableModel(FittedModel):
     def parameter_fit(self, wanted: Workload) -> ParameterFit:
         """The fits for a completed workload's parameters."""
         key = (wanted.sorted_parameters, wanted.iterations)
-        if key not in self._fits:
-            self._fits[key] = self._fit(wanted)
-        return self._fits[key]
+        return self._fits.get(key, lambda: self._fit(wanted))
 
     def _fit(self, wanted: Workload, outliers: tuple[SuspectedOutlier, ...] = ()) -> ParameterFit:
         informative = without(_informative_runs(self.profile.runs, wanted), outliers)
@@ -236,7 +238,7 @@ class TableModel(FittedModel):
         means = mixed_means(fits, rows, sources, np.asarray(others))
         by_count = {wanted.iterations: mixed.mean, **dict(zip(others, means, strict=True))}
         monotone = monotone_in_iterations(by_count, counts)
-        law_means = fitted.joint.candidates.law_means
+        law_means = fitted.joint.law_means
         mean = between_iterations(
             monotone, lambda each: law_means(rows, each), [*counts], wanted.iterations
         )

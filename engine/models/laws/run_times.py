@@ -9,7 +9,7 @@ of parameters for parameters that no run had.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from hashlib import blake2b
@@ -17,7 +17,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from engine.checkpoints import checkpoint
 from engine.distinct import distinct_few_rows
 from engine.forecast import BoolArray, FloatArray, IntArray
 from engine.models.laws.candidate_models import (
@@ -30,6 +29,7 @@ from engine.models.laws.candidate_models import (
 from engine.models.laws.encoding import Rows, merge_repetitions
 from engine.models.laws.error_distribution import prior_error_distribution, with_common_dof
 from engine.models.laws.extrapolation import Extrapolation, doublings_beyond
+from engine.models.laws.machine_interpolation import Compute, along_machines, row_blocks
 from engine.models.laws.means_at_sizes import MeansAtSizes, MeansCache, means_cache
 from engine.models.laws.observations import NOISE_DOF
 from engine.models.workloads import SAME
@@ -98,17 +98,33 @@ class RunTimeFit:
         """Predicted log times of n rows, the mean monotone in the size; in blocks of rows, whose
         intermediate results stay in the CPU's cache."""
         at_sizes = self._means_at_sizes(rows, None)
+        of_candidates = self._along_machines(rows, rows.size, self.candidates.moment_arrays)
         parts = [
-            self._moments(rows.take(block), [each.take(block) for each in at_sizes])
-            for block in _blocks(len(rows))
+            self._moments(
+                rows.take(block),
+                [each.take(block) for each in at_sizes],
+                *(part[..., block] for part in of_candidates),
+            )
+            for block in row_blocks(len(rows))
         ]
         return LogTimes(*(np.concatenate(column, axis=-1) for column in zip(*parts, strict=True)))
 
-    def _moments(self, rows: Rows, at_sizes: Sequence[MeansAtSizes]) -> LogTimes:
-        """`moments` of a block with its `_means_at_sizes`."""
-        law, means, variances = self.candidates.moments(rows)
+    def _along_machines(self, rows: Rows, sizes: FloatArray, compute: Compute) -> list[FloatArray]:
+        """What `compute` has for rows at some sizes (`along_machines`)."""
+        largest = rows.with_size(float(sizes.max(initial=0.0)))
+        return along_machines(rows, self.candidates.smooth_from(largest), compute)
+
+    def _moments(
+        self,
+        rows: Rows,
+        at_sizes: Sequence[MeansAtSizes],
+        law: FloatArray,
+        means: FloatArray,
+        *variances: FloatArray,
+    ) -> LogTimes:
+        """`moments` of a block with its `_means_at_sizes` and the moments by its candidates."""
         extrapolation = self.extrapolation(rows)
-        scale, dof = self._scale(rows, extrapolation, means, variances)
+        scale, dof = self._scale(rows, extrapolation, means, Variances(*variances))
         if at_sizes:
             return LogTimes(at_sizes[0].at(rows.size, law), scale, dof)
         mean = self._weighted_mean(extrapolation.mean_weights(rows.size), means)
@@ -175,21 +191,20 @@ class RunTimeFit:
         if not len(rows):
             return np.empty((len(iterations), 0))
         at_sizes = self._means_at_sizes(rows, iterations)
-        parts = [
-            self._means(rows.take(block), iterations, [each.take(block) for each in at_sizes])
-            for block in _blocks(len(rows))
-        ]
-        return np.concatenate(parts, axis=1)
+        if not at_sizes:
+            return self._at_each(rows, iterations, rows.size[:1])[1][:, 0]
+        laws = self.law_means(rows, iterations)
+        wanted = zip(at_sizes, laws, strict=True)
+        return np.stack([each.at(rows.size, law) for each, law in wanted])
 
-    def _means(
-        self, rows: Rows, iterations: FloatArray, at_sizes: Sequence[MeansAtSizes]
-    ) -> FloatArray:
-        """`means` of a block with its `_means_at_sizes`."""
-        if at_sizes:
-            laws = self.candidates.law_means(rows, iterations)
-            wanted = zip(at_sizes, laws, strict=True)
-            return np.stack([each.at(rows.size, law) for each, law in wanted])
-        return self._at_block(rows, rows.size[:1], iterations)[1][:, 0]
+    @one_thread()
+    def law_means(self, rows: Rows, iterations: FloatArray) -> FloatArray:
+        """(k, n) mean log time of the laws, as of `CandidateModels.law_means`."""
+
+        def compute(rows: Rows) -> list[FloatArray]:
+            return [self.candidates.law_means(rows, iterations)]
+
+        return self._along_machines(rows, rows.size, compute)[0]
 
     def _means_at_sizes(
         self, rows: Rows, iterations: FloatArray | None
@@ -219,13 +234,12 @@ class RunTimeFit:
         self, rows: Rows, iterations: FloatArray | None, sizes: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
         """`_at_block` of all rows."""
-        blocks = _blocks(len(rows))
-        parts = [self._at_block(rows.take(block), sizes, iterations) for block in blocks]
-        laws, means = (np.concatenate(column, axis=-1) for column in zip(*parts, strict=True))
+        compute = partial(self._at_block, sizes, iterations)
+        laws, means = self._along_machines(rows, sizes, compute)
         return laws, means
 
     def _at_block(
-        self, rows: Rows, sizes: FloatArray, iterations: FloatArray | None
+        self, sizes: FloatArray, iterations: FloatArray | None, rows: Rows
     ) -> tuple[FloatArray, FloatArray]:
         """(k, s, n) mean of the laws, and of all candidates by their weights, at s sizes."""
         laws, candidate_means = self.candidates.means(rows, sizes, iterations)
@@ -337,17 +351,6 @@ SIZES_BEYOND = np.asarray([2.0**0.5, 2.0])
 
 MOST_MONOTONE_SIZES = 4
 """The most measured sizes at which the mean is made monotone."""
-
-BLOCK_ROWS = 2048
-"""Rows that are predicted at once: the more share a number of machines, the fewer laws' times are
-computed for each (`core_interpolation`)."""
-
-
-def _blocks(rows: int) -> Iterator[slice]:
-    """The rows in blocks; one empty block of no rows."""
-    for start in range(0, max(1, rows), BLOCK_ROWS):
-        checkpoint()
-        yield slice(start, start + BLOCK_ROWS)
 
 
 @one_thread()

@@ -9,7 +9,11 @@ from law_fits import fitted, prior_laws
 from engine.forecast import FloatArray
 from engine.models.laws import averaging
 from engine.models.laws.averaging import LawPosterior
-from engine.models.laws.core_interpolation import CoreInterpolation, _chebyshev
+from engine.models.laws.core_interpolation import (
+    CoreInterpolation,
+    barycentric_weights,
+    chebyshev_points,
+)
 from engine.models.laws.reference_frame import ReferenceFrame
 from engine.models.laws.terms import Points
 
@@ -149,10 +153,8 @@ def test_points_of_one_number_of_cores_need_one_node_for_each_number_of_machines
 
 
 def test_a_point_on_a_node_takes_its_value() -> None:
-    ends = np.asarray([0.0, 5.0])
-    nodes = _chebyshev(ends, 9)[0]
-    found, weights = _chebyshev(np.asarray([0.0, nodes[6], 5.0]), 9)
-    assert (found == nodes).all()
+    nodes = chebyshev_points(0.0, 5.0, 9)
+    weights = barycentric_weights(nodes, np.asarray([0.0, nodes[6], 5.0]))
     assert weights[:, 1].tolist() == [0.0] * 6 + [1.0] + [0.0] * 2
     assert weights.sum(axis=0) == pytest.approx(1.0, abs=1e-14)
 

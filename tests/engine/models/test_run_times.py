@@ -12,11 +12,8 @@ from engine.forecast import FloatArray
 from engine.models.laws.candidate_models import CandidateModels, pseudo_bma_weights
 from engine.models.laws.encoding import Encoding, Rows
 from engine.models.laws.iterations import interpolated_along_laws
-from engine.models.laws.run_times import (
-    BLOCK_ROWS,
-    RunTimeFit,
-    fit_run_times,
-)
+from engine.models.laws.machine_interpolation import BLOCK_ROWS
+from engine.models.laws.run_times import RunTimeFit, fit_run_times
 
 
 def rows(machines: FloatArray, size: FloatArray, parameter: FloatArray | None = None) -> Rows:

@@ -1,6 +1,7 @@
 """Stages that run alone, in closed form: against the states, and what grids make of them."""
 
 from functools import cache
+from typing import Any
 
 import numpy as np
 import pytest
@@ -154,3 +155,29 @@ def test_tasks_that_are_taken_as_alike_have_no_law() -> None:
         plan = fit_workflow(workflow, task_profile=profile, printed=printed).plans[0]
         law = law_of(plan, ScaledPlan(plan).activities[0], target(4, 1))
         assert law == pytest.approx((1.0, spread))
+
+
+def test_what_stages_take_alone_is_computed_once_for_all_cores_of_a_make(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It is counted in task times, which are all that faster cores change."""
+    stages = (Activity(0, "a", 400, TaskWork(0.0, (Step(5.0),)), spread=0.2),)
+    on = catalog("aws").offer("m5.xlarge").instance
+    jobs = [WorkflowJob(name, stages=stages, ran_on=on) for name in ("one", "two")]
+    fitted = fit_workflow(Workflow.of("w", jobs))
+    made, speeds, of, middle = list[object](), list[str](), StageCourses.of, Grid.middle
+
+    def counted(*given: Any) -> StageCourses:
+        made.append(given)
+        return of(*given)
+
+    def seen(self: Grid, slots: float, instance: Any, catalog: Any) -> Target:
+        speeds.append(instance.name)
+        return middle(self, slots, instance, catalog)
+
+    monkeypatch.setattr(StageCourses, "of", counted)
+    monkeypatch.setattr(Grid, "middle", seen)
+    names = ["m4.xlarge", "m5.xlarge", "m7a.xlarge"]
+    chosen = select_candidates(catalog("aws"), profile=fitted.profile, instances=names)
+    fitted.forecast(chosen.grid(range(1, 65)), fitted.profile.reference_workload)
+    assert len(set(speeds)) > len(made) > 0

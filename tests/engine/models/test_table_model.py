@@ -1,5 +1,7 @@
 """sparkplan on run times alone: terms, job parameters, few runs."""
 
+import gc
+import weakref
 from dataclasses import replace
 
 import numpy as np
@@ -12,7 +14,8 @@ from sparkplan_runs import GRID, codes, fit, nodes, run
 from engine.cluster import Cluster, Workload
 from engine.errors import BadInput, ModelDoesNotFit
 from engine.models.base import FittedModel
-from engine.profile import Run
+from engine.models.laws.model import KEPT_FITS, TableModel
+from engine.profile import Profile, Run
 
 
 def test_terms_are_recovered_and_the_interval_is_narrow() -> None:
@@ -222,6 +225,20 @@ def test_iterations_scale_and_say_when_they_are_beyond() -> None:
     beyond = model.predict(cluster=nodes(6), workload=Workload(1.0, 100.0))
     assert "extrapolating-iterations" in codes(beyond.warnings)
     assert "extrapolating-iterations" not in codes(inside.warnings)
+
+
+def test_fits_of_iterations_that_were_asked_about_long_ago_are_not_kept() -> None:
+    asked = [Workload(1.0, iterations=float(count)) for count in range(1, KEPT_FITS + 2)]
+    runs = tuple(
+        Run(100.0 / c + i, nodes(c), Workload(1.0, iterations=i))
+        for c in (2, 4)
+        for i in (1.0, 9.0)
+    )
+    model = TableModel("sparkplan", Profile("made", runs))
+    first, *_, last = [weakref.ref(model.parameter_fit(each)) for each in asked]
+    gc.collect()
+    assert last() is model.parameter_fit(asked[-1])
+    assert first() is None
 
 
 def test_the_order_of_the_runs_does_not_matter() -> None:
