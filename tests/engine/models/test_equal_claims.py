@@ -65,9 +65,12 @@ def test_a_long_stage_beside_another_asks_few_times() -> None:
     """Every task that ends leaves one fewer to claim, but not fewer than fit."""
     asked = list[Sequence[Claim]]()
 
-    def counted(claims: Sequence[Claim], pool: Pool) -> list[int]:
-        asked.append(claims)
-        return drf(claims, pool)
+    def counted(
+        claims: Sequence[Claim], pool: Pool, held: Sequence[int] | None = None
+    ) -> list[int]:
+        if held is None:
+            asked.append(claims)
+        return drf(claims, pool, held)
 
     stages = [stage(job, 900, 1.0, 0.0, 1.0 + job, 0.0) for job in range(2)]
     estimate(stages, machines(8, alike=False), counted)
