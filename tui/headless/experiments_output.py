@@ -58,7 +58,7 @@ def choice_as_dict(advice: engine.Advice) -> dict[str, Any]:
     return {
         **output.fields_of(advice, "instance", "nodes", "seconds", "low", "high"),
         "cost_usd": advice.usd,
-        **output.fields_of(advice, "p_deadline", "weighed"),
+        **output.fields_of(advice, "p_deadline", "meets_goal", "weighed"),
         "weighed_by": advice.by,
         "spot": advice.spot,
     }
@@ -150,7 +150,8 @@ def advice_as_text(advice: engine.Advice, deadline: float | None) -> str:
 
 def _now_text(advice: engine.Advice, deadline: float | None) -> str:
     """The line of what would be chosen now."""
-    now = f"now: {advice.nodes} × {text.escaped(advice.instance or 'nodes')}  "
+    chosen = "now" if advice.meets_goal else "no cluster of one type meets the goal; nearest"
+    now = f"{chosen}: {advice.nodes} × {text.escaped(advice.instance or 'nodes')}  "
     now += f"{text.seconds(advice.seconds)} ({text.span(advice.low, advice.high)})  "
     now += text.usd(advice.usd)
     if deadline is not None:
