@@ -62,7 +62,7 @@ async def test_a_choice_that_misses_the_goal_is_said_to_miss_it(planner):
         assert "No cluster of one type meets the goal; nearest: " in shown
         assert "Chosen now" not in shown
         found, _ = app.advised(app.answer)
-        printed = advice_as_text(found.advice, None)
+        printed = advice_as_text(found.advice, None, 0.9)
         assert printed.startswith("no cluster of one type meets the goal; nearest: ")
 
 

@@ -228,3 +228,14 @@ async def test_at_100_columns_the_names_of_types_keep_their_ends(planner, monkey
         await pilot.resize_terminal(120, 40)
         for name in names:
             assert await shows(pilot, name)
+
+
+async def test_a_click_takes_the_list_to_the_cluster_at_the_crosshair(planner):
+    """Only the first click did, and on a logarithmic axis to the one that is nearest in seconds."""
+    async with at_rest(planner(), (120, 40), "3") as (app, pilot):
+        chart = app.query_one("#frontier-chart", Chart)
+        points, rows = app.answer.report.recommendation.frontier, app.query_one("#frontier-list")
+        for column in range(0, chart._layout.width, 3):
+            await pilot.click(chart, offset=(chart._layout.left + column, 4))
+            await settled(pilot)
+            assert points[rows.cursor].seconds == chart.data.crosshair

@@ -94,3 +94,11 @@ async def test_up_and_down_go_from_slider_to_slider(planner, size, below, then):
         assert app.focused.editing, "what was typed stays"
         await pilot.press("escape", "up")
         assert app.focused.id != "deadline"
+
+
+@pytest.mark.parametrize("key", ["a", "minus"])
+async def test_a_chart_that_is_whole_says_so(planner, key):
+    async with at_rest(planner(), (120, 40), key) as (_, pilot):
+        assert await shows(pilot, "the whole chart is shown already")
+        await pilot.press("plus", key)
+        assert await shows(pilot, "the whole chart is shown already", gone=True)

@@ -82,6 +82,8 @@ def _copy_answer(app: PlannerApp) -> None:
             app.show_notice("there are no runs to copy yet", "warn")
             return
     else:
-        sentence, what = sentences.headline_text(app.answer, app.marks), "the sentence below Why"
+        sentence, what = sentences.headline_text(app.answer, app.marks), "the answer"
     app.copy_to_clipboard(text.escaped(sentence))
-    app.show_notice(f"{what} was sent to the terminal's clipboard; e exports a file", "good")
+    app.show_notice(
+        f"{what} was sent to the terminal's clipboard (where ignored: e, to a file)", "good"
+    )
