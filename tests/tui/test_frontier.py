@@ -239,3 +239,16 @@ async def test_a_click_takes_the_list_to_the_cluster_at_the_crosshair(planner):
             await pilot.click(chart, offset=(chart._layout.left + column, 4))
             await settled(pilot)
             assert points[rows.cursor].seconds == chart.data.crosshair
+
+
+@pytest.mark.parametrize("glyphs", ["unicode", "ascii"])
+@pytest.mark.parametrize(("deadline", "label"), [(9e6, "deadline 104d"), (61.0, "deadline 1m")])
+async def test_a_deadline_outside_the_axis_is_at_its_edge(planner, glyphs, deadline, label):
+    """Nothing told where it is, as a budget outside the axis of costs does."""
+    app = planner(deadline_seconds=deadline, deadline_chosen=True, glyphs=glyphs)
+    async with at_rest(app, (80, 24), "3"):
+        arrow = app.glyphs.after if deadline > 1e6 else app.glyphs.before
+        chart = text_of(app).partition("Cost by time")[2].partition("Frontier")[0]
+        (line,) = [row for row in chart.splitlines() if label in row]
+        assert arrow in line
+        assert app.query_one("#frontier-chart", Chart)._layout.labels
