@@ -317,6 +317,11 @@ class Panels:
         return self.app.size.width
 
     @property
+    def body_width(self) -> int:
+        """Cells beside the column of inputs."""
+        return self.width - (0 if self.width < NARROW_BELOW else SIDE_CELLS)
+
+    @property
     def height(self) -> int:
         """Rows of the terminal without those of a tour's caption."""
         touring = self.app.screen_stack[0].has_class("touring")
@@ -337,7 +342,7 @@ class Panels:
     def set_title(self, name: str, title: str) -> None:
         """Set the title of a widget's panel; one that is too long is cut with an ellipsis."""
         panel, glyphs = self.widget(f"{name}-panel"), self.app.glyphs
-        max_width = self.width - TITLE_EDGES - (0 if self.width < NARROW_BELOW else SIDE_CELLS)
+        max_width = self.body_width - TITLE_EDGES
         safe = plain(title, ascii_only=glyphs.ascii_only)
         cut = fit(safe, max(1, max_width), ellipsis=glyphs.ellipsis).rstrip()
         if panel.border_title != cut:

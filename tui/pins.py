@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from string import ascii_uppercase
 from typing import TYPE_CHECKING
 
@@ -77,6 +77,12 @@ def with_pin(pins: tuple[Pin, ...], pin: Pin) -> tuple[Pin, ...]:
 
 def without_pin(pins: tuple[Pin, ...], name: str) -> tuple[Pin, ...]:
     return tuple(pin for pin in pins if pin.name != name)
+
+
+def same_plan(pins: tuple[Pin, ...], pin: Pin) -> Pin | None:
+    """The pin of the same inputs with the same answer, by whatever name; None where none is."""
+    alike = (each for each in pins if replace(pin, name=each.name, state=each.state) == each)
+    return next((each for each in alike if not input_differences(pin, each)), None)
 
 
 def free_name(pins: tuple[Pin, ...]) -> str | None:

@@ -69,6 +69,7 @@ class Advice:
     Args:
         instance, nodes, seconds, usd: the choice, with its predicted time and cost.
         low, high: central interval of `seconds`; None, like `p_deadline`, if the model gives none.
+        meets_goal: whether the choice meets deadline and budget; otherwise it is the nearest miss.
         next_runs: by expected saving per dollar, or in the `opening` by variance reduction per
             dollar.
         changes: largest probability that a single run changes the recommendation.
@@ -90,6 +91,7 @@ class Advice:
     high: float | None
     usd: float
     p_deadline: float | None
+    meets_goal: bool
     next_runs: tuple[NextRun, ...]
     changes: float
     stop: bool
@@ -180,6 +182,7 @@ def _advice(
         high=current.high,
         usd=current.usd,
         p_deadline=current.p_deadline,
+        meets_goal=current.meets_goal,
         next_runs=runs,
         changes=change_probability,
         stop=stop,

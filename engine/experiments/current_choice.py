@@ -26,6 +26,7 @@ class CurrentChoice(NamedTuple):
     """The current recommendation: its index among the compositions; the rest as in `Advice`."""
 
     composition: int
+    meets_goal: bool
     seconds: float
     low: float | None
     high: float | None
@@ -58,7 +59,8 @@ def _recommended(
         if (choice.instance, choice.nodes) == (cluster.instance_name, cluster.nodes):
             warnings = (*recommendation.warnings, *choice.warnings)
             return CurrentChoice(
-                index, choice.seconds, choice.low, choice.high, choice.cost_usd, choice.p_deadline,
+                index, recommendation.recommended is not None,
+                choice.seconds, choice.low, choice.high, choice.cost_usd, choice.p_deadline,
                 _with_assumed_spread(warnings, choice.low, fitted.model),
             )  # fmt: skip
     return None
@@ -86,15 +88,26 @@ def _by_rule(
         fitted.answering(workload).fit_notices,
         fitted.notices(batch, workload),
     )
+    seconds = float(times.seconds[best])
+    usd = float(priced.usd(times.seconds, np.arange(len(priced.clusters)))[best])
     return CurrentChoice(
         best,
-        float(times.seconds[best]),
+        _meets(goal, seconds, p, usd),
+        seconds,
         low,
         high,
-        float(priced.usd(times.seconds, np.arange(len(priced.clusters)))[best]),
+        usd,
         p,
         _with_assumed_spread(tuple(chain(*sources)), low, fitted.model),
     )
+
+
+def _meets(goal: Goal, seconds: float, p_deadline: float | None, usd: float) -> bool:
+    """Whether a choice meets the goal; without an interval the time alone decides."""
+    in_time = goal.deadline_seconds is None or (
+        seconds <= goal.deadline_seconds if p_deadline is None else p_deadline >= goal.confidence
+    )
+    return in_time and (goal.budget_usd is None or usd <= goal.budget_usd)
 
 
 def _with_assumed_spread(

@@ -13,6 +13,7 @@ import engine
 from tui import experiments_advisor
 from tui import format as text
 from tui.changes import SetBudget, SetDeadline, SetMaxNodes, SetSamples, SetSpot, SetTrainingBudget
+from tui.headless.experiments_output import advice_as_text
 from tui.input_text.training_text import next_round_amount
 from tui.session import EngineSession
 from tui.views import experiments
@@ -51,6 +52,18 @@ async def test_it_says_what_to_run_what_that_costs_and_what_is_known(planner):
         assert [(r.instance, r.nodes) for r in again.next_runs] == [
             (r.instance, r.nodes) for r in found.advice.next_runs
         ]
+
+
+async def test_a_choice_that_misses_the_goal_is_said_to_miss_it(planner):
+    """It was "chosen now", as if it kept a budget of a hundredth of its cost."""
+    async with opened(planner(budget_usd=0.05)) as (app, _):
+        assert app.answer.report.recommendation.recommended is None
+        shown = words_in(app._panels.prose("experiments-about"))
+        assert "No cluster of one type meets the goal; nearest: " in shown
+        assert "Chosen now" not in shown
+        found, _ = app.advised(app.answer)
+        printed = advice_as_text(found.advice, None, 0.9)
+        assert printed.startswith("no cluster of one type meets the goal; nearest: ")
 
 
 async def test_nothing_is_worked_out_before_the_view_is_looked_at(planner):

@@ -152,6 +152,17 @@ def test_why_the_nearest_does_not_count_is_said(capsys: pytest.CaptureFixture[st
     assert taken["nearest_misses"] is None
 
 
+def test_a_chance_that_hardly_misses_is_not_told_as_the_one_asked_for(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The row said "none" beside the 90 % that were asked for."""
+    one = "fleet sort-small --catalog aws --ran-on m5.xlarge --confidence 50%"
+    (job,) = answer(capsys, f"{one} --deadline 5s", status=1)["jobs"]
+    just_less = 0.998 * job["nearest"]["seconds"]
+    out, _ = run(capsys, f"{one} --deadline {just_less:.4f}s", status=1)
+    assert out.count("<50 %") == 1
+
+
 def test_the_likeliest_of_a_job_is_that_of_recommend(capsys: pytest.CaptureFixture[str]) -> None:
     """It was told by `recommend` alone."""
     asked = "sort-small --catalog aws --ran-on m5.xlarge --budget 0.028 --deadline 12s"

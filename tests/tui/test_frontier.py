@@ -228,3 +228,27 @@ async def test_at_100_columns_the_names_of_types_keep_their_ends(planner, monkey
         await pilot.resize_terminal(120, 40)
         for name in names:
             assert await shows(pilot, name)
+
+
+async def test_a_click_takes_the_list_to_the_cluster_at_the_crosshair(planner):
+    """Only the first click did, and on a logarithmic axis to the one that is nearest in seconds."""
+    async with at_rest(planner(), (120, 40), "3") as (app, pilot):
+        chart = app.query_one("#frontier-chart", Chart)
+        points, rows = app.answer.report.recommendation.frontier, app.query_one("#frontier-list")
+        for column in range(0, chart._layout.width, 3):
+            await pilot.click(chart, offset=(chart._layout.left + column, 4))
+            await settled(pilot)
+            assert points[rows.cursor].seconds == chart.data.crosshair
+
+
+@pytest.mark.parametrize("glyphs", ["unicode", "ascii"])
+@pytest.mark.parametrize(("deadline", "label"), [(9e6, "deadline 104d"), (61.0, "deadline 1m")])
+async def test_a_deadline_outside_the_axis_is_at_its_edge(planner, glyphs, deadline, label):
+    """Nothing told where it is, as a budget outside the axis of costs does."""
+    app = planner(deadline_seconds=deadline, deadline_chosen=True, glyphs=glyphs)
+    async with at_rest(app, (80, 24), "3"):
+        arrow = app.glyphs.after if deadline > 1e6 else app.glyphs.before
+        chart = text_of(app).partition("Cost by time")[2].partition("Frontier")[0]
+        (line,) = [row for row in chart.splitlines() if label in row]
+        assert arrow in line
+        assert app.query_one("#frontier-chart", Chart)._layout.labels

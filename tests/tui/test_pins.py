@@ -224,6 +224,31 @@ async def test_the_plan_of_now_follows_the_sliders(planner):
         assert text.usd(app.answer.best.cost_usd) in text_of(app)
 
 
+async def test_a_plan_is_pinned_once_unless_it_gets_another_name(planner):
+    """Each press of the key added a row that was the same as the one above."""
+    async with at_rest(planner(), (80, 24), "p", "2", "down", "p") as (app, pilot):
+        await settled(pilot)
+        assert [pin.name for pin in app.pins] == ["A"]
+        assert "it is pinned already, as A" in text_of(app)
+        await app.run_command_line("pin again")
+        await settled(pilot)
+        await app.run_command_line("deadline 20m")
+        await pilot.press("p")
+        await settled(pilot)
+        assert [pin.name for pin in app.pins] == ["A", "again", "B"]
+
+
+@pytest.mark.parametrize("size", [(80, 24), (100, 30)])
+async def test_what_few_pins_leave_over_tells_in_what_each_differs(planner, size):
+    """The last ones were cut off below a list with empty rows."""
+    async with at_rest(planner(), size, "p", "right", "p", "s", "p", "right", "p") as (app, pilot):
+        await settled(pilot)
+        await pilot.press("7")
+        await settled(pilot)
+        compared = app._panels.prose("compared")
+        assert len(compared.rows(compared.size.width - 4)) <= compared.size.height
+
+
 async def test_what_cannot_be_pinned(planner):
     async with at_rest(planner(), (80, 24)) as (app, pilot):
         await app.run_command_line("pin now")

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 from fakes import FakeSession, profile
-from screen import at_rest, settled, text_of
+from screen import at_rest, settled, text_of, words_in
 
 import engine
 from tui import format as text
@@ -244,3 +244,13 @@ async def test_in_a_low_terminal_the_list_of_stages_comes_before_its_picture(pla
         app = await settled(pilot)
         assert app.query_one("#stage-gantt").size.height == 0
         assert app.query_one("#stage-list").size.height >= 3
+
+
+@pytest.mark.parametrize("size", [(80, 24), (100, 30), (120, 40)])
+async def test_the_summary_is_seen_whole(planner, size):
+    """At 100 columns the measured run was cut off, in a text that does not scroll."""
+    async with at_rest(planner(), size, "4") as (app, pilot):
+        await settled(pilot)
+        summary = app._panels.prose("stages-about")
+        assert len(summary.rows(summary.size.width - 4)) <= summary.size.height
+        assert "Measured " in words_in(summary)

@@ -21,6 +21,7 @@ from tui.changes import (
 from tui.reducer import reduce
 from tui.state import MAX_DRAWN, ChartKind
 from tui.views import chart_axes
+from tui.views.pages import FRONTIER_LIST
 from tui.widgets.chart import Chart
 from tui.widgets.table import Table
 
@@ -80,10 +81,12 @@ class ChartActions(PlannerMixin):
             return
         from tui.views import frontier
 
-        points = answer.report.recommendation.frontier
+        points = frontier.outlines(answer)
         nearest = sorted(range(len(points)), key=lambda i: abs(points[i].seconds - message.x))
+        listed = app._panels.table(FRONTIER_LIST)
         for index in nearest[:1]:
             app.dispatch(frontier.select_action(answer, index))
+            listed.show(listed.rows, cursor=index)
             if message.entered:
                 app.follow(index)
 
@@ -145,9 +148,16 @@ class ChartActions(PlannerMixin):
 
     def action_zoom(self, where: str) -> None:
         """Zoom in ("in"), out ("out"), or show the whole of every chart ("all")."""
+        chart, app = self._chart, self.planner
+        if chart is None:
+            return
+        if where != "in" and reduce(app.state, ResetZoom()) == app.state:
+            app.show_notice("the whole chart is shown already", "base")
+            return
+        app._panels.show_status([])
         if where == "all":
             self._look(ResetZoom())
-        elif (chart := self._chart) is not None:
+        else:
             chart.action_zoom("x", 1 if where == "in" else -1)
 
     def action_pan(self, side: str) -> None:

@@ -77,13 +77,13 @@ def _copy_answer(app: PlannerApp) -> None:
         _say_there_is_none(app)
         return
     if app.state.view == "experiments":
-        sentence = app.collect_command()
+        sentence, what = app.collect_command(), "the command"
         if not sentence:
             app.show_notice("there are no runs to copy yet", "warn")
             return
     else:
-        sentence = sentences.headline_text(app.answer, app.marks)
+        sentence, what = sentences.headline_text(app.answer, app.marks), "the answer"
     app.copy_to_clipboard(text.escaped(sentence))
     app.show_notice(
-        "sent to the terminal's clipboard (where that is ignored: e exports to a file)", "good"
+        f"{what} was sent to the terminal's clipboard (where ignored: e, to a file)", "good"
     )

@@ -108,7 +108,8 @@ class KeyOrder(PlannerMixin):
 
     def on_key(self, event: Key) -> None:
         """A key that no widget has handled. Where an earlier key has opened a dialog or a slider's
-        editor, it belongs there; an app-level key waits for the slider steps before it."""
+        editor, it belongs there; an app-level key waits for the slider steps before it; of a key
+        without a meaning that is said."""
         app = self.planner
         again = Key(event.key, event.character)
         if self._is_early(event):
@@ -117,11 +118,17 @@ class KeyOrder(PlannerMixin):
             app.focused.on_key(event)
         elif event is not self._current_key and self._is_app_binding(event.key):
             self._queue_early_key(event, again)
+        elif len(app.screen_stack) == 1 and event.key not in app.active_bindings:
+            character = event.character if event.is_printable else None
+            app.say_unused((character or "").strip() or event.key.replace("ctrl+", "^"))
 
     def on_paste(self, event: Paste) -> None:
-        """Pasted text is treated like a key without a binding."""
+        """Pasted text waits like a key; what no slider takes names evidence to open."""
         if self._is_early(event):
             self._queue_early_key(event, Paste(event.text))
+        elif len(self.planner.screen_stack) == 1:
+            self.planner.action_open()
+            self.planner.post_message(Paste(event.text.strip()))
 
     @property
     def _one_at_a_time(self) -> bool:

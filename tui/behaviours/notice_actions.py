@@ -81,6 +81,15 @@ class NoticeActions(PlannerMixin):
             return (self._held_notice,) if self._held_notice else ()
         return self.planner._panels.prose("notice").lines
 
+    def say_unused(self, key: str) -> None:
+        """Say in the help line, where there is one, that a key has no meaning here; what is noticed
+        above stays."""
+        app = self.planner
+        explains, quits = app.key_shown("help", "?"), app.key_shown("quit", "^q")
+        words = f"{key} does nothing here; {explains} explains the keys, {quits} quits"
+        if self._has_room_below(words):
+            app._panels.show_status([(words, "base")])
+
     def action_close_notice(self) -> None:
         """Cancel the current read, else clear a filter, else close the notice."""
         app = self.planner

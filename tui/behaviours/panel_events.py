@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tui.behaviours.planner_mixin import PlannerMixin
-from tui.changes import Select
+from tui.changes import Select, SetModel
+from tui.panels import NARROW_BELOW
 from tui.views import inputs
 from tui.views.bars import Bar
-from tui.views.goal import GoalPanel, why_unknown
+from tui.views.goal import GOAL_COLUMNS, GOALS, GoalPanel, why_unknown
 from tui.views.pages import FRONTIER_LIST
-from tui.widgets.table import Table
+from tui.widgets.slider import Slider
+from tui.widgets.table import Table, text_of
 
 if TYPE_CHECKING:
     from tui.answers import Answer
@@ -28,6 +30,22 @@ class PanelEvents(PlannerMixin):
         app = self.planner
         self.drop_refusal()
         app.dispatch(message.action)
+
+    def action_slider(self, by: int) -> None:
+        """Go to the slider above or below; beyond them to the control before or after."""
+        app, names = self.planner, list(GOALS)
+        slider = app.focused
+        if not isinstance(slider, Slider) or slider.editing:
+            return
+        columns = GOAL_COLUMNS if app.size.width < NARROW_BELOW else 1
+        index = names.index(str(slider.id)) + by * columns
+        if 0 <= index < len(names):
+            app._panels.show_status([])
+            app._panels.widget(names[index]).focus()
+        elif by > 0:
+            app.action_focus_next()
+        else:
+            app.action_focus_previous()
 
     def on_goal_panel_typing(self, message: GoalPanel.Typing) -> None:
         """Typing into a slider began or ended; other keys are shown."""
@@ -94,7 +112,8 @@ class PanelEvents(PlannerMixin):
             compositions.show_rows(app._panels, app.answer)
 
     async def on_table_row_chosen(self, event: Table.RowChosen) -> None:
-        """Enter on a row: change that input, adopt that point, or return to that pin."""
+        """Enter on a row: change that input, adopt that point, return to that pin, or use that
+        model."""
         app = self.planner
         if event.table.id == "inputs":
             await app.run_action(inputs.ROWS[event.index])
@@ -102,6 +121,10 @@ class PanelEvents(PlannerMixin):
             app.follow(event.index)
         elif event.table.id == "pins":
             app.return_to_pin(event.index)
+        elif event.table.id == "models":
+            app.dispatch(SetModel(text_of(event.table.rows[event.index][1])))
+        else:
+            app.say_unused("enter")
 
     def follow(self, index: int) -> None:
         """Set the sliders to the goal for which a point of the frontier is the answer."""

@@ -39,7 +39,11 @@ class PinActions(PlannerMixin):
         if pin_name == pins.NOW:
             app.show_notice(f"{pins.NOW} is the plan on the screen; choose another name", "warn")
             return
-        self.pins = pins.with_pin(self.pins, pins.pin_of(pin_name, app.state, app.answer))
+        pin = pins.pin_of(pin_name, app.state, app.answer)
+        if not name.strip() and (same := pins.same_plan(self.pins, pin)):
+            app.show_notice(f"it is pinned already, as {same.name}", "base")
+            return
+        self.pins = pins.with_pin(self.pins, pin)
         app._panels.show()
         count = len(self.pins)
         app.show_notice(

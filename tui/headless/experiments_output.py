@@ -42,7 +42,7 @@ def show(
     if plan is not None:
         parts.append(plan_as_text(plan))
     if advice is not None:
-        parts.append(advice_as_text(advice, args.deadline))
+        parts.append(advice_as_text(advice, args.deadline, args.confidence))
     output.print_text("\n\n".join(parts))
     output.print_notices(warnings)
     return 0
@@ -58,7 +58,7 @@ def choice_as_dict(advice: engine.Advice) -> dict[str, Any]:
     return {
         **output.fields_of(advice, "instance", "nodes", "seconds", "low", "high"),
         "cost_usd": advice.usd,
-        **output.fields_of(advice, "p_deadline", "weighed"),
+        **output.fields_of(advice, "p_deadline", "meets_goal", "weighed"),
         "weighed_by": advice.by,
         "spot": advice.spot,
     }
@@ -114,9 +114,9 @@ def cells_of(run: engine.Experiment, usd_decimals: int) -> tuple[str, ...]:
     )
 
 
-def advice_as_text(advice: engine.Advice, deadline: float | None) -> str:
+def advice_as_text(advice: engine.Advice, deadline: float | None, confidence: float) -> str:
     """What would be chosen now, and what another run would be worth."""
-    lines = [_now_text(advice, deadline), advice.reason, ""]
+    lines = [_now_text(advice, deadline, confidence), advice.reason, ""]
     by_time = any(run.gain_seconds is not None for run in advice.next_runs)
     header = (
         *("next run", "input", "time", "price", "saves/run"),
@@ -148,14 +148,15 @@ def advice_as_text(advice: engine.Advice, deadline: float | None) -> str:
     return "\n".join(lines)
 
 
-def _now_text(advice: engine.Advice, deadline: float | None) -> str:
+def _now_text(advice: engine.Advice, deadline: float | None, confidence: float) -> str:
     """The line of what would be chosen now."""
-    now = f"now: {advice.nodes} × {text.escaped(advice.instance or 'nodes')}  "
+    chosen = "now" if advice.meets_goal else "no cluster of one type meets the goal; nearest"
+    now = f"{chosen}: {advice.nodes} × {text.escaped(advice.instance or 'nodes')}  "
     now += f"{text.seconds(advice.seconds)} ({text.span(advice.low, advice.high)})  "
     now += text.usd(advice.usd)
     if deadline is not None:
         met_text = f"by the time alone: {'met' if advice.seconds < deadline else 'not met'}"
         if advice.p_deadline is not None:
-            met_text = f"in {text.percent(advice.p_deadline)} of runs"
+            met_text = f"in {text.in_time(advice.p_deadline, confidence)} of runs"
         now += f"  within {text.seconds(deadline)} {met_text}"
     return now

@@ -68,12 +68,13 @@ def _answer(job: JobPlan, decimals: int) -> Row | str:
     if choice is None:
         return "  none"
     cluster = choice_words.composition(choice)
+    confidence = job.recommendation.goal.confidence if job.recommendation else None
     return (
         f"  {cluster}" if job.chosen else f"  none (nearest {cluster})",
         text.seconds(choice.seconds),
         text.span(choice.low, choice.high, to="–"),
         text.usd(choice.cost_usd, decimals=decimals),
-        text.percent(choice.p_deadline),
+        text.in_time(choice.p_deadline, confidence),
     )
 
 

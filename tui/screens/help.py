@@ -25,6 +25,7 @@ KEYS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
         "Sliders",
         (
             ("← →", "one step; with shift or ctrl, or page up/down, a big one"),
+            ("↑ ↓", "the slider above, below"),
             ("home end", "least, most"),
             ("⏎", 'type a value: "45m", "1h30m", "$12.50", "2TB", "3x", "95%"'),
             ("delete", "switch the deadline or the budget off"),

@@ -59,8 +59,7 @@ def fill(panels: Panels) -> list[Widget]:
 def show(panels: Panels, answer: Answer) -> None:
     """Show the pinned plans beside the current one."""
     plans = [*panels.app.pins, pin_of(NOW, panels.app.state, answer)]
-    recommendation = answer.report.recommendation
-    panels.table("pins").show(rows(plans, panels.app.marks, recommendation))
+    _show_rows(panels, plans, answer.report.recommendation)
     cursor = panels.pin_cursor
     panels.prose("compared").show([*about(plans, cursor), *other_differences(plans, cursor)])
 
@@ -76,9 +75,15 @@ def show_pinned(panels: Panels, why: Sequence[Line]) -> bool:
     if not pins:
         panels.prose("compared").show([])
         return False
-    panels.table("pins").show(rows(pins, panels.app.marks, None))
+    _show_rows(panels, pins, None)
     panels.prose("compared").show([*about(pins, cursor), *other_differences(pins, cursor), *why])
     return True
+
+
+def _show_rows(panels: Panels, plans: Sequence[Pin], recommendation: Recommendation | None) -> None:
+    """The table of the plans; rows that they leave over are for the text below."""
+    panels.table("pins").show(rows(plans, panels.app.marks, recommendation))
+    panels.widget("pins-panel").styles.max_height = len(plans) + 1 + panels.frame_rows
 
 
 def rows(shown: Sequence[Pin], marks: Marks, recommendation: Recommendation | None) -> list[Row]:
@@ -144,7 +149,7 @@ def about(shown: Sequence[Pin], index: int) -> list[Line]:
     if first.name == NOW:
         return [[(NOW, "strong"), (f": {_answer(first)}.", "base")], [(HOW_TO, "muted")]]
     if pin is first:
-        how = "enter brings its inputs back; the others are compared with it"
+        how = "enter brings its inputs back"
         return [[(pin.name, "strong"), (f": {_answer(pin)}; {how}.", "base")]]
     differing = input_differences(pin, first)
     inputs = "; ".join(differing) or "the same inputs"

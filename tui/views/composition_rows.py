@@ -266,10 +266,11 @@ def miss_text(rejected: Rejected, deadline: float | None) -> str:
     if rejected.code == "deadline" and late_seconds is not None:
         ends, expected_seconds = (deadline or 0.0) + late_seconds, rejected.seconds
         has_interval = deadline and expected_seconds and ends > expected_seconds * (1.0 + SAME_TIME)
-        # "up to 30.0 s" where 30 s are asked tells nothing.
-        rounded = [engine.parse_seconds(text.seconds(each)) for each in (ends, deadline or 0.0)]
-        if has_interval and rounded[0] != rounded[1]:
-            return f"up to {text.seconds(ends)}"
+        if has_interval:
+            # "up to 30.0 s" where 30 s are asked tells nothing.
+            shown, asked = (text.seconds(each) for each in (ends, deadline))
+            tells = engine.parse_seconds(shown) != engine.parse_seconds(asked)
+            return f"up to {shown}" if tells else f"over {asked}"
         return f"{text.time_difference(ends, ends - late_seconds)} late"
     if rejected.code == "budget" and over_usd is not None:
         return f"{text.usd_cell(over_usd)} over"

@@ -152,7 +152,10 @@ def _verdict(advice: Advice, marks: Marks) -> Line:
 def _current_choice(advice: Advice, confidence: float) -> Line:
     """The composition chosen now, and its interval before and after the next run, at the confidence
     of the report: the slider may have another one already."""
-    why = f"Chosen now, of one type{', at spot prices' if advice.spot else ''}"
+    spot = ", at spot prices" if advice.spot else ""
+    why = f"Chosen now, of one type{spot}"
+    if not advice.meets_goal:
+        why = f"No cluster of one type{spot} meets the goal; nearest"
     now = text.span(advice.low, advice.high)
     chosen = f"{advice.nodes} × {advice.instance or 'nodes'}"
     if advice.low is None:

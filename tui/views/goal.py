@@ -6,9 +6,10 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
 from textual.containers import Container
 from textual.message import Message
 
@@ -221,8 +222,17 @@ def why_unknown(name: str) -> str:
     return f"no {what} is known yet: press enter and type {example}"
 
 
+GOAL_COLUMNS = 2
+"""Sliders side by side where columns are few, as in `app.tcss`."""
+
+
 class GoalPanel(Container):
     """The five sliders; posts `Moved` with the action for the new value."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up", "app.slider(-1)", "Slider above", show=False),
+        Binding("down", "app.slider(1)", "Slider below", show=False),
+    ]
 
     @dataclass(eq=False, repr=False)
     class Moved(Message):

@@ -17,7 +17,7 @@ from tui.widgets.table import Table
 SCROLLED = ("gantt", "stage-gantt")
 """Charts that scroll like texts."""
 
-ENTER = {"inputs": "change", "frontier-list": "deadline", "pins": "return"}
+ENTER = {"inputs": "change", "frontier-list": "deadline", "pins": "return", "models": "use"}
 """What Enter does in a table, where it does anything."""
 
 CHARTED: tuple[View, ...] = ("curves", "frontier")

@@ -42,9 +42,12 @@ MIN_TIMELINES, MAX_TIMELINES = 8, 18
 """Least and most rows of the timelines with their frame: what they do not need is for the
 stages."""
 
-MIN_PHASES, OTHER_ROWS = 6, 13
-"""Least rows of the phases; rows of the terminal for the rest: the frame, the text and three
-stages."""
+MIN_SUMMARY, MAX_SUMMARY, EDGES = 3, 5, 4
+"""Least and most rows of the summary: a step of a slider seldom moves what is below; blank cells at
+its sides."""
+
+MIN_PHASES, OTHER_ROWS = 6, 10
+"""Least rows of the phases; rows of the terminal for the rest: the frame and three stages."""
 
 
 def fill(panels: Panels) -> list[Widget]:
@@ -65,7 +68,11 @@ def show(panels: Panels, answer: Answer) -> None:
 
     explained, critical_mark = answer.explained, panels.app.glyphs.filled
     measured, predicted = runs_of(answer.built.profile, explained)
-    panels.prose("stages-about").show(about(answer, measured, predicted))
+    summary = panels.prose("stages-about")
+    summary.show(about(answer, measured, predicted))
+    told = len(summary.rows(panels.body_width - EDGES))
+    summary_rows = min(MAX_SUMMARY, max(MIN_SUMMARY, told))
+    summary.styles.height = summary_rows
     gantt = cast(StageGantt, panels.widget("stage-gantt"))
     gantt.show_runs(measured, predicted, deadline_seconds=panels.app.state.deadline_seconds)
     panels.widget("stages").set_class(predicted is not None, "-told")
@@ -75,7 +82,7 @@ def show(panels: Panels, answer: Answer) -> None:
     phases = phase_rows(explained, bar=critical_mark) if explained else []
     panels.table("phases").show(phases, message="this model has no phases")
     table_rows = stage_rows(predicted, measured, mark=critical_mark) if predicted else []
-    rows_left = panels.height - OTHER_ROWS - timelines
+    rows_left = panels.height - OTHER_ROWS - summary_rows - timelines
     max_phases = max(MIN_PHASES, rows_left) if table_rows else len(phases) + 3
     panels.widget("phases-panel").styles.height = min(max(1, len(phases)) + 3, max(4, max_phases))
     panels.table("stage-list").show(table_rows, message="this model predicts no single stages")
@@ -128,11 +135,12 @@ def _bound(answer: Answer) -> str:
 
 
 def _driver_and_idle(run: Timeline | None) -> str:
-    """ "; no stage runs for 2m 03s, cores 12 % idle": the driver works, or waits for executors."""
+    """ "; driver time 2m 03s, cores 12 % idle": no stage runs while the driver works, or waits for
+    executors."""
     if run is None:
         return ""
     idle = "" if run.idle_share is None else f", cores {text.percent(run.idle_share)} idle"
-    return f"; no stage runs for {text.seconds(run.driver_seconds)}{idle}"
+    return f"; driver time {text.seconds(run.driver_seconds)}{idle}"
 
 
 def phase_rows(explained: Prediction, *, bar: str) -> list[Row]:

@@ -90,8 +90,8 @@ class ChartControl(FrameWidget):
         """The band shows beside the curves, or does no longer (`Chart.band_hidden`)."""
 
     class PointPicked(_ChartMessage, namespace="chart"):
-        """The plot was clicked at the value `x` of the horizontal axis; `entered` where Enter was
-        pressed at the crosshair instead."""
+        """The plot was clicked where the crosshair goes to `x`; `entered` where Enter was pressed
+        at the crosshair instead."""
 
         def __init__(self, chart: ChartControl, x: float, *, entered: bool = False) -> None:
             super().__init__(chart)
@@ -302,11 +302,7 @@ class ChartControl(FrameWidget):
             self.action_zoom("x", direction, layout.x.value(across))
 
     def on_click(self, event: events.Click) -> None:
-        """Post the value of x that was clicked."""
-        layout, offset = self._layout, event.get_content_offset(self)
-        if layout is None or offset is None or self._moved:
-            return
-        column = offset.x - layout.left
-        if 0 <= column < layout.width:
+        """Pick the point at the crosshair, which the button's press has put there."""
+        if not self._moved and self._data.crosshair is not None:
             event.stop()
-            self.post_message(self.PointPicked(self, layout.x.value(column / (layout.width - 1))))
+            self.post_message(self.PointPicked(self, self._data.crosshair))

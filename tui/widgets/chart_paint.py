@@ -253,14 +253,18 @@ def _paint_threshold_label(plot: Plot, threshold: Threshold) -> None:
 
 
 def _paint_vertical_label(plot: Plot, threshold: Threshold, style: str) -> None:
-    """The label of a vertical line beside it, in the first row where it hides nothing."""
-    layout = plot.layout
-    if not 0 <= layout.x.position(threshold.value) <= 1:
-        return
-    column, length = layout.column(threshold.value), cell_len(threshold.label)
-    sides = (column + 2, column - length - 1)
+    """The label of a vertical line beside it, or at the edge beyond which it is, in the first row
+    where it hides nothing."""
+    layout, glyphs, text = plot.layout, plot.glyphs, threshold.label
+    position, column = layout.x.position(threshold.value), layout.column(threshold.value)
+    sides: tuple[int, ...] = (column + 2, column - cell_len(text) - 1)
+    if position > 1:
+        text = f" {text} {glyphs.after} "
+        sides = (layout.width - cell_len(text),)
+    elif not position >= 0:
+        text, sides = f" {glyphs.before} {text} ", (0,)
     candidates = ((x, y) for y in range(layout.height) for x in sides)
-    plot.place(threshold.label, candidates, style, name=threshold.name)
+    plot.place(text, candidates, style, name=threshold.name)
 
 
 def _paint_mark_label(plot: Plot, mark: Mark) -> None:

@@ -27,6 +27,8 @@ class Glyphs(NamedTuple):
     vertical: str
     above: str
     below: str
+    before: str
+    after: str
     track: str
     filled: str
     knob: str
@@ -42,7 +44,7 @@ class Glyphs(NamedTuple):
 UNICODE = Glyphs(
     name="unicode", dots="braille", ascii_only=False, axis_x="─", axis_y="│", corner="└",
     tick_x="┬", tick_y="┤", ruler="━", ruler_tick="┯", marker="◆", vertical="┊", above="↑",
-    below="↓", track="─", filled="━", knob="●", focus="▸", ellipsis="…",
+    below="↓", before="←", after="→", track="─", filled="━", knob="●", focus="▸", ellipsis="…",
 )  # fmt: skip
 
 # The kernel console and other bitmap fonts: code page 437 has these, but no braille.
@@ -54,7 +56,7 @@ BLOCKS = UNICODE._replace(
 ASCII = Glyphs(
     name="ascii", dots="ascii", ascii_only=True, axis_x="-", axis_y="|", corner="+", tick_x="+",
     tick_y="+", ruler="=", ruler_tick="#", marker="@", vertical=":", above="^", below="v",
-    track="-", filled="=", knob="O", focus=">", ellipsis="~",
+    before="<", after=">", track="-", filled="=", knob="O", focus=">", ellipsis="~",
 )  # fmt: skip
 
 _SIGNS = {"unicode": "●▲■▼★○", "blocks": "•▲■▼♣○", "ascii": "o*#%+="}

@@ -305,11 +305,18 @@ class Slider(FrameWidget, can_focus=True):
         event.prevent_default()
 
     def on_paste(self, event: events.Paste) -> None:
-        if self._edit is not None:
-            event.stop()
-            self._edit = self._edit.insert("".join(filter(str.isprintable, event.text)))
-            self._error = ""
-            self.redraw()
+        """Pasted text is typed text; without an editor, a value opens one."""
+        pasted = "".join(filter(str.isprintable, event.text))
+        if self._edit is None:
+            try:
+                self._parse(pasted.strip())
+            except self._errors:
+                return
+            self.action_edit()
+        event.stop()
+        self._edit = (self._edit or LineEdit()).insert(pasted)
+        self._error = ""
+        self.redraw()
 
     def watch_has_focus(self, has_focus: bool) -> None:
         """Show the focus mark; losing the focus discards typed text."""

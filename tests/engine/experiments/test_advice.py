@@ -53,6 +53,7 @@ def both(
     answer = recommend(fitted, catalog=catalog, instances=TYPES, objective=objective, **goal)
     choice = answer.recommended or answer.nearest
     assert choice is not None
+    assert advice.meets_goal == (answer.recommended is not None)
     return advice, choice
 
 
