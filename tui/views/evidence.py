@@ -55,7 +55,7 @@ RUN_COLUMNS = (
     Column(title="job", shrink=True, least=12, priority=4, filled=True),
     Column(title="measured", width=9, align="right"),
     Column(title="predicted", width=9, align="right"),
-    Column(title="error", width=6, align="right"),
+    Column(title="RE", width=6, align="right"),
     Column(title="", priority=5, filled=True),
 )
 
@@ -370,20 +370,21 @@ def _why_used(state: PlanState, compared: Sequence[ComparisonRow]) -> list[Line]
 def _satisfaction(
     state: PlanState, answer: Answer, compared: Sequence[ComparisonRow]
 ) -> list[Line]:
-    """The range of the relative errors of the model in use, and its deadline satisfaction, as OptEx
-    defines them; the line of the model has the mean."""
+    """Relative error (RE), its mean and the deadline satisfaction of the model in use, as OptEx
+    defines them."""
     used_answer = dict(compared).get(answer.built.plan.fitted.model)
     if used_answer is None or not used_answer.outcome.left_out:
         return []
     errors = [pair.relative_error for pair in used_answer.outcome.left_out]
     errors_text = (
-        f"{text.signed_percent(min(errors), unit='')} to {text.signed_percent(max(errors))} "
+        f"RE {text.signed_percent(min(errors), unit='')} to {text.signed_percent(max(errors))}, "
+        f"mean relative error {text.mean_error(used_answer.outcome.mean_relative_error)} "
         f"over {text.counted(len(errors), 'left-out run')}"
     )
     deadline = state.deadline_seconds
     record = used_answer.outcome.deadline_record(deadline) if deadline is not None else None
     if record is None or deadline is None:
-        return [[("Errors: ", "muted"), (f"{errors_text}.", "base")]]
+        return [[("OptEx's figures: ", "muted"), (f"{errors_text}.", "base")]]
     within = time_text(deadline)
     if record.share is None:
         satisfaction = f"deadline satisfaction not known, none was predicted within {within}"
@@ -392,4 +393,4 @@ def _satisfaction(
         satisfaction = (
             f"deadline satisfaction {_share_text(record.share)} of {runs} predicted within {within}"
         )
-    return [[("Errors: ", "muted"), (f"{errors_text}; {satisfaction}.", "base")]]
+    return [[("OptEx's figures: ", "muted"), (f"{errors_text}; {satisfaction}.", "base")]]

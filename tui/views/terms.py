@@ -81,7 +81,7 @@ COLUMNS = {
     "off by": "off by: mean error on runs that the model had not seen (leave-one-out)",
     "runs": "runs: how many could be left out and predicted from the others",
     "kept": "kept: of left-out runs promised within the deadline, how many kept it",
-    "error": "error: (predicted - measured) / measured, of a run left out",
+    "RE": "RE: relative error, (predicted - measured) / measured, of a run left out",
     "predicted": "predicted: from the other runs, as if this one had not been seen",
     "measured": "measured: what the log says",
     "cluster": "cluster: on how many executors, cores and nodes it ran",
