@@ -73,6 +73,11 @@ class Cost:
     owned: Mapping[str, int] = field(default_factory=dict)
 
     @property
+    def master_owned(self) -> bool:
+        """Whether the master that the catalog bills is that of nodes that cost nothing."""
+        return OWNED_MASTER_LINE in self.assumptions
+
+    @property
     def total_usd(self) -> float:
         return sum(self.parts.values())
 
