@@ -32,7 +32,8 @@ def test_a_shell_that_completes_waits_for_no_numpy():
         "print(*(m for m in ('numpy', 'scipy', 'textual') if m in sys.modules), file=sys.stderr)"
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert found.stdout and found.stderr.strip() == ""
+    assert found.stdout
+    assert found.stderr.strip() == ""
 
 
 def test_linear_algebra_gets_one_thread_unless_told_or_submitting_jobs():
