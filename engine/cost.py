@@ -265,9 +265,8 @@ def usd_along(
 ) -> FloatArray:
     """USD for clusters that cost `usd` for `billed` seconds, if they ran for `seconds`; any shape,
     NaN where one of them is unknown."""
-    now_billed = np.asarray(billed_seconds(seconds, billing), dtype=float)
-    billed, now_billed = np.broadcast_arrays(np.asarray(billed, dtype=float), now_billed)
-    share = np.divide(now_billed, billed, out=np.ones_like(billed), where=billed != 0.0)
+    billed, now = np.broadcast_arrays(np.asarray(billed, float), billed_seconds(seconds, billing))
+    share = np.divide(now, billed, out=np.ones_like(billed), where=billed != 0.0)
     return np.asarray(usd * share)
 
 
