@@ -73,6 +73,11 @@ class Cost:
     owned: Mapping[str, int] = field(default_factory=dict)
 
     @property
+    def master_owned(self) -> bool:
+        """Whether the master that the catalog bills is that of nodes that cost nothing."""
+        return OWNED_MASTER_LINE in self.assumptions
+
+    @property
     def total_usd(self) -> float:
         return sum(self.parts.values())
 
@@ -260,9 +265,8 @@ def usd_along(
 ) -> FloatArray:
     """USD for clusters that cost `usd` for `billed` seconds, if they ran for `seconds`; any shape,
     NaN where one of them is unknown."""
-    now_billed = np.asarray(billed_seconds(seconds, billing), dtype=float)
-    billed, now_billed = np.broadcast_arrays(np.asarray(billed, dtype=float), now_billed)
-    share = np.divide(now_billed, billed, out=np.ones_like(billed), where=billed != 0.0)
+    billed, now = np.broadcast_arrays(np.asarray(billed, float), billed_seconds(seconds, billing))
+    share = np.divide(now, billed, out=np.ones_like(billed), where=billed != 0.0)
     return np.asarray(usd * share)
 
 

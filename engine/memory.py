@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from engine.catalog import InstanceType, MemoryRule
 from engine.cluster import LEAST_HEAP_GIB, BesideHeap, Layout
-from engine.forecast import FloatArray
+
+if TYPE_CHECKING:
+    from engine.forecast import FloatArray
 
 EXECUTOR_CORES = 4
 """Cores per executor by default: fewer repeat the JVM's overhead, more than five share one heap's
@@ -237,4 +238,4 @@ def unified_memory_gib(
 ) -> FloatArray:
     """(n,) memory of executors that cached blocks and execution share, in GiB (Spark 1.6 and
     later): fraction x (heap - 300 MiB)."""
-    return np.maximum(0.0, heap_gib * heap_seen - RESERVED_GIB) * fraction
+    return (heap_gib * heap_seen - RESERVED_GIB).clip(min=0.0) * fraction

@@ -12,6 +12,7 @@ KIB = 1024.0
 MIB = 1024.0**2
 GIB = 1024.0**3
 SECONDS_PER_HOUR = 3600.0
+SECONDS_PER_YEAR = 365.25 * 86400.0
 
 
 def format_seconds(seconds: float, *, figures: int = 3) -> str:
@@ -57,9 +58,13 @@ _SPANS = (
     (1.0, "s", LEAST_MINUTES),
     (60.0, "min", 7200.0),
     (3600.0, "h", 2 * 86400.0),
-    (86400.0, "days", math.inf),
+    (86400.0, "days", 2 * SECONDS_PER_YEAR),
+    (SECONDS_PER_YEAR, "years", math.inf),
 )
 """Seconds, name, and a bound in seconds on the upper end of an interval in this unit."""
+
+LONGEST_TOLD = 999 * SECONDS_PER_YEAR
+"""How much longer an interval reaches is of no use to anybody."""
 
 
 LARGE_COUNT = 199.5
@@ -74,12 +79,15 @@ def format_interval(low: float, high: float, *, to: str = " to ") -> str:
     """An interval of time, both ends in one unit and to the same place: "38 to 44 min", "9.1 to
     12.4 s", "12 to 34 s". If it crosses a minute or ends within ten, both ends are shown like times
     ("35 s to 2m 49s", "1m 04s to 1m 33s"). If the lower end is less than one of the upper end's
-    unit, both are in the smaller unit ("22 to 192 h").
+    unit, both are in the smaller unit ("22 to 192 h"), unless that makes a large count ("6.0 min to
+    2.5 h", "40 min to over 999 years").
 
     Args:
         low, high: seconds, `low` <= `high`.
         to: what stands between the ends.
     """
+    if high > LONGEST_TOLD:
+        low, high, to = min(low, LONGEST_TOLD), LONGEST_TOLD, f"{to}over "
     index = next((at for at, (_, _, most) in enumerate(_SPANS) if high < most), len(_SPANS) - 1)
     factor, unit, _ = _SPANS[index]
     if index > 0 and low < LEAST_IN_SECONDS:
@@ -99,7 +107,9 @@ def format_interval(low: float, high: float, *, to: str = " to ") -> str:
 
 
 def _end(seconds: float) -> str:
-    """One end of an interval: "7.2 s", "35 s", and like a time from a minute on."""
+    """One end of an interval: "7.2 s", "35 s", like a time from a minute on, and "12 years"."""
+    if seconds >= 2 * SECONDS_PER_YEAR:
+        return f"{seconds / SECONDS_PER_YEAR:.0f} years"
     if seconds >= 59.5:
         return format_seconds(seconds)
     return f"{seconds:.{1 if seconds < 9.95 else 0}f} s"

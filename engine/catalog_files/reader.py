@@ -231,11 +231,12 @@ def named_type(text: str, *, first: Catalog | str) -> tuple[Catalog | None, Inst
 
     Raises:
         UnknownName: when no catalog, or not the named one, has the type.
-        BadInput: for an empty catalog name, and the first error in the catalog file.
+        BadInput: for an empty name of either, and the first error in the catalog file.
     """
     name, at, where = text.partition("@")
-    if at and not where:
-        raise BadInput(f"{text!r} names no catalog", remedy="write TYPE@CATALOG, or TYPE")
+    if at and not (name and where):
+        missing = "catalog" if name else "type"
+        raise BadInput(f"{text!r} names no {missing}", remedy="write TYPE@CATALOG, or TYPE")
     return type_in(name, where) if where else find_type(name, first=first)
 
 

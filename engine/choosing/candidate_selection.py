@@ -145,9 +145,7 @@ def _within_limits(limits: Limits, catalog: Catalog, names: Sequence[str]) -> li
     named = dict.fromkeys([*names, *(name for name, _ in limits.owned)])
     kept = [name for name in named if is_rentable(name)]
     if not kept:
-        raise BadInput(
-            "the limits leave no instance type", where="limits", remedy="loosen exclude or arch"
-        )
+        raise BadInput("the limits leave no instance type", remedy="loosen exclude or arch")
     return kept
 
 

@@ -195,7 +195,6 @@ class Limits:
             need += f" ({needed_by} starts no fewer)" if need and needed_by else ""
             raise BadInput(
                 f"the limits leave room for {room}{need}",
-                where="limits",
                 remedy=self._loosening_advice(),
             )
         if self.executors is not None:
@@ -250,7 +249,6 @@ class Limits:
             raise BadInput(
                 f"{stage.label} starts its {stage.tasks} tasks all at once (barrier mode), and no "
                 f"cluster that the limits allow has room for more than {most_tasks}",
-                where="limits",
                 remedy=self._loosening_advice(),
             )
 

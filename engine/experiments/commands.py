@@ -11,10 +11,12 @@ import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from engine.errors import BadInput
-from engine.experiments.plans import Experiment
+
+if TYPE_CHECKING:
+    from engine.experiments.plans import Experiment
 
 PLACEHOLDERS = (
     "fraction", "percent", "nodes", "executors", "executor_cores", "total_cores", "partitions",
@@ -93,6 +95,8 @@ def experiments_in(text: str, *, where: str) -> tuple[Experiment, ...]:
 
 
 def _experiment(entry: Mapping[str, Any]) -> Experiment:
+    from engine.experiments.plans import Experiment  # loads numpy; the placeholders need none
+
     fraction, iterations = _number(entry["fraction"]), entry.get("iterations")
     nodes, cores, instance = entry.get("nodes"), entry.get("cores"), entry.get("instance")
     if not fraction <= 1.0 or (nodes is None and cores is None):

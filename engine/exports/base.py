@@ -7,15 +7,17 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from engine.catalog import UNNAMED_PROVIDER
-from engine.choosing.recommendation import Choice, Recommendation
 from engine.cluster import Layout
-from engine.cost import OWNED_MASTER_LINE
 from engine.errors import BadInput
 from engine.memory import default_overhead_gib, requested_cores
 from engine.notices import Notice
 from engine.text.lists import printable
+
+if TYPE_CHECKING:  # the names of the targets are completed in a shell, which waits for numpy
+    from engine.choosing.recommendation import Choice, Recommendation
 
 IDLE_MINUTES = 10
 """A rented cluster terminates after this idle time, and only then: the pasted text starts no job,
@@ -241,7 +243,7 @@ def rented_comments(handover: Handover) -> str:
             f"starts the nodes you own as well ({owned}): billed unless a reservation covers them"
         )
     cost = handover.choice.cost if handover.choice is not None else None
-    if cost is not None and OWNED_MASTER_LINE in cost.assumptions:
+    if cost is not None and cost.master_owned:
         lines.append("starts a master of its own, which is billed, and not in the cost")
     return "\n".join([comments(handover), *(f"# {printable(line)}" for line in lines)])
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from engine.choosing.recommendation import Choice, Goal, Recommendation
 from engine.exports.base import Export, Handover
 from engine.text.amounts import format_usd_to, usd_decimals
 from engine.text.lists import printable
@@ -16,6 +16,9 @@ from engine.units import (
     format_seconds,
     format_usd,
 )
+
+if TYPE_CHECKING:
+    from engine.choosing.recommendation import Choice, Goal, Recommendation
 
 LISTED = 10
 """Maximum number of runners-up and rejections in a report; `recommend --json` has all."""

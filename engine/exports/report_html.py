@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
+from typing import TYPE_CHECKING
 
-from engine.choosing.recommendation import Choice, Recommendation
 from engine.exports import svg
 from engine.exports.base import Handover, spark_properties
 from engine.exports.report import Report, Section, frontier_of, sections, title_of
 from engine.units import format_seconds, format_usd
+
+if TYPE_CHECKING:
+    from engine.choosing.recommendation import Choice, Recommendation
 
 _STYLE = (
     "body{font:15px/1.5 sans-serif;max-width:52em;margin:2em auto;padding:0 1em;color:#222}"

@@ -96,17 +96,19 @@ def composition_cost(
     composition: Mapping[str, int],
     catalog: Catalog,
     workload: Workload | None = None,
+    deadline_seconds: float | None = None,
     confidence: float = 0.9,
     spot: bool = False,
     max_spot: float | None = None,
 ) -> Choice:
     """The time, its interval and the cost of a cluster as `predict_composition` has them, without
-    the model's warnings: a curve has hundreds of points, and is warned of at its ends.
+    the model's warnings: a curve has hundreds of points, and is warned of at its ends. So where the
+    job never ends (`starts`), that is not said, nor is P(T <= deadline) 0.
 
     Args and errors: as of `predict_composition`, with the catalog's own rules.
     """
     placed, billing = _rented(fitted, composition, catalog, None, spot=spot, max_spot=max_spot)
-    goal = Goal(None, None, confidence, sum(placed.counts))
+    goal = Goal(deadline_seconds, None, confidence, sum(placed.counts))
     surface = placed.surface(workload or fitted.profile.reference_workload)
     if placed.is_alike:
         surface, billing = surface.for_purchase_option(billing)

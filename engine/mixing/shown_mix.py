@@ -49,18 +49,17 @@ class Mix:
 
     def choice(self) -> Choice:
         """The composition as the optimiser shows one."""
-        choice, deadline = self.without_warnings(), self.goal.deadline_seconds
+        choice = self.without_warnings()
         choice = replace(choice, warnings=self._warnings(choice))
-        if deadline is None:
-            return choice
-        p_deadline = none_if_nan(self.forecast().p_within(deadline)[0])
-        return replace(choice, p_deadline=0.0 if never_ends(choice.warnings) else p_deadline)
+        if self.goal.deadline_seconds is not None and never_ends(choice.warnings):
+            return replace(choice, p_deadline=0.0)
+        return choice
 
     def without_warnings(self) -> Choice:
-        """The composition with its time and cost, and without P(T <= deadline), which is 0 where a
-        warning says that the job never ends."""
+        """The composition with its time, cost and P(T <= deadline), also where a warning says that
+        the job never ends."""
         candidates, forecast = self.surface.candidates, self.forecast()
-        seconds = float(forecast.seconds[0])
+        seconds, deadline = float(forecast.seconds[0]), self.goal.deadline_seconds
         low, high = (none_if_nan(bound[0]) for bound in forecast.interval(self.goal.confidence))
         names = candidates.names
         layouts = [(candidates.layouts[row], nodes) for row, _, nodes in self.members]
@@ -78,7 +77,7 @@ class Mix:
             seconds=seconds,
             low=low,
             high=high,
-            p_deadline=None,
+            p_deadline=None if deadline is None else none_if_nan(forecast.p_within(deadline)[0]),
             cost_usd=cost.total_usd,
             cost_low_usd=usd_at(cost, low, self.options.billing),
             cost_high_usd=usd_at(cost, high, self.options.billing),

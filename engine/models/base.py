@@ -152,6 +152,10 @@ class Predictions:
         low, high = forecast.interval(confidence)
         return cls(model, forecast.seconds, low, high, confidence, forecast)
 
+    def p_within(self, deadline_seconds: float) -> FloatArray:
+        """(n,) P(T <= deadline); NaN without an interval."""
+        return self.forecast.p_within(deadline_seconds)
+
 
 @dataclass(frozen=True, eq=False)
 class FittedModel(ABC):

@@ -295,6 +295,21 @@ def test_no_interval_begins_at_nothing(low: float, high: float, text: str) -> No
 
 
 @pytest.mark.parametrize(
+    ("low", "high", "text"),
+    [
+        (40 * 60.0, 700 * 86400.0, "40 min to 700 days"),
+        (11 * 86400.0, 18_643 * 86400.0, "11 days to 51 years"),
+        (800 * 86400.0, 18_643 * 86400.0, "2.2 to 51.0 years"),
+        (204.0, 1.6e14, "3.4 min to over 999 years"),
+        (0.02, 1.6e14, "20 ms to over 999 years"),
+        (5.0, 12 * 365.25 * 86400.0, "5.0 s to 12 years"),
+    ],
+)
+def test_an_interval_of_ages_counts_no_days(low: float, high: float, text: str) -> None:
+    assert units.format_interval(low, high) == text
+
+
+@pytest.mark.parametrize(
     ("usd", "text"),
     [
         (0.0842, "$0.0842"),

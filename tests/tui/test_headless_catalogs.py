@@ -124,6 +124,7 @@ def test_export_counts_one_executor_in_the_singular(capsys: pytest.CaptureFixtur
         (f"predict {LOG} --ran-on n2d-standart-4", "did you mean n2d-standard-4"),
         (f"predict {LOG} --ran-on m5.xlarge@azure", "catalog azure: unknown instance type"),
         (f"predict {LOG} --ran-on m5.xlarge@", "names no catalog"),
+        (f"predict {LOG} --ran-on @aws", "names no type"),
         (f"predict {LOG} --executors 3 --catalog aws", "--catalog: executors are no instance"),
         (f"predict {LOG} --input-size 0x", "--input-size: a factor must be more than zero"),
         (f"{GOAL} --region eu-west-1", "catalog aws: unknown region 'eu-west-1'"),

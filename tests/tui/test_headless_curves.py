@@ -120,6 +120,29 @@ def test_a_share_of_spot_nodes_costs_at_each_point_what_predict_says(
     assert "--max-spot: only nodes of a catalog" in err
 
 
+@pytest.mark.parametrize("terms", ["", "--spot", "--max-spot 50%", "--model optex"])
+def test_a_deadline_is_kept_at_each_point_as_surely_as_predict_says(
+    capsys: pytest.CaptureFixture[str], terms: str
+) -> None:
+    cluster = f"{LOG} --ran-on m5.xlarge --instance m5.xlarge --deadline 2m {terms}"
+    for point in answer(capsys, f"curve {cluster} --over nodes --nodes 1:3")["points"]:
+        one = answer(capsys, f"predict {cluster} --nodes {point['nodes']}")
+        assert point["p_deadline"] == pytest.approx(one["p_deadline"])
+
+
+def test_a_deadline_is_a_column_and_a_line(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    line = f"curve {LOG} --over nodes --nodes 1:3 --deadline 2m"
+    table, _, legend = run(capsys, line)[0].partition("\n\n")
+    assert table.splitlines()[0].endswith("in time")
+    assert "in time is the share within 2m 00s" in legend
+    run(capsys, f"{line} --output {tmp_path / 'curve.svg'}")
+    assert "deadline 2m 00s" in (tmp_path / "curve.svg").read_text()
+    run(capsys, f"{line} --output {tmp_path / 'curve.csv'}")
+    assert "p_deadline" in (tmp_path / "curve.csv").read_text().splitlines()[0].split(",")
+
+
 def test_a_types_name_cannot_steer_the_terminal(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -225,6 +225,10 @@ def test_a_curve_is_priced_where_some_node_counts_start_its_job(
     assert "no price" not in few
     assert "cost is that of the time" in enough
     assert len(enough.splitlines()) > len(few.splitlines()) + 1
+    for terms in ("", "--max-spot 50%"):
+        found = answer(capsys, f"{line} 3:4 --deadline 9h {terms}")
+        none, some = (point["p_deadline"] for point in found["points"])
+        assert none == 0.0 < some
 
 
 @pytest.mark.parametrize("objective", ["runtime", "throughput"])

@@ -29,6 +29,22 @@ def test_little_evidence_is_one_group_where_its_first_stands():
     assert joint_groups([SKEW, SPEED]) == [(SKEW,), (SPEED,)]
 
 
+def test_what_is_assumed_of_unknown_machines_is_told_once():
+    speed = Notice("unknown-source-type", "nothing says where it ran", "name it")
+    arch = Notice("assumed-architecture", "x86_64 is assumed", "name where it ran, or the types")
+    assert joint_groups([arch, SKEW, speed]) == [(speed, arch), (SKEW,)]
+
+
+def test_what_a_broken_run_lacks_is_told_once_for_each_remedy():
+    failed, part, without = (
+        Notice(code, code, "give the log of a run that succeeded")
+        for code in ("failed-stages", "stage-in-part", "stage-without-tasks")
+    )
+    torn = Notice("incomplete-log", "the last event was torn", "fetch the log again")
+    given = [failed, torn, part, without, SKEW]
+    assert joint_groups(given) == [(failed, part, without), (torn,), (SKEW,)]
+
+
 @pytest.mark.parametrize(
     ("given", "remedy"),
     [

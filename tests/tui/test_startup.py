@@ -26,6 +26,16 @@ def test_the_options_of_recommend_are_told_without_the_optimiser():
     assert found.stdout.strip() == ""
 
 
+def test_a_shell_that_completes_waits_for_no_numpy():
+    code = (
+        "import sys; from tui import cli; cli.run(['completion', 'bash']); "
+        "print(*(m for m in ('numpy', 'scipy', 'textual') if m in sys.modules), file=sys.stderr)"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout
+    assert found.stderr.strip() == ""
+
+
 def test_linear_algebra_gets_one_thread_unless_told_or_submitting_jobs():
     given: dict[str, str] = {}
     limit_algebra_threads(["recommend", "log"], given)

@@ -73,6 +73,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="write a picture (.svg) or the numbers (.csv) instead",
     )
+    sections.section(parser, sections.GOAL).add_argument(
+        "--deadline",
+        type=options.duration,
+        metavar="D",
+        help="say at each point how surely it is met",
+    )
     options.add_json(parser)
 
 
@@ -103,9 +109,9 @@ def run(args: argparse.Namespace) -> int:
         }
         output.print_json(result)
     elif args.output is None:
-        output.print_text(curve_table.as_table(args.over, points, rows, unit=unit))
+        output.print_text(curve_table.as_table(args.over, points, rows, args.confidence, unit=unit))
         batch = "; of one micro-batch" if engine.of_one_batch(warnings) else ""
-        legend_text = curve_table.legend(rows, args.confidence, paid)
+        legend_text = curve_table.legend(rows, args.confidence, paid, deadline=args.deadline)
         output.print_text(f"\n{text.escaped(legend_text)}{batch}; model {fitted.model}")
         if curve_table.any_ends(rows):
             output.print_assumptions(engine.cost_assumptions(paid, spot=spot))
@@ -122,8 +128,9 @@ def rows_of(
     fitted: engine.FittedModel,
     paid: engine.Cluster,
 ) -> list[dict[str, Any]]:
-    """The points as JSON objects; a varied value other than nodes has a key of its own. Where Spark
-    does not start a stage of the job, time and cost are unknown.
+    """The points as JSON objects; a varied value other than nodes has a key of its own, and so has
+    the chance of the deadline. Where Spark does not start a stage of the job, time and cost are
+    unknown, and no deadline is met.
 
     Args:
         paid: one of their clusters, with the catalog that has its price.
@@ -139,19 +146,22 @@ def rows_of(
         estimates = of_equal_nodes(args, points, fitted, paid)
     started = engine.starts(fitted, [point.cluster for point in points])
     known = (one if starts else UNKNOWN for one, starts in zip(estimates, started, strict=True))
-    for point, (seconds_low_high, costs_usd) in zip(points, known, strict=True):
+    for point, (seconds_low_high, costs_usd, p_deadline) in zip(points, known, strict=True):
         row: dict[str, Any] = {} if varied is None else {varied: point.at}
         row["nodes"] = point.cluster.nodes
         row |= zip(curve_file.TIME_KEYS, seconds_low_high, strict=True)
         row |= zip(costs.KEYS, costs_usd, strict=True)
+        if args.deadline is not None:
+            row["p_deadline"] = p_deadline
         rows.append(row)
     return rows
 
 
-Estimate = tuple[Sequence[float], Sequence[float | None]]
-"""Of a point: seconds, low, high (NaN where unknown), and the costs of these in USD."""
+Estimate = tuple[Sequence[float], Sequence[float | None], float | None]
+"""Of a point: seconds, low, high (NaN where unknown), the costs of these in USD, and the
+probability of the deadline (None without one; None or NaN without an interval)."""
 
-UNKNOWN: Estimate = ((math.nan,) * 3, (None,) * 3)
+UNKNOWN: Estimate = ((math.nan,) * 3, (None,) * 3, 0.0)
 """Where the job does not end."""
 
 
@@ -169,12 +179,14 @@ def of_equal_nodes(
         math.isnan(seconds) for seconds in predictions.seconds
     ):  # predict raises, with the reason
         fitted.predict(cluster=points[0].cluster, workload=points[0].workload)
-    for point, *times in zip(
-        points, predictions.seconds, predictions.low, predictions.high, strict=True
+    p = [None] * len(points) if args.deadline is None else predictions.p_within(args.deadline)
+    for point, p_deadline, *times in zip(
+        points, p, predictions.seconds, predictions.low, predictions.high, strict=True
     ):
         nodes = point.cluster.nodes
         cluster = paid if nodes is None else with_node_count(paid, nodes)
-        yield times, [engine.cost_of(cluster, x, fitted.profile, spot=args.spot) for x in times]
+        costs_usd = [engine.cost_of(cluster, x, fitted.profile, spot=args.spot) for x in times]
+        yield times, costs_usd, p_deadline
 
 
 def of_share(
@@ -188,12 +200,13 @@ def of_share(
     for point in points:
         choice = engine.composition_cost(
             fitted, composition=point.cluster.composition, catalog=catalog,
-            workload=point.workload, confidence=args.confidence,
+            workload=point.workload, deadline_seconds=args.deadline, confidence=args.confidence,
             spot=limits.on_spot(args), max_spot=args.max_spot,
         )  # fmt: skip
         times = (choice.seconds, choice.low, choice.high)
         known = [math.nan if seconds is None else seconds for seconds in times]
-        yield known, (choice.cost_usd, choice.cost_low_usd, choice.cost_high_usd)
+        costs_usd = (choice.cost_usd, choice.cost_low_usd, choice.cost_high_usd)
+        yield known, costs_usd, choice.p_deadline
 
 
 def warnings_of(
@@ -260,6 +273,7 @@ def write(
         instance=points[0].cluster.instance_name or "executors",
         title=profile.name,
         confidence=args.confidence,
+        deadline=args.deadline,
     )
     engine.write_text(path, content)
     streams.say(f"wrote {text.escaped(str(path))}")

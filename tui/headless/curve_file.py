@@ -13,7 +13,7 @@ from tui.charts import chart_csv
 from tui.charts.chart_svg import Panel, format_svg
 from tui.headless import costs
 from tui.storage.user_folders import expand_home
-from tui.widgets.chart_data import Axis, ChartData, Series
+from tui.widgets.chart_data import Axis, ChartData, Series, Threshold
 from tui.widgets.numbers import Kind
 
 ENDINGS = (".svg", ".csv")
@@ -47,11 +47,13 @@ def content(
     instance: str,
     title: str,
     confidence: float,
+    deadline: float | None = None,
 ) -> str:
     """The text of the file.
 
     Args:
         rows: of the points, as in `--json`. at: what is varied: nodes, bytes or times, iterations.
+        deadline: in seconds, a line across the times.
     """
     if path.suffix.lower() == ".csv":
         head = ("instance", *rows[0], "confidence")
@@ -72,7 +74,11 @@ def content(
         known = any(map(math.isfinite, lows))
         band = f"shaded: {text.odds(confidence)} runs" if known else "no interval"
         series = Series(xs=at, ys=ys, lows=lows, highs=highs, label=instance)
-        data = ChartData(series=(series,), x=x, y=Axis(kind=unit, log=True))
+        lines: tuple[Threshold, ...] = ()
+        if unit == "time" and deadline is not None:
+            lines = (Threshold(value=deadline, label=f"deadline {text.seconds(deadline)}"),)
+        y = Axis(kind=unit, log=True)
+        data = ChartData(series=(series,), x=x, y=y, thresholds=lines)
         panels.append(Panel(f"{name} by {_NAMES[over]}, {band}", data))
     return format_svg(panels, title=title)
 

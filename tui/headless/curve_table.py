@@ -22,7 +22,12 @@ extreme."""
 
 
 def as_table(
-    over: str, points: Sequence[Point], rows: Sequence[Mapping[str, Any]], *, unit: str
+    over: str,
+    points: Sequence[Point],
+    rows: Sequence[Mapping[str, Any]],
+    confidence: float,
+    *,
+    unit: str,
 ) -> str:
     """A row for each point that is listed; sizes in the profile's unit."""
     header: tuple[str, ...] = (over, "time", "low", "high", "cost", "between")
@@ -41,6 +46,10 @@ def as_table(
     ]
     if all(row["cost_low_usd"] is None for row in rows):
         header, body = header[:-1], [row[:-1] for row in body]
+    if "p_deadline" in rows[0]:
+        chances = (text.in_time(rows[i]["p_deadline"], confidence) for i in listed)
+        header = (*header, "in time")
+        body = [(*cells, chance) for cells, chance in zip(body, chances, strict=True)]
     table = text.table([header, *body], right=range(len(header)))
     if len(listed) == len(rows):
         return table
@@ -90,12 +99,21 @@ def any_ends(rows: Sequence[Mapping[str, Any]]) -> bool:
     return any(math.isfinite(row["seconds"]) for row in rows)
 
 
-def legend(rows: Sequence[Mapping[str, Any]], confidence: float, paid: engine.Cluster) -> str:
-    """The meaning of the columns of interval and cost, or why there is no cost, or no time."""
+def legend(
+    rows: Sequence[Mapping[str, Any]],
+    confidence: float,
+    paid: engine.Cluster,
+    *,
+    deadline: float | None = None,
+) -> str:
+    """The meaning of the columns of interval, cost and deadline, or why there is no cost, or no
+    time."""
     if not any_ends(rows):
         return "no time and no cost: the job ends in no row"
     known = any(math.isfinite(row["low"]) for row in rows)
     intervals = f"{text.odds(confidence)} runs take from low to high" if known else "no interval"
+    if deadline is not None:
+        intervals += f", in time is the share within {text.seconds(deadline)}"
     if any(row["cost_usd"] is not None for row in rows):
         return f"{intervals}, cost is that of the time, {text.priced_by(paid.catalog)}"
     return f"{intervals}, {costs.no_cost(paid)}"

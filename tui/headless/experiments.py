@@ -272,7 +272,7 @@ def next_runs(
         catalog=catalog,
         instances=options.globs(args.instances),
         nodes=options.node_range(args.nodes),
-        fractions=training_text.fractions_of(args.fractions, args.steps)
+        fractions=training_text.fractions_of(args.fractions, args.steps, where="--fractions")
         if args.fractions
         else (1.0,),
         workload=workload,

@@ -40,7 +40,7 @@ def as_text(jobs: Sequence[JobPlan], total_usd: float | None, catalog: Catalog) 
         rows += [_evidence(job), _answer(job, decimals), *_why_none(job)]
     prices = f"costs are {text.priced_by(catalog)}"
     costs = [choice.cost for choice in shown if choice and choice.cost]
-    is_owned = any(engine.OWNED_MASTER_LINE in cost.assumptions for cost in costs)
+    is_owned = any(cost.master_owned for cost in costs)
     master = [engine.OWNED_MASTER_LINE] * is_owned
     return "\n".join([*_format_rows(rows), "", *_total_lines(jobs, total_usd), prices, *master])
 

@@ -286,12 +286,14 @@ class TableModel(FittedModel):
         notices = [*equivalents.notices, *run_notices(fitted.runs, fit)]
         notices += fitted.constant_notices
         notices += unusual_notices(self._unnamed_unusual_runs(wanted))
-        notices += parameter_notices(
-            wanted, fitted.names, fitted.runs_with_parameters, fitted.runs, own_weight
-        )
         most = float(fitted.joint.rows.iterations.max())
         ended = self._converged(batch, wanted, most)
-        notices += iteration_notices(wanted, fitted.joint.rows, ended=ended)
+        beyond = iteration_notices(wanted, fitted.joint.rows, ended=ended)
+        if fitted.names or not beyond:
+            notices += parameter_notices(
+                wanted, fitted.names, fitted.runs_with_parameters, fitted.runs, own_weight
+            )
+        notices += beyond
         notices += range_warnings(float(rows.size[0]), fitted.tables, equivalents)
         if not np.isnan(rows.machines[0]):
             unit = fitted.tables[0].unit

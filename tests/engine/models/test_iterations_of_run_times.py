@@ -320,6 +320,7 @@ def test_a_loop_that_seems_to_have_ended_is_said_to(ends_after: float, said: str
     ]
     model = engine.fit(Profile("job", tuple(told)))
     beyond = model.predict(cluster=nodes(6), workload=Workload(1.0, 300.0))
+    assert "transferred-parameters" not in {one.code for one in beyond.warnings}
     (notice,) = (one for one in beyond.warnings if one.code == "extrapolating-iterations")
     assert f"the time {said}" in notice.text
 
