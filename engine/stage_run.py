@@ -140,6 +140,8 @@ class StageRun:
             (`toLocalIterator`).
         coalesced_most: the number of partitions into which its query coalesces those of its scan,
             which may be fewer; None if it does not, or the log does not say.
+        rebalanced: it reads rows that Spark brings to partitions of about the advisory size
+            (`REBALANCE`), cutting larger ones.
         generated: all of its rows are made by the program, as by `range` and `parallelize`, in as
             many partitions as these have.
         united: the partitions of each input of a union of unlike inputs, stored or made by the
@@ -225,6 +227,7 @@ class StageRun:
     operation_counts: tuple[int, ...] = ()
     coalesced: bool = False
     coalesced_most: int | None = None
+    rebalanced: bool = False
     generated: bool = False
     united: tuple[int, ...] = ()
     paired: tuple[int, ...] = ()

@@ -365,6 +365,7 @@ class _Context:
             coalesced=stage.coalesced
             or application.requested.has(stage_id, number)
             or self._graph.one_by_one(stage_id),
+            rebalanced=application.requested.rebalances(stage_id),
             generated=bool(stage.generated),
             row_shares=application.widths.shares(stage_id),
             barrier=stage.barrier,

@@ -24,7 +24,7 @@ from engine.sources.logs.clients import CLIENT_EVENTS, Clients
 from engine.sources.logs.file_scans import SIZE_METRIC
 from engine.sources.logs.partial_aggregates import GROUPING
 from engine.sources.logs.python_workers import PYTHON_METRIC, has_start_metrics
-from engine.sources.logs.requested_partitions import DEALT_OUT, NAMED_NUMBER
+from engine.sources.logs.requested_partitions import DEALT_OUT, NAMED_NUMBER, REBALANCED
 from engine.sources.logs.running import REMEMBERED_STARTS
 from engine.sources.logs.session_settings import SESSION, JobSettings
 from engine.sources.logs.task_rows import BUFFER_BYTES, row_of
@@ -51,7 +51,10 @@ BAD_EVENT = (
 )
 """Exceptions from decoding an event that is damaged or of the wrong shape."""
 
-_PLAN_SIGNS = (SIZE_METRIC, WRITTEN_METRIC, JOIN, *OTHER_JOINS, GROUPING, NAMED_NUMBER, DEALT_OUT)
+_PLAN_SIGNS = (
+    *(SIZE_METRIC, WRITTEN_METRIC, JOIN, *OTHER_JOINS, GROUPING),
+    *(NAMED_NUMBER, REBALANCED, DEALT_OUT),
+)
 """One of them is in each query plan that is decoded."""
 
 MOST_BAD_EVENTS = 100_000

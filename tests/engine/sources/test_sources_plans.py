@@ -89,6 +89,25 @@ def test_other_numbers_are_those_that_are_configured(text: str) -> None:
     assert not requested.has(3, 64)
 
 
+@pytest.mark.parametrize(
+    ("text", "rebalanced"),
+    [
+        ("Exchange hashpartitioning(a#1, 64), REBALANCE_PARTITIONS_BY_COL, [plan_id=12]", True),
+        ("Exchange RoundRobinPartitioning(64), REBALANCE_PARTITIONS_BY_NONE, [plan_id=12]", True),
+        (
+            "Exchange hashpartitioning(a#1, 64), REBALANCE_PARTITIONS_BY_COL, 99, [plan_id=12]",
+            False,
+        ),
+        ("Exchange hashpartitioning(a#1, 64), REPARTITION_BY_COL, [plan_id=12]", False),
+    ],
+)
+def test_rows_are_rebalanced_to_the_configured_size_alone(text: str, rebalanced: bool) -> None:
+    requested = read_by(3, text, READ)
+    assert requested.rebalances(3) is rebalanced
+    assert not requested.rebalances(4)
+    assert not requested.has(3, 64)
+
+
 def test_another_configured_number_leaves_it_as_it_is() -> None:
     """A real log with a `repartition(4)`, beside shuffles that adaptive execution merges."""
     replay = Replay.of(read(LOG).runs[0])

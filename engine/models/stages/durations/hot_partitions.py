@@ -108,8 +108,8 @@ def hot_partitions(
         return None
     largest = read.quantiles[::-1] if read.count <= len(read.quantiles) else read.quantiles[-1:]
     target = HOT_FACTOR * settings.target_bytes(read.total, None)
-    joins = len(stage.parents) > 1
-    if joins and read.total > settings.skewed_bytes:
+    splits = stage.rebalanced or len(stage.parents) > 1
+    if splits and read.total > settings.skewed_bytes:
         target = max(target, MOST_PIECE * settings.advisory_bytes)
     hot = [size for size in largest if size > target]
     if not hot or 2 * len(hot) >= stage.tasks:
@@ -117,7 +117,7 @@ def hot_partitions(
     others = max(1, shuffle_partitions - len(hot))
     skewed_from = settings.skewed_factor * (read.total - sum(hot)) / others
     beyond = [
-        _split_beyond(size, settings, map_output_bytes) if joins and size > skewed_from else np.inf
+        _split_beyond(size, settings, map_output_bytes) if splits and size > skewed_from else np.inf
         for size in hot
     ]
     return HotPartitions(tuple(size / read.total for size in hot), tuple(beyond))
