@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import nan
 
 from engine.catalog import InstanceType
@@ -150,7 +150,8 @@ def _infer_cores(
     """Fills in cores that are not logged: as configured, else as many as all other executors have
     if these are enough for what ran at once, else those that the most such tasks held."""
     unknown = [executor for executor in workers if executor.cores is None]
-    configured = local_cores(application) or _configured_cores(application)
+    local = is_local(application)
+    configured = local_cores(application) if local else _configured_cores(application)
     held = configured_task_cpus(application.properties)
     told = {executor.cores or 0 for executor in workers if executor.cores is not None}
     most = max((executor.concurrent.most * held for executor in unknown), default=0)
@@ -158,7 +159,7 @@ def _infer_cores(
     for executor in unknown:
         executor.cores = alike or executor.concurrent.most * held or None
     if unknown and not configured:
-        notices.append(_LIKE_OTHERS if alike else _INFERRED_CORES)
+        notices.append(_LIKE_OTHERS if alike else _LOCAL_CORES if local else _INFERRED_CORES)
 
 
 def _added_after_end(
@@ -319,3 +320,4 @@ _INFERRED_CORES = Notice(
     "the log does not say how many cores an executor has: as many as tasks ran at once",
     "set spark.executor.cores in the job's configuration",
 )
+_LOCAL_CORES = replace(_INFERRED_CORES, remedy="name the cores in the master, as in local[8]")

@@ -282,6 +282,25 @@ def test_cores_of_unannounced_executors_are_as_configured_or_inferred(
     assert codes == (["cores-inferred"] if cores == 3 else [])
 
 
+def test_a_driver_of_all_cores_heeds_no_setting_of_executors(tmp_path: Path) -> None:
+    """Nor does the remedy name one."""
+    stage = log.info(0, 3)
+    run = run_of(
+        tmp_path,
+        [
+            *log.header(executors=0, master="local[*]", spark_executor_cores="8"),
+            log.submitted(stage, 1.0),
+            *(log.task_start(0, n, 2.0, executor="driver") for n in range(3)),
+            *(log.task(0, n, 2.0, 4.0, executor="driver") for n in range(3)),
+            log.completed(stage, 1.0, 4.0),
+            log.end(5.0),
+        ],
+    )
+    assert run.cores == ((1.0, 3),)
+    (said,) = (notice for notice in run.notices if notice.code == "cores-inferred")
+    assert "local[8]" in (said.remedy or "")
+
+
 def test_an_executor_whose_name_comes_again_was_there_twice(tmp_path: Path) -> None:
     """It went at second 4, which is said once more at 5, and came back at 8 as a larger one."""
     gone = [log.removed("1", 4.0), log.removed("1", 5.0)]
