@@ -155,7 +155,7 @@ def _now_text(advice: engine.Advice, deadline: float | None, confidence: float) 
     now += f"{text.seconds(advice.seconds)} ({text.span(advice.low, advice.high)})  "
     now += text.usd(advice.usd)
     if deadline is not None:
-        met_text = f"by the time alone: {'met' if advice.seconds < deadline else 'not met'}"
+        met_text = f"by the time alone: {'met' if advice.seconds <= deadline else 'not met'}"
         if advice.p_deadline is not None:
             met_text = f"in {text.in_time(advice.p_deadline, confidence)} of runs"
         now += f"  within {text.seconds(deadline)} {met_text}"

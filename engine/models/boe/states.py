@@ -210,12 +210,21 @@ class _Estimate:
                 over = True
                 continue
             ended.append((live, count))
-            kept = kept and live.keeps(count)
+            kept = kept and live.keeps(count) and not self._lets_others_start(index, count)
         if self._activate() or over or not kept or (self.owed and ended):
             return True
         for live, count in ended:
             live.start(count)
         return False
+
+    def _lets_others_start(self, index: int, count: int) -> bool:
+        """Whether a stage starts its last tasks while another one of its job waits, which may then
+        have what is free."""
+        if count < self.live[index].pending:
+            return False
+        job = self.activities[index].job
+        others = (each for other, each in self.live.items() if self.activities[other].job == job)
+        return any(each.pending for each in others if each is not self.live[index])
 
     def _activate(self) -> bool:
         """Lets the activities begin that are ready by now."""

@@ -109,25 +109,26 @@ class Simulation:
 
     def targets(self) -> list[int]:
         """Containers by DRF, granted from none on."""
-        stages = self.stages
-        most = [
-            len(self.waiting[p]) + len(self.running[p]) if self.is_open(p) else 0
-            for p in range(len(stages))
-        ]
-        counts = [0] * len(stages)
-        jobs = {stages[p].job for p in range(len(stages)) if most[p]}
-        while jobs:
-            job = min(jobs, key=lambda j: (self.share(j, counts), j))
-            place = next(
-                (p for p, s in enumerate(stages) if s.job == job and counts[p] < most[p]), None
-            )
-            if place is not None:
-                counts[place] += 1
-                if self.fits(counts):
-                    continue
-                counts[place] -= 1
-            jobs.remove(job)
+        tasks = [len(self.waiting[p]) + len(self.running[p]) for p in range(len(self.stages))]
+        most = [n if self.is_open(p) else 0 for p, n in enumerate(tasks)]
+        counts = [0] * len(most)
+        self.grant(counts, most)
         return counts
+
+    def grant(self, counts: list[int], most: Sequence[int]) -> None:
+        """One container at a time to the job of the least share; one whose next container does not
+        fit gets no more, but alone goes on with its next stage."""
+        jobs = [s.job for s in self.stages]
+        is_alone = len({job for p, job in enumerate(jobs) if self.is_open(p)}) == 1
+        owed = [p for p, n in enumerate(counts) if n < most[p]]
+        while owed:
+            job = min((self.share(jobs[p], counts), jobs[p]) for p in owed)[1]
+            place = next(p for p in owed if jobs[p] == job)
+            counts[place] += 1
+            if not self.fits(counts):
+                counts[place] -= 1
+                owed = [p for p in owed if (p != place if is_alone else jobs[p] != job)]
+            owed = [p for p in owed if counts[p] < most[p]]
 
     def share(self, job: int, counts: Sequence[int]) -> float:
         """The dominant share of a job with so many containers of each stage."""
@@ -136,17 +137,14 @@ class Simulation:
         return round(sum(parts), 9)
 
     def launch(self) -> None:
-        """One free container at a time, to the job of the least share that is owed one."""
-        stages, targets, owed = self.stages, self.targets(), list(range(len(self.stages)))
-        while owed := [p for p in owed if self.waiting[p] and len(self.running[p]) < targets[p]]:
-            held = [len(tasks) for tasks in self.running]
-            job = min((self.share(stages[p].job, held), stages[p].job) for p in owed)[1]
-            place = next(p for p in owed if stages[p].job == job)
-            held[place] += 1
-            if self.fits(held):
-                self.running[place].append(self.waiting[place].pop(0))
-            else:
-                owed = [p for p in owed if stages[p].job != job]
+        """Those that are granted, as far as the ones that run leave room."""
+        targets, counts = self.targets(), [len(tasks) for tasks in self.running]
+        most = [max(parts) for parts in zip(targets, counts, strict=True)]
+        self.grant(counts, most)
+        for waiting, running, count in zip(self.waiting, self.running, counts, strict=True):
+            started = count - len(running)
+            running += waiting[:started]
+            del waiting[:started]
 
 
 stage = st.tuples(
@@ -156,27 +154,30 @@ stage = st.tuples(
     st.sampled_from([0.0, 1.0, 2.0, 3.0]),
     st.sampled_from([0.0, 0.3]),
     st.sampled_from([0.0, 0.0, 2.5]),
+    st.sampled_from([1.0, 1.0, 2.0]),
+    st.booleans(),
 )
 job = st.tuples(st.lists(stage, min_size=1, max_size=3), st.integers(0, 3))
 workflows = st.lists(job, min_size=1, max_size=5)
 
 
 def built(jobs: Sequence[tuple[list[tuple], int]]) -> tuple[list[Activity], list[str]]:
-    """Chains of stages; a job waits for the job so many places before it (0 for none)."""
+    """Stages one after the other or beside each other; a job waits for the job so many places
+    before it (0 for none)."""
     found: list[Activity] = []
     kinds: list[str] = []
     last: list[int] = []
     for number, (stages, back) in enumerate(jobs):
         after: tuple[int, ...] = (last[number - back],) if 0 < back <= number else ()
-        for tasks, kind, seconds, memory, spread, delay in stages:
+        for tasks, kind, seconds, memory, spread, delay, cores, is_followed in stages:
             found.append(
                 Activity(
-                    number, kind, tasks, work(kind, seconds), after, delay,
+                    number, kind, tasks, work(kind, seconds), after, delay, cores=cores,
                     memory_gib=memory, spread=spread,
                 )
             )  # fmt: skip
             kinds.append(kind)
-            after = (len(found) - 1,)
+            after = (len(found) - 1,) if is_followed else after
         last.append(len(found) - 1)
     return found, kinds
 
