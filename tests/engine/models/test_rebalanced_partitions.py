@@ -32,13 +32,34 @@ def test_the_log_tells_which_rows_are_rebalanced() -> None:
 
 
 @pytest.mark.parametrize(
-    ("log", "other", "ratio", "off"), [(FEW, MORE, 6.0, 0.05), (MORE, FEW, 1.0 / 6.0, 0.5)]
+    ("log", "other", "ratio", "tasks"),
+    [(FEW, MORE, 6.0, [120, 96, 96]), (MORE, FEW, 1.0 / 6.0, [24, 24, 24])],
 )
-def test_they_are_cut_to_the_advisory_size(log: Run, other: Run, ratio: float, off: float) -> None:
-    """Of four values and 24 map tasks in 24 partitions, 96 tasks, nothing tells whether each value
-    has 24 of them or each partition four."""
-    found = tasks_of(log, other.cluster.slots, ratio)
-    assert found == pytest.approx([stage.tasks for stage in readers(other)], rel=off)
+def test_they_are_cut_to_the_advisory_size(
+    log: Run, other: Run, ratio: float, tasks: list[int]
+) -> None:
+    """Spark had 120, 98, 96 and 24, 16, 16. Of four values and 24 map tasks in 24 partitions, 96
+    tasks, nothing tells whether each value has 24 of them or each partition four."""
+    assert [stage.tasks for stage in readers(MORE)] == [120, 98, 96]
+    assert [stage.tasks for stage in readers(FEW)] == [24, 16, 16]
+    assert tasks_of(log, other.cluster.slots, ratio) == tasks
+
+
+def test_tasks_beyond_the_advisory_size_are_what_one_map_task_wrote() -> None:
+    """No less can be read: of four map tasks and 16 tasks of two and a half times the bytes, four
+    partitions hold rows, so that 24 map tasks make 96 tasks, two make eight and one makes four."""
+    stages = [larger(stage) if stage.rebalanced else stage for stage in FEW.stages]
+    run = replace(FEW, stages=tuple(stages))
+    assert tasks_of(run, 2, 1.0) == [24, 16, 16]
+    assert tasks_of(run, 4, 6.0) == [144, 96, 96]
+    assert tasks_of(run, 2, 0.5) == [12, 8, 8]
+    assert tasks_of(run, 2, 0.2) == [6, 4, 4]
+
+
+def larger(stage: StageRun) -> StageRun:
+    read_bytes = stage.shuffle_read_bytes
+    assert read_bytes is not None
+    return replace(stage, shuffle_read_bytes=replace(read_bytes, total=2.5 * read_bytes.total))
 
 
 def test_the_logs_own_tasks_stay() -> None:

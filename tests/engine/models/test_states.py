@@ -110,14 +110,13 @@ class Simulation:
     def targets(self) -> list[int]:
         """Containers by DRF, granted from none on."""
         tasks = [len(self.waiting[p]) + len(self.running[p]) for p in range(len(self.stages))]
-        most = [n if self.is_open(p) else 0 for p, n in enumerate(tasks)]
-        counts = [0] * len(most)
+        most, counts = [n * self.is_open(p) for p, n in enumerate(tasks)], [0] * len(tasks)
         self.grant(counts, most)
         return counts
 
     def grant(self, counts: list[int], most: Sequence[int]) -> None:
-        """One container at a time to the job of the least share; one whose next container does not
-        fit gets no more, but alone goes on with its next stage."""
+        """One at a time to the job of the least share; one whose next container does not fit gets
+        no more, but alone goes on with its next stage."""
         jobs = [s.job for s in self.stages]
         is_alone = len({job for p, job in enumerate(jobs) if self.is_open(p)}) == 1
         owed = [p for p, n in enumerate(counts) if n < most[p]]
