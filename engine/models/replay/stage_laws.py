@@ -28,7 +28,7 @@ from engine.models.replay.priors import (
 )
 from engine.models.replay.replayed_run import Replay
 from engine.models.stages.durations.task_times import StageModel
-from engine.models.stages.durations.warm_up import ScaledTasks, combined_each, warmed, work_of_slots
+from engine.models.stages.durations.warm_up import ScaledTasks, combined, warmed, work_of_slots
 from engine.models.stages.linked_stages import relinked
 from engine.models.stages.partitioning.derived_partitions import DerivedPartitions
 from engine.models.stages.partitioning.factor_blocks import FactorBlocks
@@ -219,7 +219,7 @@ def expected_task_seconds(
     replay: Replay, index: int, work: FloatArray, *, tasks: int, slots: int, tasks_in_log: int
 ) -> FloatArray:
     """(n,) mean task time of a stage with so many tasks, each with (n,) `work`, predicted from this
-    log alone: `StageModel.tasks`, `slowdown_of` and `Tasks.slowed`, vectorised.
+    log alone: as `StageModel.tasks` and `StageBatch`.
 
     Args:
         tasks_in_log: number of tasks that the same work has on the log's own slots.
@@ -236,7 +236,7 @@ def expected_task_seconds(
         in_log = work_of_slots(_observed_size_tasks(model, tasks_in_log), lanes_in_log)
         task_work_in_log, beyond = work * tasks / tasks_in_log, np.maximum(0.0, work - 1.0)
         factor = warmed(
-            model.warm_up.means_of,
+            model.warm_up.mean,
             in_log[0] * task_work_in_log,
             busiest=work_of_slots(_observed_size_tasks(model, tasks), lanes)[1] * work,
             busiest_in_log=in_log[1] * task_work_in_log,
@@ -247,7 +247,7 @@ def expected_task_seconds(
         warm = np.log(factor)
     log_contention = np.full_like(work, replay.contention_growth[index] * doublings)
     seconds = fixed + (model.mean_seconds - fixed) * work
-    contention, warm = (np.exp(logs) for logs in combined_each(log_contention, warm))
+    contention, warm = (np.exp(logs) for logs in combined(log_contention, warm))
     seconds += (contention - 1.0) * np.minimum(seconds, typical)
     return np.asarray(seconds * warm)
 

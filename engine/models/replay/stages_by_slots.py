@@ -113,16 +113,14 @@ class StagesAtInput:
         self, slots: int | None, speed: FloatArray
     ) -> tuple[ScaledStages, dict[int, tuple[Slowdown, ClosedForm]]]:
         """The stages with the partitions that they have on so many slots; and by index slowdown and
-        closed form at (s,) speeds, where there are enough stages.
+        closed form at (s,) speeds.
 
         Args:
             slots: None for those of the log.
         """
         stages = self.on_log_slots
-        if slots is None:
-            return stages, {}
-        partitions = self._repartitioned(slots)
-        if not partitions:
+        partitions = {} if slots is None else self._repartitioned(slots)
+        if slots is None or not partitions:
             return stages, stages.closed_forms(slots, speed)
         indices, wanted = np.asarray(list(partitions)), np.asarray(list(partitions.values()))
         ratio, cores = self.counts.ratio, self._cores(slots)

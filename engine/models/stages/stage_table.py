@@ -28,7 +28,8 @@ from engine.models.stages.partitioning.partitions import (
 )
 from engine.models.stages.set_up import SET_UP_SECONDS, scaled_seconds
 from engine.models.stages.stage_law import superlinear_log_growth
-from engine.scheduling.waves import Tasks, probabilities
+from engine.scheduling.makespans import probabilities
+from engine.scheduling.waves import Tasks
 
 OUTLINE_PROBABILITIES = probabilities(4 * LARGEST_TASKS)[:-1]
 """Probabilities of the outlines of any number of tasks: that of a smaller number is a prefix."""

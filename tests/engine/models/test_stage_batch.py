@@ -10,11 +10,12 @@ from made_runs import BLOCK, Job, Stage, observed
 
 from engine.models.replay.replayed_run import Replay
 from engine.models.replay.stages_by_slots import CACHED_INPUTS
-from engine.models.stages.durations.contention import GROWTH_UNKNOWN, slowdown_of
+from engine.models.stages.durations.contention import GROWTH_UNKNOWN
 from engine.models.stages.durations.launches import LONGEST_FIRST
 from engine.models.stages.durations.task_times import PLACED_TASKS
 from engine.models.stages.durations.warm_up import EXCESS_SECONDS
 from engine.models.stages.outlines import outlines
+from engine.models.stages.scaled_stages import ScaledStages
 from engine.models.stages.stage_law import StageLaw
 from engine.profile import Run
 
@@ -108,10 +109,11 @@ def test_closed_forms_agree_with_single_stages(ratio: float, slots: int) -> None
         assert stages.scaled[place].tasks == scaled.tasks
         assert stages.scaled[place].work == pytest.approx(scaled.work, rel=1e-12)
         assert stages.scaled[place].last == pytest.approx(scaled.last, rel=1e-9)
-        one = slowdown_of(
-            model, replay.contention_growth[place], (scaled, tasks), (scaled, tasks), slots
-        )
+        whole = replay.stages_by_slots.at(ratio).counts.own[[place]]
+        alone = ScaledStages.of(replay._table, ratio, whole, np.asarray([place]))
+        one, form_alone = alone.closed_forms(slots, speed)[place]
         assert contention == pytest.approx(one, rel=1e-12)
+        assert form.makespan == pytest.approx(form_alone.makespan, rel=1e-9)
         typical = model.mean_seconds * scaled.work
         pace = float(speed[place]) / one.warm
         slow = tasks.slowed(contention=one.contention, typical_seconds=typical, speed=pace)
@@ -138,20 +140,6 @@ def test_nothing_is_drawn_before_it_is_placed_and_then_the_same(ratio: float) ->
             assert tasks.seconds == pytest.approx(alone.seconds, rel=1e-12)
 
 
-@pytest.mark.parametrize("slots", [3, 40, 700])
-@pytest.mark.parametrize("ratio", [0.5, 2.0, 41.0])
-def test_all_at_once_is_one_by_one(
-    slots: int, ratio: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    replay = of_every_kind()
-    at_once = replay.replayed(slots, ratio=ratio)
-    monkeypatch.setattr("engine.models.stages.scaled_stages.FEWEST_STAGES", 1000)
-    alone = replay.with_empty_cache().replayed(slots, ratio=ratio)
-    assert alone.seconds == pytest.approx(at_once.seconds, rel=1e-8)
-    assert alone.end == pytest.approx(at_once.end, rel=1e-8)
-    assert alone.work == pytest.approx(at_once.work, rel=1e-10)
-
-
 def test_a_stage_of_one_task_grows_to_thousands() -> None:
     """A single time is all quantiles at once. What was new code in it, later tasks save; and 64 at
     once are six doublings of the log's one."""
@@ -163,17 +151,16 @@ def test_a_stage_of_one_task_grows_to_thousands() -> None:
 
 
 @pytest.mark.parametrize("slots", [2, 24, 96])
-def test_stages_that_the_cluster_cuts_are_answered_at_once(
-    slots: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Scans that Spark cuts for the cores, as many as the cluster has."""
-    replay = Replay.of(scans())
+def test_stages_that_the_cluster_cuts_are_answered_at_once(slots: int) -> None:
+    """Scans that Spark cuts for the cores, as many as the cluster has: twenty as each of one."""
+    replay, one = Replay.of(scans()), Replay.of(scans(1))
     assert sum(model.depends_on_cluster for model in replay.models) == 20
-    at_once = replay.replayed(slots, ratio=1.3)
-    monkeypatch.setattr("engine.models.stages.scaled_stages.FEWEST_STAGES", 1000)
-    alone = replay.with_empty_cache().replayed(slots, ratio=1.3)
-    assert at_once.tasks == alone.tasks != replay.replayed(SLOTS, ratio=1.3).tasks
-    assert at_once.seconds == pytest.approx(alone.seconds, rel=1e-9)
+    at_once, alone = (some.replayed(slots, ratio=1.3) for some in (replay, one))
+    assert at_once.tasks[:1] == alone.tasks
+    assert at_once.tasks != replay.replayed(SLOTS, ratio=1.3).tasks
+    assert at_once.end[0] - at_once.start[0] == pytest.approx(
+        alone.end[0] - alone.start[0], rel=1e-9
+    )
 
 
 def scans(count: int = 20) -> Run:

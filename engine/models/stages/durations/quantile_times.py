@@ -11,7 +11,7 @@ from functools import lru_cache
 import numpy as np
 
 from engine.forecast import FloatArray
-from engine.scheduling.waves import outline_of
+from engine.scheduling.makespans import outline_of
 
 CACHED_GRIDS = 128
 """Cache size, in numbers of tasks: stages of one job often have the same number."""

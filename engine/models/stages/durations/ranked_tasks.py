@@ -16,7 +16,8 @@ from functools import cached_property
 import numpy as np
 
 from engine.forecast import FloatArray, IntArray
-from engine.scheduling.waves import Tasks, outline
+from engine.scheduling.makespans import outline
+from engine.scheduling.waves import Tasks
 
 
 class RankedTasks(Tasks):
@@ -39,7 +40,6 @@ class RankedTasks(Tasks):
     ) -> None:
         self._ranked, self._cold, self._order = ranked, cold, order
         self.longest_first = longest_first
-        self._capped = {}
 
     def __len__(self) -> int:
         return len(self._ranked)
@@ -97,7 +97,6 @@ class DeferredTasks(Tasks):
     ) -> None:
         self._number, self._make = number, make
         self.longest_first = longest_first
-        self._capped = {}
         if cold_excess_seconds is not None:
             self.__dict__["cold_excess_seconds"] = cold_excess_seconds
 

@@ -48,22 +48,15 @@ class WarmUp:
     means: FloatArray
     late: float
 
-    def mean(self, waves: float) -> float:
-        """Relative mean over the first `waves` tasks of each slot, counted in tasks of the observed
-        size. The total time of a slot is interpolated linearly, so it never falls with more tasks.
-        """
-        last, waves = float(self.waves[-1]), max(waves, float(self.waves[0]))
-        if waves <= last:
-            return float(np.interp(waves, self.waves, self._cumulative_times)) / waves
-        return (last + (waves - last) * self.late) / waves
-
     @cached_property
     def _cumulative_times(self) -> FloatArray:
         """(p,) total time of a slot's first k tasks, in mean task times."""
         return self.waves * self.means
 
-    def means_of(self, waves: FloatArray) -> FloatArray:
-        """(n,) `mean`."""
+    def mean(self, waves: FloatArray) -> FloatArray:
+        """(n,) relative mean over the first (n,) tasks of each slot, counted in tasks of the
+        observed size. The total time of a slot is interpolated linearly, so it never falls with
+        more tasks."""
         last, waves = self.waves[-1], np.maximum(waves, self.waves[0])
         interpolated = np.interp(waves, self.waves, self._cumulative_times)
         beyond = last + (waves - last) * self.late
@@ -296,18 +289,10 @@ class Slowdown(NamedTuple):
     warm: float
 
 
-def combined(growth: float, warm_up: float) -> tuple[float, float]:
-    """Logarithms of the two factors of `Slowdown` from those of contention growth and warm-up. If
-    both have the same sign, only the larger counts: published growth rates include cold code."""
-    if growth * warm_up <= 0.0:
-        return (growth, warm_up) if warm_up < 0.0 else (growth + warm_up, 0.0)
-    if abs(growth) >= abs(warm_up):
-        return growth, 0.0
-    return (0.0, warm_up) if warm_up < 0.0 else (warm_up, 0.0)
-
-
-def combined_each(growth: FloatArray, warm_up: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """(n,) `combined`."""
+def combined(growth: FloatArray, warm_up: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """(n,) logarithms of the two factors of `Slowdown` from (n,) those of contention growth and
+    warm-up. If both have the same sign, only the larger counts: published growth rates include cold
+    code."""
     same_sign, warmer = growth * warm_up > 0.0, warm_up < 0.0
     growth = np.where(same_sign & (np.abs(growth) < np.abs(warm_up)), 0.0, growth)
     warm_up = np.where(same_sign & (growth != 0.0), 0.0, warm_up)
