@@ -9,6 +9,7 @@ docs/models/sparkplan_rules_replay.md#waves-and-order-statistics.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
@@ -80,6 +81,10 @@ class Outlines:
     ordered: FloatArray
     counts: FloatArray
     total: FloatArray
+
+    def each(self) -> Iterator[tuple[tuple[FloatArray, FloatArray], float]]:
+        """The times and numbers of tasks of each stage, and the sum of all times."""
+        return zip(zip(self.ordered, self.counts, strict=True), self.total.tolist(), strict=True)
 
 
 @dataclass(frozen=True, eq=False)

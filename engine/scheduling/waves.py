@@ -7,7 +7,6 @@ gives their makespan on idle slots in closed form.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar
@@ -139,58 +138,6 @@ class Tasks:
         if known is None and contention == speed == 1.0:
             return self
         return _Slowed(self, contention, typical_seconds, speed, known)
-
-
-class DrawnTasks(Tasks):
-    """Many tasks given by their outline; each task's time is computed when first used.
-
-    Args:
-        ordered, counts: (p,) ascending times and the number of tasks that each stands for
-            (`outline`).
-        draw: computes `seconds` and `cold_seconds`.
-        cold_excess_seconds: mean time by which a first task on its slot is longer.
-    """
-
-    def __init__(
-        self,
-        ordered: FloatArray,
-        counts: FloatArray,
-        draw: Callable[[], tuple[FloatArray, FloatArray | None]],
-        *,
-        cold_excess_seconds: float,
-        longest_first: bool,
-    ) -> None:
-        self._ordered, self._counts, self._draw = ordered, counts, draw
-        self.longest_first = longest_first
-        self._number = round(float(counts.sum()))
-        self.__dict__["cold_excess_seconds"] = cold_excess_seconds
-
-    def __len__(self) -> int:
-        return self._number
-
-    @cached_property
-    def _drawn(self) -> tuple[FloatArray, FloatArray | None]:
-        return self._draw()
-
-    @property
-    def seconds(self) -> FloatArray:
-        return self._drawn[0]
-
-    @property
-    def cold_seconds(self) -> FloatArray | None:
-        return self._drawn[1]
-
-    @cached_property
-    def total(self) -> float:
-        return float(self._ordered @ self._counts)
-
-    @cached_property
-    def longest(self) -> float:
-        return float(self._ordered[-1])
-
-    @property
-    def outlined(self) -> tuple[FloatArray, FloatArray]:
-        return self._ordered, self._counts
 
 
 class _Slowed(Tasks):

@@ -295,6 +295,12 @@ class Replay:
         )
 
     @cached_property
+    def table_without_idle_time(self) -> StageTable:
+        """Its stages as if slots did not idle between tasks, which are launched in any order."""
+        nothing = np.zeros(len(self.models))
+        return replace(self._table, dispatch_seconds=nothing, rotation=nothing)
+
+    @cached_property
     def arrivals(self) -> FloatArray | None:
         """(slots,) when the run's slots came, where some came late (`first_arrivals`)."""
         return first_arrivals(self.run, self.slots)

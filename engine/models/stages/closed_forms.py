@@ -90,7 +90,7 @@ class StageBatch:
         factor = warmed(
             self.warm_ups.mean,
             in_log[0],
-            busiest=self._busiest(slots),
+            busiest=self.busiest(slots),
             busiest_in_log=in_log[1],
             typical_seconds=self.makespans.typical,
             fixed_seconds=self.fixed[0],
@@ -103,7 +103,7 @@ class StageBatch:
         """(s,) tasks that run at once on a number of slots, or on (s,) numbers of them."""
         return _lanes(slots, self.cpus)
 
-    def _busiest(self, slots: float | FloatArray) -> FloatArray:
+    def busiest(self, slots: float | FloatArray) -> FloatArray:
         """(s,) work of the busiest slot, in tasks of the observed size."""
         total, _, span = self.makespans.on(self._lanes(slots), np.ones(len(self.stages)))
         size = np.divide(self.partitions, total, out=np.zeros_like(span), where=total > 0)
@@ -112,9 +112,9 @@ class StageBatch:
     @cached_property
     def in_log(self) -> FloatArray:
         """(2, s) work per slot of the log, in tasks of the observed size: of the mean slot and of
-        the busiest (`work_of_slots`)."""
+        the busiest."""
         mean = np.maximum(1.0, self.partitions / self._lanes(self.ran_on)) * self.task_work
-        return np.stack((mean, self._busiest(self.ran_on)))
+        return np.stack((mean, self.busiest(self.ran_on)))
 
     def closed_forms(
         self, slots: float | FloatArray, contention: FloatArray, speed: FloatArray

@@ -53,8 +53,8 @@ def outlines(table: StageTable, stages: IntArray, batch: ScaledBatch) -> Outline
 
 
 def _outlines_of_many(table: StageTable, stages: IntArray, batch: ScaledBatch) -> Outlines:
-    """Outlines of stages of more than `PLACED_TASKS` tasks, as `drawn_outline` and
-    `StageModel.tasks`."""
+    """Outlines of stages of more than `PLACED_TASKS` tasks, as
+    `times_from_quantiles` and `StageModel.tasks`, at some probabilities."""
     n, (at, counts, end) = batch.tasks[:, None], _grid(batch.tasks)
     column = np.arange(at.shape[1])
     depth = table.base_depth[stages, : len(column)]

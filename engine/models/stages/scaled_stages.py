@@ -53,13 +53,17 @@ class ScaledStages:
         stages = np.arange(len(table.models)) if stages is None else stages
         batch = table.in_partitions(stages, ratio, wanted, cores)
         scaled = batch.each()
-        pairs = list(zip(stages.tolist(), scaled, strict=True))
-        tasks = tuple(table.deferred_tasks_of(*pair) for pair in pairs)
+        tasks: dict[int, Tasks] = {}
         batches = []
         for rows, members in groups_by_size(stages, batch):
             group = batch.take(rows)
-            batches.append(StageBatch.of(table, members, group, outlines(table, members, group)))
-        return cls(tuple(scaled), tasks, tuple(batches))
+            found = outlines(table, members, group)
+            batches.append(StageBatch.of(table, members, group, found))
+            columns = (rows.tolist(), members.tolist(), found.each())
+            for row, index, (outlined, total) in zip(*columns, strict=True):
+                tasks[row] = table.deferred_tasks_of(index, scaled[row], outlined, total)
+        in_order = tuple(tasks[row] for row in range(len(scaled)))
+        return cls(tuple(scaled), in_order, tuple(batches))
 
     def replaced(self, stages: Sequence[int], others: ScaledStages) -> ScaledStages:
         """A copy with the stages at some indices replaced; the closed forms stay those of

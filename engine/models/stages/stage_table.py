@@ -14,9 +14,9 @@ from functools import cached_property, partial
 import numpy as np
 
 from engine.forecast import BoolArray, FloatArray, IntArray
+from engine.models.stages.durations.deferred_tasks import DeferredTasks
 from engine.models.stages.durations.launches import LONGEST_FIRST
 from engine.models.stages.durations.quantile_times import are_subsampled, longest_share
-from engine.models.stages.durations.ranked_tasks import DeferredTasks
 from engine.models.stages.durations.task_times import PLACED_TASKS, StageModel
 from engine.models.stages.durations.warm_up import WarmUps
 from engine.models.stages.paired_inputs import product_work_growth
@@ -210,14 +210,20 @@ class StageTable:
             rotation=float(self.rotation[index]),
         )
 
-    def deferred_tasks_of(self, index: int, scaled: ScaledStage) -> Tasks:
-        """`tasks_of`, computed when first used."""
+    def deferred_tasks_of(
+        self, index: int, scaled: ScaledStage, outlined: tuple[FloatArray, FloatArray], total: float
+    ) -> Tasks:
+        """`tasks_of` with a known outline and sum of all times, computed when first placed."""
         model, excess = self.models[index], None
         if (scaled.tasks > PLACED_TASKS and model.hot is None) or not len(model.cold):
             excess = model.cold_excess
+        times = scaled, float(self.dispatch_seconds[index]), float(self.rotation[index])
         return DeferredTasks(
             scaled.tasks,
-            partial(self.tasks_of, index, scaled),
+            outlined,
+            total,
+            warm=partial(model.warm_seconds, *times),
+            cold=partial(model.cold_seconds, *times),
             longest_first=bool(self.rotation[index] == LONGEST_FIRST),
             cold_excess_seconds=excess,
         )

@@ -11,13 +11,18 @@ from made_runs import BLOCK, Job, Stage, observed
 from engine.models.replay.replayed_run import Replay
 from engine.models.replay.stages_by_slots import CACHED_INPUTS
 from engine.models.stages.durations.contention import GROWTH_UNKNOWN
+from engine.models.stages.durations.deferred_tasks import DeferredTasks
 from engine.models.stages.durations.launches import LONGEST_FIRST
+from engine.models.stages.durations.quantile_times import quantiles_at
 from engine.models.stages.durations.task_times import PLACED_TASKS
 from engine.models.stages.durations.warm_up import EXCESS_SECONDS
 from engine.models.stages.outlines import outlines
+from engine.models.stages.partitioning.partitions import ScaledStage
 from engine.models.stages.scaled_stages import ScaledStages
 from engine.models.stages.stage_law import StageLaw
 from engine.profile import Run
+from engine.scheduling.makespans import outline_of
+from engine.scheduling.waves import Tasks
 
 SLOTS = 12
 
@@ -63,6 +68,27 @@ def of_every_kind(count: int = 40) -> Replay:
     return changed.with_empty_cache()
 
 
+def tasks_by_themselves(replay: Replay, place: int, scaled: ScaledStage) -> Tasks:
+    """The tasks of one stage: all of them, and of many their outline at `probabilities`."""
+    tasks, model, n = replay._table.tasks_of(place, scaled), replay.models[place], scaled.tasks
+    if n <= PLACED_TASKS:
+        return tasks
+    at, counts = outline_of(n)
+    times = quantiles_at(model.warm, at)
+    factor = (model.mean_seconds * n - times[-1] * counts[-1]) / float(times[:-1] @ counts[:-1])
+    times[:-1] *= factor if 0.5 < factor < 2.0 else 1.0
+    seconds = model._scaled_seconds(times, scaled.work) + replay.dispatch_seconds[place]
+    return DeferredTasks(
+        n,
+        (seconds, counts),
+        float(seconds @ counts),
+        warm=lambda: tasks.seconds,
+        cold=lambda: tasks.cold_seconds,
+        longest_first=tasks.longest_first,
+        cold_excess_seconds=model.cold_excess,
+    )
+
+
 def test_a_stage_without_a_tail_raises_no_warning() -> None:
     """Two of five tasks have no tail, whose length would be the logarithm of 1; beside them stands
     a stage that has one."""
@@ -105,7 +131,7 @@ def test_closed_forms_agree_with_single_stages(ratio: float, slots: int) -> None
     assert sorted(forms) == list(range(40))
     for place, model in enumerate(replay.models):
         scaled, (contention, form) = model.scaled(ratio, None), forms[place]
-        tasks = replay._table.tasks_of(place, scaled)
+        tasks = tasks_by_themselves(replay, place, scaled)
         assert stages.scaled[place].tasks == scaled.tasks
         assert stages.scaled[place].work == pytest.approx(scaled.work, rel=1e-12)
         assert stages.scaled[place].last == pytest.approx(scaled.last, rel=1e-9)
@@ -131,8 +157,8 @@ def test_nothing_is_drawn_before_it_is_placed_and_then_the_same(ratio: float) ->
     replay = of_every_kind()
     stages = replay.stages_by_slots.at(ratio).on_log_slots
     for place, (scaled, tasks) in enumerate(zip(stages.scaled, stages.tasks, strict=True)):
-        assert "_made" not in tasks.__dict__
-        alone = replay._table.tasks_of(place, scaled)
+        assert "seconds" not in tasks.__dict__
+        alone = tasks_by_themselves(replay, place, scaled)
         assert len(tasks) == len(alone) == scaled.tasks
         assert tasks.longest_first == alone.longest_first
         assert tasks.cold_excess_seconds == pytest.approx(alone.cold_excess_seconds, abs=1e-12)

@@ -20,8 +20,6 @@ import numpy as np
 from engine.forecast import FloatArray, IntArray
 from engine.models.stages.durations.executor_starts import MOST_START
 from engine.models.stages.durations.first_tasks import lost_to_new_code
-from engine.models.stages.partitioning.partitions import ScaledStage
-from engine.scheduling.waves import Tasks
 from engine.stage_run import Measure, StageRun
 
 PARTS = (1.0 / 32.0, 1.0 / 16.0, 1.0 / 8.0, 1.0 / 4.0, 1.0 / 2.0, 1.0)
@@ -139,19 +137,6 @@ def warmed(
         )
 
     return relative(waves) * relative(busiest) / relative(busiest_in_log)
-
-
-ScaledTasks = tuple[ScaledStage, Tasks]
-"""A stage at some input and number of partitions, and its tasks."""
-
-
-def work_of_slots(scaled_tasks: ScaledTasks, lanes: int) -> tuple[float, float]:
-    """Work per slot of a stage on `lanes` slots, in tasks of the observed size: that of the mean
-    slot, and that of the busiest."""
-    scaled, tasks = scaled_tasks
-    work_per_second = scaled.partitions * scaled.work / tasks.total if tasks.total > 0.0 else 0.0
-    mean_work = max(1.0, scaled.partitions / lanes) * scaled.work
-    return mean_work, tasks.expected_makespan(lanes) * work_per_second
 
 
 def warm_up_factor(
