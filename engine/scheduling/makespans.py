@@ -117,8 +117,18 @@ class Makespans:
         latest end lies above it by the longest residual less the mean residual. If tasks are
         launched from the longest to the shortest, it lies no higher than the mean.
         """
-        total, square = self._moments(contention)
-        longest = self._grown(self.outlines.ordered[:, -1], contention)
+        total, longest = self._total(contention), self.outlines.ordered[:, -1]
+        longest = self._grown(longest, contention)
+        alone = (lanes == 1.0) | (total <= 0.0)
+        together = lanes >= self.tasks
+        span = longest if together.all() else self._in_waves(lanes, contention, total, longest)
+        return total, longest, np.where(alone, total, np.where(together, longest, span))
+
+    def _in_waves(
+        self, lanes: FloatArray, contention: FloatArray, total: FloatArray, longest: FloatArray
+    ) -> FloatArray:
+        """(s,) expected makespan of more tasks than run at once, as of `on`."""
+        square = self._mean_square(contention)
         mean, rounds = total / self.tasks, np.ceil(self.tasks / lanes)
         variance = square - mean**2
         spread = np.sqrt(np.where(variance > NO_SPREAD * mean**2, variance, 0.0))
@@ -128,9 +138,7 @@ class Makespans:
         above = np.maximum(0.0, self.longest_residual(lanes, contention) - mean_residual)
         spaced = total / lanes + np.where(self.longest_first, 0.0, above)
         together = spread * np.sqrt(rounds) < IN_STEP * mean
-        span = np.maximum(longest, np.where(together, in_step, spaced))
-        span = np.where(lanes >= self.tasks, longest, span)
-        return total, longest, np.where((lanes == 1.0) | (total <= 0.0), total, span)
+        return np.maximum(longest, np.where(together, in_step, spaced))
 
     def longest_residual(self, lanes: FloatArray, contention: FloatArray) -> FloatArray:
         """(s,) expected longest residual time among (s,) running tasks, in seconds.
@@ -139,7 +147,7 @@ class Makespans:
         among the running ones changes as the total does.
         """
         own = self.outlines.total
-        ratio = np.divide(self._moments(contention)[0], own, out=np.ones_like(own), where=own > 0.0)
+        ratio = np.divide(self._total(contention), own, out=np.ones_like(own), where=own > 0.0)
         left = self._exceeded_by(np.minimum(1.0, ratio * EXPECTED_MAXIMUM / lanes))
         return self._grown(left, contention)
 
@@ -147,11 +155,15 @@ class Makespans:
         """(s,) times under contention, which is over when a typical task ends."""
         return np.asarray(seconds + (contention - 1.0) * np.minimum(seconds, self.typical))
 
-    def _moments(self, contention: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """(s,) sum of the times, and (s,) mean of their squares."""
-        grown, (up_to, crossed, squared) = contention - 1.0, self._capped
+    def _total(self, contention: FloatArray) -> FloatArray:
+        """(s,) sum of the times."""
+        return np.asarray(self.outlines.total + (contention - 1.0) * self._capped[0])
+
+    def _mean_square(self, contention: FloatArray) -> FloatArray:
+        """(s,) mean of the squared times."""
+        grown, (_, crossed, squared) = contention - 1.0, self._capped
         square = self._square + 2.0 * grown * crossed + grown**2 * squared
-        return self.outlines.total + grown * up_to, square / self.tasks
+        return np.asarray(square / self.tasks)
 
     @cached_property
     def _work(self) -> FloatArray:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 
 import numpy as np
 
@@ -217,14 +217,15 @@ class StageTable:
         model, excess = self.models[index], None
         if (scaled.tasks > PLACED_TASKS and model.hot is None) or not len(model.cold):
             excess = model.cold_excess
-        times = scaled, float(self.dispatch_seconds[index]), float(self.rotation[index])
+        idle_seconds, rotation = float(self.dispatch_seconds[index]), float(self.rotation[index])
+        warm, cold = model.launches(scaled, idle_seconds, rotation)
         return DeferredTasks(
             scaled.tasks,
             outlined,
             total,
-            warm=partial(model.warm_seconds, *times),
-            cold=partial(model.cold_seconds, *times),
-            longest_first=bool(self.rotation[index] == LONGEST_FIRST),
+            warm=warm,
+            cold=cold,
+            longest_first=rotation == LONGEST_FIRST,
             cold_excess_seconds=excess,
         )
 

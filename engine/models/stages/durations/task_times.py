@@ -10,8 +10,9 @@ docs/models/sparkplan_rules_replay.md#task-times.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property, partial
 
 import numpy as np
 
@@ -74,28 +75,25 @@ class StageModel(PartitionedStage):
             rotation: cyclic shift of the random launch order as a share of its length, or
                 `LONGEST_FIRST`.
         """
-        times = dispatch_seconds, rotation
-        return Tasks(
-            self.warm_seconds(scaled, *times),
-            self.cold_seconds(scaled, *times),
-            longest_first=rotation == LONGEST_FIRST,
-        )
+        warm, cold = self.launches(scaled, dispatch_seconds, rotation)
+        return Tasks(warm(), cold(), longest_first=rotation == LONGEST_FIRST)
 
-    def warm_seconds(
+    def launches(
         self, scaled: ScaledStage, dispatch_seconds: float, rotation: float
-    ) -> FloatArray:
-        """(n,) times of warm tasks in launch order."""
-        times, work = self._warm_by_rank(scaled, rotation)
-        order = launched(self.order_seed, scaled.tasks, rotation)
-        return np.asarray((self._scaled_seconds(times, work) + dispatch_seconds)[order])
+    ) -> tuple[Callable[[], FloatArray], Callable[[], FloatArray | None]]:
+        """Compute (n,) times in launch order of warm tasks, and of first tasks on a slot (None if
+        none was seen)."""
+        by_rank = cache(partial(self._warm_by_rank, scaled, rotation))
+        order = cache(partial(launched, self.order_seed, scaled.tasks, rotation))
 
-    def cold_seconds(
-        self, scaled: ScaledStage, dispatch_seconds: float, rotation: float
-    ) -> FloatArray | None:
-        """(n,) times of first tasks on a slot in launch order; None if none was seen."""
-        cold = self._cold_by_rank(*self._warm_by_rank(scaled, rotation), dispatch_seconds)
-        order = launched(self.order_seed, scaled.tasks, rotation)
-        return None if cold is None else np.asarray(cold[order])
+        def warm() -> FloatArray:
+            return np.asarray((self._scaled_seconds(*by_rank()) + dispatch_seconds)[order()])
+
+        def cold() -> FloatArray | None:
+            times = self._cold_by_rank(*by_rank(), dispatch_seconds)
+            return None if times is None else np.asarray(times[order()])
+
+        return warm, cold
 
     def _warm_by_rank(
         self, scaled: ScaledStage, rotation: float
