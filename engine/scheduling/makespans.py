@@ -212,10 +212,10 @@ class Makespans:
         points, beyond = self._residuals
         rows, last = np.arange(len(share)), beyond.shape[1] - 1
         index = (beyond < share[:, None]).sum(axis=1)
-        high = np.clip(index, 1, last)
+        high = np.minimum(np.maximum(index, 1), last)
         low_share, high_share = beyond[rows, high - 1], beyond[rows, high]
         width = high_share - low_share
         part = (share - low_share) / np.where(width > 0.0, width, 1.0)
         low, up = points[rows, high - 1], points[rows, high]
-        result = low + np.clip(part, 0.0, 1.0) * (up - low)
+        result = low + np.minimum(np.maximum(part, 0.0), 1.0) * (up - low)
         return np.where(index == 0, points[:, 0], result)
