@@ -319,12 +319,15 @@ def test_expected_changes_of_one_direction_are_not_added() -> None:
 
 
 def test_the_time_of_a_slot_is_a_line_through_known_points_and_the_late_rate_beyond() -> None:
-    """One stage, many layouts and many stages agree; before the first point all is as there."""
+    """One stage, many layouts and many stages agree, these at several numbers of waves too; before
+    the first point all is as there."""
     curve = WarmUp(np.asarray([1.0, 2.0, 5.0]), np.asarray([2.0, 1.5, 1.0]), 0.6)
     other = WarmUp(np.asarray([0.5, 4.0]), np.asarray([3.0, 1.0]), 0.9)
     spent = {0.25: 0.5, 1.0: 2.0, 1.5: 2.5, 2.0: 3.0, 3.0: 11.0 / 3.0, 5.0: 5.0, 8.0: 6.8}
     for waves, seconds in spent.items():
         expected = seconds / waves if waves >= 1.0 else 2.0
         assert curve.mean(np.asarray([waves]))[0] == pytest.approx(expected)
-        together = WarmUps.of([other, curve, None]).mean(np.full(3, waves))
+        curves = WarmUps.of([other, curve, None])
+        together = curves.mean(np.full(3, waves))
         assert together == pytest.approx([other.mean(waves), expected, 1.0])
+        assert (curves.mean(np.asarray([[2.5] * 3, [waves] * 3]))[1] == together).all()
