@@ -154,7 +154,8 @@ def _with_all_tasks_of(stage: StageRun, model: StageModel, slots: int) -> tuple[
     run warm code on started executors, except on slots whose first task is still running."""
     lanes, observed, tasks = max(1, slots // stage.task_cpus), stage.task_seconds, stage.tasks
     corrected = model.stage.task_seconds
-    relative_warm_up = 1.0 if model.warm_up is None else model.warm_up.mean(tasks / lanes)
+    waves = np.asarray(tasks / lanes)
+    relative_warm_up = 1.0 if model.warm_up is None else float(model.warm_up.mean(waves))
     censored = tasks - corrected.count
     censored_work = max(0.0, relative_warm_up * tasks - corrected.count) * model.mean_seconds
     if starts_executors(stage):

@@ -28,7 +28,7 @@ from engine.models.replay.node_load import NodeLoad
 from engine.models.replay.outcome import ReplayOutcome
 from engine.models.replay.stages_by_slots import ReplayCache, StagesBySlots
 from engine.models.stages.application_graph import ApplicationGraph, graph_of
-from engine.models.stages.durations.contention import contention_growth, slowdown_of
+from engine.models.stages.durations.contention import contention_growth
 from engine.models.stages.durations.launches import driver_launch_seconds, launch_seconds
 from engine.models.stages.durations.task_times import StageModel
 from engine.models.stages.durations.warm_up import Slowdown
@@ -176,9 +176,7 @@ class Replay:
         combining = self.trees.added_seconds(counts, slots or self.slots)
         nodes, slowed = self.driver.nodes(ratio), []
         for index, model in enumerate(self.models):
-            tasks = self._slowed_tasks(
-                index, slots, scaled, stages.on_log_slots, float(stage_speed[index])
-            )
+            tasks = self._slowed_tasks(index, scaled, float(stage_speed[index]))
             tasks = Tasks(np.empty(0)) if index in skipped else tasks
             slowed.append(tasks)
             concurrent = max(1, model.ran_on // model.stage.task_cpus)
@@ -199,28 +197,20 @@ class Replay:
     def _slowed_tasks(
         self,
         index: int,
-        slots: int | None,
         scaled: tuple[ScaledStages, dict[int, tuple[Slowdown, ClosedForm]]],
-        log_stages: ScaledStages,
         speed: float,
     ) -> Tasks:
-        """The tasks of a stage under the contention and warm-up of so many slots.
+        """The tasks of a stage under the contention and warm-up of some slots.
 
         Args:
-            scaled: the stages on these slots, and their closed forms as far as computed.
-            log_stages: the stages on the log's slots.
+            scaled: the stages on these slots, and their slowdowns and closed forms.
             speed: relative speed of a slot, less the wasted attempts.
         """
         stages, closed_forms = scaled
-        model, (slowdown, closed) = self.models[index], closed_forms.get(index, (None, None))
-        here = stages.scaled_tasks(index)
-        if slowdown is None:
-            growth, in_log = self.contention_growth[index], log_stages.scaled_tasks(index)
-            slowdown = slowdown_of(model, growth, here, in_log, slots or model.ran_on)
-        stage, tasks = here
-        return tasks.slowed(
+        slowdown, closed = closed_forms[index]
+        return stages.tasks[index].slowed(
             contention=slowdown.contention,
-            typical_seconds=model.mean_seconds * stage.work,
+            typical_seconds=self.models[index].mean_seconds * stages.scaled[index].work,
             speed=speed / slowdown.warm,
             known=closed,
         )
@@ -303,6 +293,12 @@ class Replay:
             rotation=self.rotation,
             contention_growth=self.contention_growth,
         )
+
+    @cached_property
+    def table_without_idle_time(self) -> StageTable:
+        """Its stages as if slots did not idle between tasks, which are launched in any order."""
+        nothing = np.zeros(len(self.models))
+        return replace(self._table, dispatch_seconds=nothing, rotation=nothing)
 
     @cached_property
     def arrivals(self) -> FloatArray | None:

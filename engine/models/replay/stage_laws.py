@@ -27,15 +27,17 @@ from engine.models.replay.priors import (
     size_ratio,
 )
 from engine.models.replay.replayed_run import Replay
+from engine.models.stages.closed_forms import StageBatch
 from engine.models.stages.durations.task_times import StageModel
-from engine.models.stages.durations.warm_up import ScaledTasks, combined_each, warmed, work_of_slots
+from engine.models.stages.durations.warm_up import combined, warmed
 from engine.models.stages.linked_stages import relinked
+from engine.models.stages.outlines import outlines
 from engine.models.stages.partitioning.derived_partitions import DerivedPartitions
 from engine.models.stages.partitioning.factor_blocks import FactorBlocks
 from engine.models.stages.partitioning.indexed_rows import rdd_partitions
-from engine.models.stages.partitioning.partitions import ScaledStage
 from engine.models.stages.stage_law import StageLaw
 from engine.models.stages.stage_matching import stage_counterparts
+from engine.models.stages.stage_table import ScaledBatch
 from engine.stage_run import StageRun
 
 WORK_GRID = np.linspace(-1.0, 1.0, 33)
@@ -219,7 +221,7 @@ def expected_task_seconds(
     replay: Replay, index: int, work: FloatArray, *, tasks: int, slots: int, tasks_in_log: int
 ) -> FloatArray:
     """(n,) mean task time of a stage with so many tasks, each with (n,) `work`, predicted from this
-    log alone: `StageModel.tasks`, `slowdown_of` and `Tasks.slowed`, vectorised.
+    log alone: as `StageModel.tasks` and `StageBatch`.
 
     Args:
         tasks_in_log: number of tasks that the same work has on the log's own slots.
@@ -231,14 +233,12 @@ def expected_task_seconds(
     )
     warm = np.zeros_like(work)
     if model.warm_up is not None:
-        cpus = model.stage.task_cpus
-        lanes, lanes_in_log = (max(1, count // cpus) for count in (slots, model.ran_on))
-        in_log = work_of_slots(_observed_size_tasks(model, tasks_in_log), lanes_in_log)
+        in_log = _observed_size(replay, index, tasks_in_log).in_log[:, 0]
         task_work_in_log, beyond = work * tasks / tasks_in_log, np.maximum(0.0, work - 1.0)
         factor = warmed(
-            model.warm_up.means_of,
+            model.warm_up.mean,
             in_log[0] * task_work_in_log,
-            busiest=work_of_slots(_observed_size_tasks(model, tasks), lanes)[1] * work,
+            busiest=_observed_size(replay, index, tasks).busiest(slots) * work,
             busiest_in_log=in_log[1] * task_work_in_log,
             typical_seconds=typical,
             fixed_seconds=fixed * beyond,
@@ -247,15 +247,16 @@ def expected_task_seconds(
         warm = np.log(factor)
     log_contention = np.full_like(work, replay.contention_growth[index] * doublings)
     seconds = fixed + (model.mean_seconds - fixed) * work
-    contention, warm = (np.exp(logs) for logs in combined_each(log_contention, warm))
+    contention, warm = (np.exp(logs) for logs in combined(log_contention, warm))
     seconds += (contention - 1.0) * np.minimum(seconds, typical)
     return np.asarray(seconds * warm)
 
 
-def _observed_size_tasks(model: StageModel, tasks: int) -> ScaledTasks:
-    """So many tasks of a stage, each with the observed mean work."""
-    scaled = ScaledStage(tasks, 1.0)
-    return scaled, model.tasks(scaled, dispatch_seconds=0.0, rotation=0.0)
+def _observed_size(replay: Replay, index: int, tasks: int) -> StageBatch:
+    """The closed form of so many tasks of a stage, each with the observed mean work."""
+    table, stage = replay.table_without_idle_time, np.asarray([index])
+    batch = ScaledBatch(*np.asarray([[float(tasks)], [1.0], [1.0]]))
+    return StageBatch.of(table, stage, batch, outlines(table, stage, batch))
 
 
 def with_laws(replay: Replay, weighted_pairs: Sequence[tuple[PairFit, float]]) -> Replay:

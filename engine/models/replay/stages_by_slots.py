@@ -113,16 +113,14 @@ class StagesAtInput:
         self, slots: int | None, speed: FloatArray
     ) -> tuple[ScaledStages, dict[int, tuple[Slowdown, ClosedForm]]]:
         """The stages with the partitions that they have on so many slots; and by index slowdown and
-        closed form at (s,) speeds, where there are enough stages.
+        closed form at (s,) speeds.
 
         Args:
             slots: None for those of the log.
         """
         stages = self.on_log_slots
-        if slots is None:
-            return stages, {}
-        partitions = self._repartitioned(slots)
-        if not partitions:
+        partitions = {} if slots is None else self._repartitioned(slots)
+        if slots is None or not partitions:
             return stages, stages.closed_forms(slots, speed)
         indices, wanted = np.asarray(list(partitions)), np.asarray(list(partitions.values()))
         ratio, cores = self.counts.ratio, self._cores(slots)
@@ -140,10 +138,15 @@ class StagesAtInput:
     def _repartitioned(self, slots: int) -> dict[int, float]:
         """By index, the partitions of the stages that have another number on so many slots than on
         the log's, or another amount of work."""
-        counts, growth = self.counts, self.table.prior_work_growth
-        partitions, work = counts.at(slots), growth(counts.ratio, self._cores(slots))
-        indices = np.flatnonzero((partitions != counts.own) | (work != growth(counts.ratio)))
+        counts, cores = self.counts, self._cores(slots)
+        partitions, work = counts.at(slots), self.table.prior_work_growth(counts.ratio, cores)
+        indices = np.flatnonzero((partitions != counts.own) | (work != self._work_growth))
         return dict(zip(indices.tolist(), partitions[indices].tolist(), strict=True))
+
+    @cached_property
+    def _work_growth(self) -> FloatArray:
+        """(s,) prior growth of the stages' work on the log's cores."""
+        return self.table.prior_work_growth(self.counts.ratio)
 
     def _cores(self, slots: int) -> float:
         """The cores of a cluster of so many slots."""

@@ -19,7 +19,7 @@ from engine.models.stages.durations.quantile_sums import QuantileSums
 from engine.models.stages.durations.task_times import PLACED_TASKS
 from engine.models.stages.set_up import SET_UP_SECONDS
 from engine.models.stages.stage_table import OUTLINE_PROBABILITIES, ScaledBatch, StageTable
-from engine.scheduling.waves import BODY, EVERY_TASK, TAIL_STEPS
+from engine.scheduling.makespans import BODY, EVERY_TASK, TAIL_STEPS, Outlines
 
 FEW_TASKS = 32
 """Stages of up to so many tasks are a group of their own, so that thousands of them need no wider
@@ -27,21 +27,6 @@ arrays."""
 
 ROUNDING = 1e-12
 """Relative tolerance of equal times."""
-
-
-@dataclass(frozen=True, eq=False)
-class Outlines:
-    """The outlines of m stages.
-
-    Args:
-        ordered: (m, p) ascending times; shorter rows repeat their longest.
-        counts: (m, p) number of tasks that each time stands for; 0 for repetitions.
-        total: (m,) sum of the times of all tasks.
-    """
-
-    ordered: FloatArray
-    counts: FloatArray
-    total: FloatArray
 
 
 def groups_by_size(stages: IntArray, batch: ScaledBatch) -> list[tuple[IntArray, IntArray]]:
@@ -68,8 +53,8 @@ def outlines(table: StageTable, stages: IntArray, batch: ScaledBatch) -> Outline
 
 
 def _outlines_of_many(table: StageTable, stages: IntArray, batch: ScaledBatch) -> Outlines:
-    """Outlines of stages of more than `PLACED_TASKS` tasks, as `drawn_outline` and
-    `StageModel.tasks`."""
+    """Outlines of stages of more than `PLACED_TASKS` tasks, as
+    `times_from_quantiles` and `StageModel.tasks`, at some probabilities."""
     n, (at, counts, end) = batch.tasks[:, None], _grid(batch.tasks)
     column = np.arange(at.shape[1])
     depth = table.base_depth[stages, : len(column)]

@@ -13,8 +13,8 @@ from functools import cached_property
 import numpy as np
 
 from engine.forecast import FloatArray, IntArray
-from engine.models.stages.closed_forms import FEWEST_STAGES, StageBatch
-from engine.models.stages.durations.warm_up import ScaledTasks, Slowdown
+from engine.models.stages.closed_forms import StageBatch
+from engine.models.stages.durations.warm_up import Slowdown
 from engine.models.stages.outlines import groups_by_size, outlines
 from engine.models.stages.partitioning.partitions import ScaledStage
 from engine.models.stages.stage_table import StageTable
@@ -27,13 +27,12 @@ class ScaledStages:
 
     Args:
         scaled, tasks: number and size of partitions, and tasks, of each stage.
-        batches: closed forms of groups of stages with similar numbers of tasks; empty for logs of
-            few stages.
+        batches: closed forms of groups of stages with similar numbers of tasks.
     """
 
     scaled: tuple[ScaledStage, ...]
     tasks: tuple[Tasks, ...]
-    batches: tuple[StageBatch, ...] = ()
+    batches: tuple[StageBatch, ...]
 
     @classmethod
     def of(
@@ -54,15 +53,17 @@ class ScaledStages:
         stages = np.arange(len(table.models)) if stages is None else stages
         batch = table.in_partitions(stages, ratio, wanted, cores)
         scaled = batch.each()
-        pairs = list(zip(stages.tolist(), scaled, strict=True))
-        if len(stages) < FEWEST_STAGES:
-            return cls(tuple(scaled), tuple(table.tasks_of(*pair) for pair in pairs))
-        tasks = tuple(table.deferred_tasks_of(*pair) for pair in pairs)
+        tasks: dict[int, Tasks] = {}
         batches = []
         for rows, members in groups_by_size(stages, batch):
             group = batch.take(rows)
-            batches.append(StageBatch.of(table, members, group, outlines(table, members, group)))
-        return cls(tuple(scaled), tasks, tuple(batches))
+            found = outlines(table, members, group)
+            batches.append(StageBatch.of(table, members, group, found))
+            columns = (rows.tolist(), members.tolist(), found.each())
+            for row, index, (outlined, total) in zip(*columns, strict=True):
+                tasks[row] = table.deferred_tasks_of(index, scaled[row], outlined, total)
+        in_order = tuple(tasks[row] for row in range(len(scaled)))
+        return cls(tuple(scaled), in_order, tuple(batches))
 
     def replaced(self, stages: Sequence[int], others: ScaledStages) -> ScaledStages:
         """A copy with the stages at some indices replaced; the closed forms stay those of
@@ -71,10 +72,6 @@ class ScaledStages:
         for index, stage, stage_tasks in zip(stages, others.scaled, others.tasks, strict=True):
             scaled[index], tasks[index] = stage, stage_tasks
         return ScaledStages(tuple(scaled), tuple(tasks), self.batches)
-
-    def scaled_tasks(self, index: int) -> ScaledTasks:
-        """The partitions and tasks of one stage."""
-        return self.scaled[index], self.tasks[index]
 
     @cached_property
     def in_log(self) -> FloatArray:
@@ -86,7 +83,7 @@ class ScaledStages:
 
     def closed_forms(
         self,
-        slots: int,
+        slots: int | None,
         speed: FloatArray,
         *,
         without: frozenset[int] = frozenset(),
@@ -95,6 +92,7 @@ class ScaledStages:
         """Slowdown and closed form of stages on `slots`, by their index.
 
         Args:
+            slots: None for those that each stage had in the log.
             speed: (s,) speed of all stages of the log.
             without: indices of stages that are not needed; a group is skipped if none of it is.
             in_log: (2, s) `in_log` of all stages, if they have other partitions on the log's slots.
@@ -105,8 +103,9 @@ class ScaledStages:
             if without.issuperset(stages):
                 continue
             own = batch.in_log if in_log is None else in_log[:, batch.stages]
-            contention, warm = batch.slowdowns(slots, own)
-            forms = batch.closed_forms(slots, contention, speed[batch.stages] / warm)
+            on_slots = batch.ran_on if slots is None else slots
+            contention, warm = batch.slowdowns(on_slots, own)
+            forms = batch.closed_forms(on_slots, contention, speed[batch.stages] / warm)
             slowdowns = map(Slowdown, contention.tolist(), warm.tolist())
             result.update(zip(stages, zip(slowdowns, forms, strict=True), strict=True))
         return result

@@ -9,14 +9,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 
 import numpy as np
 
 from engine.forecast import BoolArray, FloatArray, IntArray
+from engine.models.stages.durations.deferred_tasks import DeferredTasks
 from engine.models.stages.durations.launches import LONGEST_FIRST
 from engine.models.stages.durations.quantile_times import are_subsampled, longest_share
-from engine.models.stages.durations.ranked_tasks import DeferredTasks
 from engine.models.stages.durations.task_times import PLACED_TASKS, StageModel
 from engine.models.stages.durations.warm_up import WarmUps
 from engine.models.stages.paired_inputs import product_work_growth
@@ -28,7 +28,8 @@ from engine.models.stages.partitioning.partitions import (
 )
 from engine.models.stages.set_up import SET_UP_SECONDS, scaled_seconds
 from engine.models.stages.stage_law import superlinear_log_growth
-from engine.scheduling.waves import Tasks, probabilities
+from engine.scheduling.makespans import probabilities
+from engine.scheduling.waves import Tasks
 
 OUTLINE_PROBABILITIES = probabilities(4 * LARGEST_TASKS)[:-1]
 """Probabilities of the outlines of any number of tasks: that of a smaller number is a prefix."""
@@ -209,15 +210,22 @@ class StageTable:
             rotation=float(self.rotation[index]),
         )
 
-    def deferred_tasks_of(self, index: int, scaled: ScaledStage) -> Tasks:
-        """`tasks_of`, computed when first used."""
+    def deferred_tasks_of(
+        self, index: int, scaled: ScaledStage, outlined: tuple[FloatArray, FloatArray], total: float
+    ) -> Tasks:
+        """`tasks_of` with a known outline and sum of all times, computed when first placed."""
         model, excess = self.models[index], None
         if (scaled.tasks > PLACED_TASKS and model.hot is None) or not len(model.cold):
             excess = model.cold_excess
+        idle_seconds, rotation = float(self.dispatch_seconds[index]), float(self.rotation[index])
+        warm, cold = model.launches(scaled, idle_seconds, rotation)
         return DeferredTasks(
             scaled.tasks,
-            partial(self.tasks_of, index, scaled),
-            longest_first=bool(self.rotation[index] == LONGEST_FIRST),
+            outlined,
+            total,
+            warm=warm,
+            cold=cold,
+            longest_first=rotation == LONGEST_FIRST,
             cold_excess_seconds=excess,
         )
 

@@ -18,7 +18,6 @@ from engine.models.stages.durations.contention import (
     GROWTH_CPU,
     GROWTH_UNKNOWN,
     GROWTH_WAITING,
-    slowdown_of,
 )
 from engine.models.stages.durations.quantile_times import times_from_quantiles
 from engine.models.stages.stage_models import EXECUTOR_SHARE
@@ -227,13 +226,14 @@ def test_tasks_of_several_cores_run_at_once_as_far_as_these_go() -> None:
     """8 tasks of two cores: 4 at once on 8 slots, all of them on 16, which is a doubling."""
     stage = Stage(np.full(8, 10.0), input_bytes=8 * BLOCK, more={"task_cpus": 2})
     replay = Replay.of(observed([stage], slots=8))
-    (model,) = replay.models
-    scaled = model.scaled(1.0, None)
-    tasks = model.tasks(scaled, dispatch_seconds=0.0, rotation=0.0)
+    unwarmed = replace(
+        replay,
+        models=tuple(replace(model, warm_up=None) for model in replay.models),
+        contention_growth=np.asarray([0.3]),
+    )
+    stages = unwarmed.with_empty_cache().stages_by_slots.at(1.0)
     for slots, doublings in ((8, 0.0), (16, 1.0), (64, 1.0), (4, -1.0)):
-        found = slowdown_of(
-            replace(model, warm_up=None), 0.3, (scaled, tasks), (scaled, tasks), slots
-        )
+        found = stages.on_slots(slots, np.ones(1))[1][0][0]
         assert found.contention == pytest.approx(math.exp(0.3 * doublings))
 
 

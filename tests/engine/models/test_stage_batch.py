@@ -10,13 +10,19 @@ from made_runs import BLOCK, Job, Stage, observed
 
 from engine.models.replay.replayed_run import Replay
 from engine.models.replay.stages_by_slots import CACHED_INPUTS
-from engine.models.stages.durations.contention import GROWTH_UNKNOWN, slowdown_of
+from engine.models.stages.durations.contention import GROWTH_UNKNOWN
+from engine.models.stages.durations.deferred_tasks import DeferredTasks
 from engine.models.stages.durations.launches import LONGEST_FIRST
+from engine.models.stages.durations.quantile_times import quantiles_at
 from engine.models.stages.durations.task_times import PLACED_TASKS
 from engine.models.stages.durations.warm_up import EXCESS_SECONDS
 from engine.models.stages.outlines import outlines
+from engine.models.stages.partitioning.partitions import ScaledStage
+from engine.models.stages.scaled_stages import ScaledStages
 from engine.models.stages.stage_law import StageLaw
 from engine.profile import Run
+from engine.scheduling.makespans import outline_of
+from engine.scheduling.waves import Tasks
 
 SLOTS = 12
 
@@ -62,6 +68,27 @@ def of_every_kind(count: int = 40) -> Replay:
     return changed.with_empty_cache()
 
 
+def tasks_by_themselves(replay: Replay, place: int, scaled: ScaledStage) -> Tasks:
+    """The tasks of one stage: all of them, and of many their outline at `probabilities`."""
+    tasks, model, n = replay._table.tasks_of(place, scaled), replay.models[place], scaled.tasks
+    if n <= PLACED_TASKS:
+        return tasks
+    at, counts = outline_of(n)
+    times = quantiles_at(model.warm, at)
+    factor = (model.mean_seconds * n - times[-1] * counts[-1]) / float(times[:-1] @ counts[:-1])
+    times[:-1] *= factor if 0.5 < factor < 2.0 else 1.0
+    seconds = model._scaled_seconds(times, scaled.work) + replay.dispatch_seconds[place]
+    return DeferredTasks(
+        n,
+        (seconds, counts),
+        float(seconds @ counts),
+        warm=lambda: tasks.seconds,
+        cold=lambda: tasks.cold_seconds,
+        longest_first=tasks.longest_first,
+        cold_excess_seconds=model.cold_excess,
+    )
+
+
 def test_a_stage_without_a_tail_raises_no_warning() -> None:
     """Two of five tasks have no tail, whose length would be the logarithm of 1; beside them stands
     a stage that has one."""
@@ -104,14 +131,15 @@ def test_closed_forms_agree_with_single_stages(ratio: float, slots: int) -> None
     assert sorted(forms) == list(range(40))
     for place, model in enumerate(replay.models):
         scaled, (contention, form) = model.scaled(ratio, None), forms[place]
-        tasks = replay._table.tasks_of(place, scaled)
+        tasks = tasks_by_themselves(replay, place, scaled)
         assert stages.scaled[place].tasks == scaled.tasks
         assert stages.scaled[place].work == pytest.approx(scaled.work, rel=1e-12)
         assert stages.scaled[place].last == pytest.approx(scaled.last, rel=1e-9)
-        one = slowdown_of(
-            model, replay.contention_growth[place], (scaled, tasks), (scaled, tasks), slots
-        )
+        whole = replay.stages_by_slots.at(ratio).counts.own[[place]]
+        alone = ScaledStages.of(replay._table, ratio, whole, np.asarray([place]))
+        one, form_alone = alone.closed_forms(slots, speed)[place]
         assert contention == pytest.approx(one, rel=1e-12)
+        assert form.makespan == pytest.approx(form_alone.makespan, rel=1e-9)
         typical = model.mean_seconds * scaled.work
         pace = float(speed[place]) / one.warm
         slow = tasks.slowed(contention=one.contention, typical_seconds=typical, speed=pace)
@@ -129,27 +157,13 @@ def test_nothing_is_drawn_before_it_is_placed_and_then_the_same(ratio: float) ->
     replay = of_every_kind()
     stages = replay.stages_by_slots.at(ratio).on_log_slots
     for place, (scaled, tasks) in enumerate(zip(stages.scaled, stages.tasks, strict=True)):
-        assert "_made" not in tasks.__dict__
-        alone = replay._table.tasks_of(place, scaled)
+        assert "seconds" not in tasks.__dict__
+        alone = tasks_by_themselves(replay, place, scaled)
         assert len(tasks) == len(alone) == scaled.tasks
         assert tasks.longest_first == alone.longest_first
         assert tasks.cold_excess_seconds == pytest.approx(alone.cold_excess_seconds, abs=1e-12)
         if scaled.tasks <= PLACED_TASKS:
             assert tasks.seconds == pytest.approx(alone.seconds, rel=1e-12)
-
-
-@pytest.mark.parametrize("slots", [3, 40, 700])
-@pytest.mark.parametrize("ratio", [0.5, 2.0, 41.0])
-def test_all_at_once_is_one_by_one(
-    slots: int, ratio: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    replay = of_every_kind()
-    at_once = replay.replayed(slots, ratio=ratio)
-    monkeypatch.setattr("engine.models.stages.scaled_stages.FEWEST_STAGES", 1000)
-    alone = replay.with_empty_cache().replayed(slots, ratio=ratio)
-    assert alone.seconds == pytest.approx(at_once.seconds, rel=1e-8)
-    assert alone.end == pytest.approx(at_once.end, rel=1e-8)
-    assert alone.work == pytest.approx(at_once.work, rel=1e-10)
 
 
 def test_a_stage_of_one_task_grows_to_thousands() -> None:
@@ -163,17 +177,16 @@ def test_a_stage_of_one_task_grows_to_thousands() -> None:
 
 
 @pytest.mark.parametrize("slots", [2, 24, 96])
-def test_stages_that_the_cluster_cuts_are_answered_at_once(
-    slots: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Scans that Spark cuts for the cores, as many as the cluster has."""
-    replay = Replay.of(scans())
+def test_stages_that_the_cluster_cuts_are_answered_at_once(slots: int) -> None:
+    """Scans that Spark cuts for the cores, as many as the cluster has: twenty as each of one."""
+    replay, one = Replay.of(scans()), Replay.of(scans(1))
     assert sum(model.depends_on_cluster for model in replay.models) == 20
-    at_once = replay.replayed(slots, ratio=1.3)
-    monkeypatch.setattr("engine.models.stages.scaled_stages.FEWEST_STAGES", 1000)
-    alone = replay.with_empty_cache().replayed(slots, ratio=1.3)
-    assert at_once.tasks == alone.tasks != replay.replayed(SLOTS, ratio=1.3).tasks
-    assert at_once.seconds == pytest.approx(alone.seconds, rel=1e-9)
+    at_once, alone = (some.replayed(slots, ratio=1.3) for some in (replay, one))
+    assert at_once.tasks[:1] == alone.tasks
+    assert at_once.tasks != replay.replayed(SLOTS, ratio=1.3).tasks
+    assert at_once.end[0] - at_once.start[0] == pytest.approx(
+        alone.end[0] - alone.start[0], rel=1e-9
+    )
 
 
 def scans(count: int = 20) -> Run:

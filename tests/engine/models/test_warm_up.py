@@ -16,19 +16,21 @@ from engine.models.replay.stage_laws import (
     pair_fit,
     with_laws,
 )
-from engine.models.stages.durations.contention import slowdown_of
+from engine.models.stages.closed_forms import StageBatch
 from engine.models.stages.durations.first_tasks import lost_to_new_code
 from engine.models.stages.durations.warm_up import (
     PARTS,
+    Slowdown,
     WarmUp,
     WarmUps,
     combined,
-    combined_each,
     warm_up_of,
 )
+from engine.models.stages.outlines import outlines
 from engine.models.stages.partitioning.partitions import ScaledStage
 from engine.models.stages.set_up import MOST_SET_UP, SET_UP_SECONDS, SET_UP_SHARE
 from engine.models.stages.stage_models import stage_models
+from engine.models.stages.stage_table import ScaledBatch
 from engine.profile import Run
 from engine.sources.logs.task_summary import WARM_UP_PARTS
 from engine.stage_run import StageRun
@@ -245,10 +247,11 @@ def test_what_logs_are_held_against_is_what_is_replayed(work: float, slots: int)
     """But for the longest tasks, which contention on other slots spares."""
     replay = Replay.of(shuffled(1.0))
     model, scaled = replay.models[0], ScaledStage(64, work)
-    drawn = model.tasks(scaled, dispatch_seconds=0.0, rotation=0.0)
-    slowdown = slowdown_of(
-        model, replay.contention_growth[0], (scaled, drawn), (scaled, drawn), slots
-    )
+    table = replace(replay, dispatch_seconds=np.zeros(1), rotation=np.zeros(1))._table
+    drawn = table.tasks_of(0, scaled)
+    stage, cuts = np.zeros(1, dtype=int), ScaledBatch(*np.asarray([[64.0], [work], [1.0]]))
+    batch = StageBatch.of(table, stage, cuts, outlines(table, stage, cuts))
+    slowdown = Slowdown(*(float(part[0]) for part in batch.slowdowns(slots, batch.in_log)))
     tasks = drawn.slowed(
         contention=slowdown.contention,
         typical_seconds=model.mean_seconds * work,
@@ -311,19 +314,20 @@ def test_expected_changes_of_one_direction_are_not_added() -> None:
     """Contention and what code less new makes of every task."""
     pairs = [(0.2, 0.5), (-0.4, -0.1), (-0.1, -0.4), (0.2, -0.5), (-0.2, 0.5), (0.0, 0.3), (0, 0)]
     expected = [(0.5, 0.0), (-0.4, 0.0), (0.0, -0.4), (0.2, -0.5), (0.3, 0.0), (0.3, 0.0), (0, 0)]
-    assert [combined(*pair) for pair in pairs] == [pytest.approx(pair) for pair in expected]
-    together = np.asarray(combined_each(*np.asarray(pairs, dtype=float).T)).T
+    together = np.asarray(combined(*np.asarray(pairs, dtype=float).T)).T
     assert together == pytest.approx(np.asarray(expected))
 
 
 def test_the_time_of_a_slot_is_a_line_through_known_points_and_the_late_rate_beyond() -> None:
-    """One stage, many layouts and many stages agree; before the first point all is as there."""
+    """One stage, many layouts and many stages agree, these at several numbers of waves too; before
+    the first point all is as there."""
     curve = WarmUp(np.asarray([1.0, 2.0, 5.0]), np.asarray([2.0, 1.5, 1.0]), 0.6)
     other = WarmUp(np.asarray([0.5, 4.0]), np.asarray([3.0, 1.0]), 0.9)
     spent = {0.25: 0.5, 1.0: 2.0, 1.5: 2.5, 2.0: 3.0, 3.0: 11.0 / 3.0, 5.0: 5.0, 8.0: 6.8}
     for waves, seconds in spent.items():
         expected = seconds / waves if waves >= 1.0 else 2.0
-        assert curve.mean(waves) == pytest.approx(expected)
-        assert curve.means_of(np.asarray([waves]))[0] == pytest.approx(expected)
-        together = WarmUps.of([other, curve, None]).mean(np.full(3, waves))
+        assert curve.mean(np.asarray([waves]))[0] == pytest.approx(expected)
+        curves = WarmUps.of([other, curve, None])
+        together = curves.mean(np.full(3, waves))
         assert together == pytest.approx([other.mean(waves), expected, 1.0])
+        assert (curves.mean(np.asarray([[2.5] * 3, [waves] * 3]))[1] == together).all()

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from engine.scheduling.list_scheduling import list_schedule
-from engine.scheduling.waves import Tasks, outline, waves
+from engine.scheduling.makespans import Makespans, Outlines, outline
+from engine.scheduling.waves import Tasks, waves
 
 LAWS = {
     "exponential": lambda random, n: random.exponential(1.0, n),
@@ -70,12 +71,20 @@ def test_from_the_longest_on_nothing_stands_out() -> None:
 def test_slowed_tasks_have_the_makespan_of_their_own_times() -> None:
     tasks = Tasks(np.random.default_rng(1).lognormal(0.0, 0.8, 4000))
     slow = tasks.slowed(contention=1.9, typical_seconds=1.2, speed=1.5)
-    plain = Tasks(slow.seconds)
-    assert slow.mean_square == pytest.approx(plain.mean_square, rel=0.01)
-    for slots in (20, 200, 2000):
-        assert slow.longest_residual(slots) == pytest.approx(
-            plain.longest_residual(slots), rel=0.03
+    plain, typical = Tasks(slow.seconds), np.asarray([1.2])
+    contended, alone = (
+        Makespans(
+            np.asarray([4000.0]),
+            Outlines(*(part[None] for part in some.outlined), np.asarray([some.total])),
+            np.zeros(1),
+            typical,
         )
+        for some in (tasks, plain)
+    )
+    for slots in (20, 200, 2000):
+        lanes = np.asarray([slots])
+        residual = contended.longest_residual(lanes, np.asarray([1.9])) / 1.5
+        assert residual == pytest.approx(alone.longest_residual(lanes, np.ones(1)), rel=0.03)
         assert slow.expected_makespan(slots) == pytest.approx(
             plain.expected_makespan(slots), rel=0.01
         )

@@ -12,7 +12,8 @@ that they add. Explained in docs/models/sparkplan_rules_memory.md#spills.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -183,16 +184,11 @@ class Spills:
     def added_seconds(self, stages: Sequence[SpillingStage]) -> FloatArray:
         """(n,) time that spilling adds to a replay; below 0 where more memory, or smaller
         partitions, save what the log spilled."""
-        added = np.zeros(len(self.memory.slots))
-        memory, known, inverse = self.memory.distinct()
-        if not known.size:
-            return added
-        distinct_spills = replace(self, memory=memory)
-        affected = list(
-            self._affected(stages, float(memory.task_bytes.min()), float(memory.slots.min()))
-        )
+        added, affected = np.zeros(len(self.memory.slots)), self._affected(stages)
         if not affected:
             return added
+        memory, known, inverse = self.memory.distinct()
+        distinct_spills = replace(self, memory=memory)
         seconds = np.zeros(len(memory.slots))
         for stage in affected:
             tasks, spilled = distinct_spills._tasks_and_bytes(stage)
@@ -205,16 +201,10 @@ class Spills:
         """(n,) whether more nodes would spill as much, on clusters with slots for all tasks at
         once: nothing is spilled there, or no task shares its executor; also where memory is
         unknown."""
-        memory = self.memory
-        saturated = np.ones(len(memory.slots), dtype=bool)
-        if not saturated.size:
-            return saturated
-        least, fewest = np.fmin.reduce(memory.task_bytes), np.fmin.reduce(memory.slots)
-        if np.isnan(least) or np.isnan(fewest):
-            return saturated
-        for stage in self._affected(stages, float(least), float(fewest)):
+        saturated = np.ones(len(self.memory.slots), dtype=bool)
+        for stage in self._affected(stages):
             tasks, spilled = self._tasks_and_bytes(stage)
-            saturated &= (spilled == 0.0) | (tasks * memory.cores <= memory.slots)
+            saturated &= (spilled == 0.0) | (tasks * self.memory.cores <= self.memory.slots)
         return saturated
 
     def bytes_of(self, stage: SpillingStage) -> FloatArray:
@@ -244,16 +234,24 @@ class Spills:
         tasks, data = model.largest_task_bytes(*asked, counted)
         return tasks[which], data[which]
 
-    def _affected(
-        self, stages: Sequence[SpillingStage], task_bytes: float, slots: float
-    ) -> Iterator[SpillingStage]:
-        """The stages that spilled in the log, or may spill with `task_bytes` of memory per task on
-        `slots` slots or more. Of hundreds of stages few do; this scalar bound excludes the others
-        cheaply."""
-        for stage in stages:
-            model = stage.model
-            count = model.partition_count(self.ratio, self.shuffle_partitions)
-            fewest = max(1.0, min(count.own, count.at(slots), LARGEST_TASKS))
-            need = stage.task_bytes * model.data_growth(self.ratio) * model.stage.tasks / fewest
-            if stage.spilled_bytes or need > stage.fill_factor * task_bytes:
-                yield stage
+    def _affected(self, stages: Sequence[SpillingStage]) -> list[SpillingStage]:
+        """The stages that spilled in the log, or may spill with the least memory per task and the
+        fewest slots of the clusters; none where these are unknown. Of hundreds of stages few do;
+        this scalar bound excludes the others cheaply."""
+        columns = (self.memory.task_bytes, self.memory.slots)
+        task_bytes, slots = (float(np.fmin.reduce(one, initial=np.nan)) for one in columns)
+        if math.isnan(task_bytes) or math.isnan(slots):
+            return []
+        return [
+            one for one in stages if one.spilled_bytes or self._may_spill(one, task_bytes, slots)
+        ]
+
+    def _may_spill(self, stage: SpillingStage, task_bytes: float, slots: float) -> bool:
+        """Whether a stage may spill with `task_bytes` of memory per task on `slots` slots or
+        more."""
+        model, available = stage.model, stage.fill_factor * task_bytes
+        in_one_task = stage.task_bytes * model.data_growth(self.ratio) * model.stage.tasks
+        if in_one_task <= available:
+            return False
+        count = model.partition_count(self.ratio, self.shuffle_partitions)
+        return in_one_task / max(1.0, min(count.own, count.at(slots), LARGEST_TASKS)) > available

@@ -11,7 +11,6 @@ from functools import lru_cache
 import numpy as np
 
 from engine.forecast import FloatArray
-from engine.scheduling.waves import outline_of
 
 CACHED_GRIDS = 128
 """Cache size, in numbers of tasks: stages of one job often have the same number."""
@@ -79,21 +78,6 @@ def longest_share(n: FloatArray, observed: FloatArray, last_gap: FloatArray | fl
     """(n,) position of the longest of n tasks in the exponential tail, where 1 is the longest of
     all tasks seen: a few tasks seldom include the longest of thousands."""
     return np.asarray(np.log(2.0 * n * last_gap) / np.log(2.0 * np.maximum(n, observed) * last_gap))
-
-
-def drawn_outline(
-    values: FloatArray, n: int, mean: float, *, observed: int | None = None
-) -> tuple[FloatArray, FloatArray]:
-    """(p,) representative times of the n that `times_from_quantiles` would give, and the number of
-    tasks that each stands for."""
-    at, counts = outline_of(n)
-    values = _with_longest_of(values, n, observed)
-    times = quantiles_at(values, at)
-    times[-1] = values[-1]
-    others_total = float(times[:-1] @ counts[:-1])
-    factor = (mean * n - times[-1] * counts[-1]) / others_total if others_total > 0.0 else 1.0
-    times[:-1] *= factor if 0.5 < factor < 2.0 else 1.0
-    return times, counts
 
 
 def quantiles_at(values: FloatArray, at: FloatArray) -> FloatArray:

@@ -10,24 +10,24 @@ docs/models/sparkplan_rules_replay.md#task-times.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property, partial
 
 import numpy as np
 
 from engine.forecast import FloatArray
 from engine.models.stages.durations.hot_partitions import HotPartitions, hot_partitions
 from engine.models.stages.durations.launches import LONGEST_FIRST, last_launched, launched
-from engine.models.stages.durations.quantile_times import drawn_outline, times_from_quantiles
-from engine.models.stages.durations.ranked_tasks import RankedTasks
+from engine.models.stages.durations.quantile_times import times_from_quantiles
 from engine.models.stages.durations.warm_up import WarmUp
 from engine.models.stages.partitioning.partitioned_stage import PartitionedStage
 from engine.models.stages.partitioning.partitions import Growth, ScaledStage
 from engine.models.stages.set_up import SET_UP_SECONDS, scaled_seconds, set_up_share
-from engine.scheduling.waves import DrawnTasks, Tasks
+from engine.scheduling.waves import Tasks
 
 PLACED_TASKS = 4000
-"""Stages of more tasks compute their task times only when tasks are placed one by one, unless some
+"""Stages of more tasks have an outline that is computed from the quantiles alone, unless some
 partitions are hot."""
 
 LEAST_WARM = 0.2
@@ -75,33 +75,25 @@ class StageModel(PartitionedStage):
             rotation: cyclic shift of the random launch order as a share of its length, or
                 `LONGEST_FIRST`.
         """
-        n, longest_first = scaled.tasks, rotation == LONGEST_FIRST
-        if n <= PLACED_TASKS or self.hot is not None:
-            times, work = self._warm_by_rank(scaled, rotation)
-            return RankedTasks(
-                self._scaled_seconds(times, work) + dispatch_seconds,
-                lambda: self._cold_by_rank(times, work, dispatch_seconds),
-                lambda: launched(self.order_seed, n, rotation),
-                longest_first=longest_first,
-            )
-        points, counts = drawn_outline(self.warm, n, self.mean_seconds, observed=self.stage.tasks)
-        return DrawnTasks(
-            self._scaled_seconds(points, scaled.work) + dispatch_seconds,
-            counts,
-            lambda: self._drawn(scaled, dispatch_seconds, rotation),
-            cold_excess_seconds=self.cold_excess,
-            longest_first=longest_first,
-        )
+        warm, cold = self.launches(scaled, dispatch_seconds, rotation)
+        return Tasks(warm(), cold(), longest_first=rotation == LONGEST_FIRST)
 
-    def _drawn(
+    def launches(
         self, scaled: ScaledStage, dispatch_seconds: float, rotation: float
-    ) -> tuple[FloatArray, FloatArray | None]:
-        """(n,) times of warm tasks and, if any were seen, of first tasks, in launch order."""
-        times, work = self._warm_by_rank(scaled, rotation)
-        order = launched(self.order_seed, scaled.tasks, rotation)
-        warm = self._scaled_seconds(times, work) + dispatch_seconds
-        cold = self._cold_by_rank(times, work, dispatch_seconds)
-        return np.asarray(warm[order]), None if cold is None else np.asarray(cold[order])
+    ) -> tuple[Callable[[], FloatArray], Callable[[], FloatArray | None]]:
+        """Compute (n,) times in launch order of warm tasks, and of first tasks on a slot (None if
+        none was seen)."""
+        by_rank = cache(partial(self._warm_by_rank, scaled, rotation))
+        order = cache(partial(launched, self.order_seed, scaled.tasks, rotation))
+
+        def warm() -> FloatArray:
+            return np.asarray((self._scaled_seconds(*by_rank()) + dispatch_seconds)[order()])
+
+        def cold() -> FloatArray | None:
+            times = self._cold_by_rank(*by_rank(), dispatch_seconds)
+            return None if times is None else np.asarray(times[order()])
+
+        return warm, cold
 
     def _warm_by_rank(
         self, scaled: ScaledStage, rotation: float

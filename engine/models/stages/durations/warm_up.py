@@ -13,21 +13,17 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 
 from engine.forecast import FloatArray, IntArray
 from engine.models.stages.durations.executor_starts import MOST_START
 from engine.models.stages.durations.first_tasks import lost_to_new_code
-from engine.models.stages.partitioning.partitions import ScaledStage
-from engine.scheduling.waves import Tasks
 from engine.stage_run import Measure, StageRun
 
 PARTS = (1.0 / 32.0, 1.0 / 16.0, 1.0 / 8.0, 1.0 / 4.0, 1.0 / 2.0, 1.0)
 """Shares of a stage's tasks over which `StageRun.warm_up` is the mean; the last is all of them."""
-
-Times = TypeVar("Times", float, FloatArray)
 
 FASTEST_LATE = 0.4
 """Least time of later tasks, as a share of the mean."""
@@ -48,22 +44,15 @@ class WarmUp:
     means: FloatArray
     late: float
 
-    def mean(self, waves: float) -> float:
-        """Relative mean over the first `waves` tasks of each slot, counted in tasks of the observed
-        size. The total time of a slot is interpolated linearly, so it never falls with more tasks.
-        """
-        last, waves = float(self.waves[-1]), max(waves, float(self.waves[0]))
-        if waves <= last:
-            return float(np.interp(waves, self.waves, self._cumulative_times)) / waves
-        return (last + (waves - last) * self.late) / waves
-
     @cached_property
     def _cumulative_times(self) -> FloatArray:
         """(p,) total time of a slot's first k tasks, in mean task times."""
         return self.waves * self.means
 
-    def means_of(self, waves: FloatArray) -> FloatArray:
-        """(n,) `mean`."""
+    def mean(self, waves: FloatArray) -> FloatArray:
+        """(n,) relative mean over the first (n,) tasks of each slot, counted in tasks of the
+        observed size. The total time of a slot is interpolated linearly, so it never falls with
+        more tasks."""
         last, waves = self.waves[-1], np.maximum(waves, self.waves[0])
         interpolated = np.interp(waves, self.waves, self._cumulative_times)
         beyond = last + (waves - last) * self.late
@@ -98,13 +87,14 @@ class WarmUps:
         return WarmUps(self.waves[rows], self.means[rows], self.late[rows])
 
     def mean(self, waves: FloatArray) -> FloatArray:
-        """(s,) `WarmUp.mean`."""
-        rows = np.arange(len(waves))
+        """(..., s) `WarmUp.mean` of (..., s) waves."""
+        rows = np.arange(len(self.late))
         last, waves = self.waves[:, -1], np.maximum(waves, self.waves[:, 0])
-        upper = np.clip((self.waves < waves[:, None]).sum(axis=1), 1, self.waves.shape[1] - 1)
+        upper = (self.waves < waves[..., None]).sum(axis=-1)
+        upper = np.minimum(np.maximum(upper, 1), self.waves.shape[1] - 1)
         below, above = self.waves[rows, upper - 1], self.waves[rows, upper]
-        width = above - below
-        fraction = (np.clip(waves, below, above) - below) / np.where(width > 0.0, width, 1.0)
+        width, within = above - below, np.minimum(np.maximum(waves, below), above)
+        fraction = (within - below) / np.where(width > 0.0, width, 1.0)
         time_below = below * self.means[rows, upper - 1]
         time_above = above * self.means[rows, upper]
         interpolated = time_below + fraction * (time_above - time_below)
@@ -113,16 +103,16 @@ class WarmUps:
 
 
 def warmed(
-    mean: Callable[[Times], Times],
-    waves: Times,
+    mean: Callable[[FloatArray], FloatArray],
+    waves: FloatArray,
     *,
-    busiest: Times,
-    busiest_in_log: Times,
-    typical_seconds: Times,
-    fixed_seconds: Times,
-    late_fixed_seconds: Times,
-) -> Times:
-    """Factor on the task times of a stage due to warm-up, relative to observed tasks of the same
+    busiest: FloatArray,
+    busiest_in_log: FloatArray,
+    typical_seconds: FloatArray,
+    fixed_seconds: FloatArray,
+    late_fixed_seconds: FloatArray,
+) -> FloatArray:
+    """(n,) factor on task times of a stage due to warm-up, relative to observed tasks of the same
     size: the effect of the data on the log's slots, times the effect of the number of slots.
 
     A stage ends with its busiest slot, whose time grows with its work, though less than in
@@ -131,50 +121,38 @@ def warmed(
 
     Args:
         mean: `WarmUp.mean`.
-        waves: mean number of tasks of the observed size per slot of the log, at the number of
+        waves: (n,) mean number of tasks of the observed size per slot of the log, at the number of
             partitions that the stage has there.
-        busiest, busiest_in_log: the same for the busiest slot, on this cluster and in the log.
-        typical_seconds, fixed_seconds, late_fixed_seconds: as in `warm_up_factor`.
+        busiest, busiest_in_log: (n,) the same for the busiest slot, on this cluster and in the log.
+        typical_seconds, fixed_seconds, late_fixed_seconds: (n,) as in `warm_up_factor`.
     """
-
-    def relative(tasks: Times) -> Times:
-        return warm_up_factor(
-            mean(tasks),
-            typical_seconds=typical_seconds,
-            fixed_seconds=fixed_seconds,
-            late_fixed_seconds=late_fixed_seconds,
-        )
-
-    return relative(waves) * relative(busiest) / relative(busiest_in_log)
-
-
-ScaledTasks = tuple[ScaledStage, Tasks]
-"""A stage at some input and number of partitions, and its tasks."""
-
-
-def work_of_slots(scaled_tasks: ScaledTasks, lanes: int) -> tuple[float, float]:
-    """Work per slot of a stage on `lanes` slots, in tasks of the observed size: that of the mean
-    slot, and that of the busiest."""
-    scaled, tasks = scaled_tasks
-    work_per_second = scaled.partitions * scaled.work / tasks.total if tasks.total > 0.0 else 0.0
-    mean_work = max(1.0, scaled.partitions / lanes) * scaled.work
-    return mean_work, tasks.expected_makespan(lanes) * work_per_second
+    by_data, by_slots, by_slots_of_log = warm_up_factor(
+        mean(np.stack((waves, busiest, busiest_in_log))),
+        typical_seconds=typical_seconds,
+        fixed_seconds=fixed_seconds,
+        late_fixed_seconds=late_fixed_seconds,
+    )
+    return np.asarray(by_data * by_slots / by_slots_of_log)
 
 
 def warm_up_factor(
-    mean: Times, *, typical_seconds: Times, fixed_seconds: Times, late_fixed_seconds: Times
-) -> Times:
-    """The warm-up factor of tasks with more data than observed.
+    mean: FloatArray,
+    *,
+    typical_seconds: FloatArray,
+    fixed_seconds: FloatArray,
+    late_fixed_seconds: FloatArray,
+) -> FloatArray:
+    """(..., n) warm-up factor of tasks with more data than observed.
 
     Neither the cost of new code nor the fixed part of a task grows with the data. `mean` is a
     factor on a typical task that is a multiple of the observed one. That multiple contains the
     fixed part several times, so the excess is subtracted, from the warm and the mean task.
 
     Args:
-        mean: relative mean by the warm-up curve.
-        typical_seconds: time of an observed task, times the work.
-        fixed_seconds: its fixed part, times the work beyond one.
-        late_fixed_seconds: the same of a task whose code is warm.
+        mean: (..., n) relative mean by the warm-up curve.
+        typical_seconds: (n,) time of an observed task, times the work.
+        fixed_seconds: (n,) its fixed part, times the work beyond one.
+        late_fixed_seconds: (n,) the same of a task whose code is warm.
     """
     mean_seconds = typical_seconds * mean - late_fixed_seconds
     warm_seconds = typical_seconds - fixed_seconds
@@ -296,18 +274,10 @@ class Slowdown(NamedTuple):
     warm: float
 
 
-def combined(growth: float, warm_up: float) -> tuple[float, float]:
-    """Logarithms of the two factors of `Slowdown` from those of contention growth and warm-up. If
-    both have the same sign, only the larger counts: published growth rates include cold code."""
-    if growth * warm_up <= 0.0:
-        return (growth, warm_up) if warm_up < 0.0 else (growth + warm_up, 0.0)
-    if abs(growth) >= abs(warm_up):
-        return growth, 0.0
-    return (0.0, warm_up) if warm_up < 0.0 else (warm_up, 0.0)
-
-
-def combined_each(growth: FloatArray, warm_up: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """(n,) `combined`."""
+def combined(growth: FloatArray, warm_up: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """(n,) logarithms of the two factors of `Slowdown` from (n,) those of contention growth and
+    warm-up. If both have the same sign, only the larger counts: published growth rates include cold
+    code."""
     same_sign, warmer = growth * warm_up > 0.0, warm_up < 0.0
     growth = np.where(same_sign & (np.abs(growth) < np.abs(warm_up)), 0.0, growth)
     warm_up = np.where(same_sign & (growth != 0.0), 0.0, warm_up)

@@ -166,10 +166,9 @@ class PackedFiles:
         """
         file_bytes = self.sizes.file_bytes * ratio / times
         more_files = replace(self.sizes, files=self.sizes.files * times, file_bytes=file_bytes)
-        by_rule = self.scans * more_files.splits(self._counted_cores(cores))
-        by_rule_in_log = self.scans * self.sizes.splits(self._counted_cores(np.asarray(self.cores)))
-        splits = np.where(by_rule > by_rule_in_log, np.maximum(by_rule, self.splits), self.splits)
-        splits = np.where(by_rule < by_rule_in_log, np.minimum(by_rule, self.splits), splits)
+        by_rule, in_log = self.scans * more_files.splits(self._counted_cores(cores)), self._by_rule
+        splits = np.where(by_rule > in_log, np.maximum(by_rule, self.splits), self.splits)
+        splits = np.where(by_rule < in_log, np.minimum(by_rule, self.splits), splits)
         return np.asarray(np.minimum(self.most, splits))
 
     def _counted_cores(self, cores: FloatArray) -> FloatArray:
@@ -192,6 +191,11 @@ class PackedFiles:
         return np.where(
             max_split_bytes > log_split_bytes, np.minimum(by_rule, self.splits), smaller
         )
+
+    @cached_property
+    def _by_rule(self) -> FloatArray:
+        """() or (m,) splits that packing files of one size gives for the log."""
+        return self.scans * self.sizes.splits(self._counted_cores(np.asarray(self.cores)))
 
     @cached_property
     def _log_split_bytes(self) -> FloatArray:
