@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 from fakes import FakeSession, started
-from screen import at_rest, settled, shows, text_of
+from screen import at_rest, drag_to, settled, shows, text_of
 from textual.events import Resize
 
 from tui.reducer import reduce
@@ -262,12 +262,13 @@ async def test_a_deadline_outside_the_axis_is_dragged_from_the_edge(planner, lab
     """It jumped to the cell of its label that was pressed."""
     app = planner(deadline_seconds=9e6, deadline_chosen=True)
     async with at_rest(app, (120, 40), "3") as (app, pilot):
+        await settled(pilot)
         chart = app.query_one("#frontier-chart", Chart)
         (label,) = chart._layout.labels
         edge, cell = chart._layout.x.value(1.0), chart._layout.x.value(0.9)
         x = chart._layout.left + label.start + label_cell
         await pilot.mouse_down(chart, offset=(x, label.row))
-        await pilot.hover(chart, offset=(x - 1, label.row))
+        await drag_to(pilot, chart, (x - 1, label.row))
         await pilot.mouse_up(chart, offset=(x - 1, label.row))
         await settled(pilot)
         assert cell < app.state.deadline_seconds <= edge
