@@ -80,14 +80,17 @@ def format_interval(low: float, high: float, *, to: str = " to ") -> str:
     12.4 s", "12 to 34 s". If it crosses a minute or ends within ten, both ends are shown like times
     ("35 s to 2m 49s", "1m 04s to 1m 33s"). If the lower end is less than one of the upper end's
     unit, both are in the smaller unit ("22 to 192 h"), unless that makes a large count ("6.0 min to
-    2.5 h", "40 min to over 999 years").
+    2.5 h", "40 min to over 999 years", "over 999 years").
 
     Args:
         low, high: seconds, `low` <= `high`.
         to: what stands between the ends.
     """
-    if high > LONGEST_TOLD:
-        low, high, to = min(low, LONGEST_TOLD), LONGEST_TOLD, f"{to}over "
+    cut = high > LONGEST_TOLD
+    if cut and low > LONGEST_TOLD:
+        return f"over {_end(LONGEST_TOLD)}"
+    if cut:
+        high, to = LONGEST_TOLD, f"{to}over "
     index = next((at for at, (_, _, most) in enumerate(_SPANS) if high < most), len(_SPANS) - 1)
     factor, unit, _ = _SPANS[index]
     if index > 0 and low < LEAST_IN_SECONDS:
@@ -102,7 +105,7 @@ def format_interval(low: float, high: float, *, to: str = " to ") -> str:
         ends = ((low / own, own_unit), (high / factor, unit))
         return to.join(f"{end:.{1 if end < 9.95 else 0}f} {named}" for end, named in ends)
     low, high = low / factor, high / factor
-    digits = 1 if low < 9.95 or high < 19.95 or high - low < 3.0 else 0
+    digits = 1 if not cut and (low < 9.95 or high < 19.95 or high - low < 3.0) else 0
     return f"{low:.{digits}f}{to}{high:.{digits}f} {unit}"
 
 

@@ -12,7 +12,7 @@ LITTLE_EVIDENCE = ("single-run", "few-runs", "extrapolating-nodes", "extrapolati
 """Codes that all say how far the question is from the few runs there are: whoever has one run reads
 it three times. The first that holds leads, and has the remedy of all."""
 
-UNKNOWN_MACHINES = ("unknown-source-type", "assumed-architecture")
+UNKNOWN_MACHINES = ("assumed-architecture", "unknown-source-type")
 """Codes of what is assumed where nothing says where the job ran; led likewise."""
 
 UNFINISHED = ("failed-stages", "incomplete-log", "stage-in-part", "stage-without-tasks")

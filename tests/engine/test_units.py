@@ -302,6 +302,8 @@ def test_no_interval_begins_at_nothing(low: float, high: float, text: str) -> No
         (800 * 86400.0, 18_643 * 86400.0, "2.2 to 51.0 years"),
         (204.0, 1.6e14, "3.4 min to over 999 years"),
         (0.02, 1.6e14, "20 ms to over 999 years"),
+        (997 * 365.25 * 86400.0, 1.6e14, "997 to over 999 years"),
+        (1200 * 365.25 * 86400.0, 1.6e14, "over 999 years"),
         (5.0, 12 * 365.25 * 86400.0, "5.0 s to 12 years"),
     ],
 )

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 from fakes import FakeSession, started
-from screen import at_rest, settled, shows, text_of
+from screen import at_rest, drag_to, settled, shows, text_of
 from textual.events import Resize
 
 from tui.reducer import reduce
@@ -239,6 +239,39 @@ async def test_a_click_takes_the_list_to_the_cluster_at_the_crosshair(planner):
             await pilot.click(chart, offset=(chart._layout.left + column, 4))
             await settled(pilot)
             assert points[rows.cursor].seconds == chart.data.crosshair
+
+
+async def test_a_click_on_a_cluster_that_is_filtered_out_ends_the_filter(planner):
+    """The list stayed at one cluster, and the text told of another."""
+    async with at_rest(planner(), (120, 40), "3") as (app, pilot):
+        chart, rows = app.query_one("#frontier-chart", Chart), app.query_one("#frontier-list")
+        slowest = rows.rows[-1][1]
+        rows.narrow(slowest)
+        await pilot.click(chart, offset=(chart._layout.left, 4))
+        await settled(pilot)
+        assert (rows.cursor, rows.wanted) == (0, "")
+        rows.narrow(slowest)
+        await settled(pilot)
+        await pilot.click(chart, offset=(chart._layout.left + chart._layout.width - 1, 4))
+        await settled(pilot)
+        assert rows.wanted == slowest.lower()
+
+
+@pytest.mark.parametrize("label_cell", [1, 8])
+async def test_a_deadline_outside_the_axis_is_dragged_from_the_edge(planner, label_cell):
+    """It jumped to the cell of its label that was pressed."""
+    app = planner(deadline_seconds=9e6, deadline_chosen=True)
+    async with at_rest(app, (120, 40), "3") as (app, pilot):
+        await settled(pilot)
+        chart = app.query_one("#frontier-chart", Chart)
+        (label,) = chart._layout.labels
+        edge, cell = chart._layout.x.value(1.0), chart._layout.x.value(0.9)
+        x = chart._layout.left + label.start + label_cell
+        await pilot.mouse_down(chart, offset=(x, label.row))
+        await drag_to(pilot, chart, (x - 1, label.row))
+        await pilot.mouse_up(chart, offset=(x - 1, label.row))
+        await settled(pilot)
+        assert cell < app.state.deadline_seconds <= edge
 
 
 @pytest.mark.parametrize("glyphs", ["unicode", "ascii"])

@@ -137,6 +137,7 @@ def test_a_deadline_is_a_column_and_a_line(
     table, _, legend = run(capsys, line)[0].partition("\n\n")
     assert table.splitlines()[0].endswith("in time")
     assert "in time is the share within 2m 00s" in legend
+    assert "in time is" not in run(capsys, f"{line} --model optex")[0], "no share is known"
     run(capsys, f"{line} --output {tmp_path / 'curve.svg'}")
     assert "deadline 2m 00s" in (tmp_path / "curve.svg").read_text()
     run(capsys, f"{line} --output {tmp_path / 'curve.csv'}")

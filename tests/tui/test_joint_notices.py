@@ -32,7 +32,11 @@ def test_little_evidence_is_one_group_where_its_first_stands():
 def test_what_is_assumed_of_unknown_machines_is_told_once():
     speed = Notice("unknown-source-type", "nothing says where it ran", "name it")
     arch = Notice("assumed-architecture", "x86_64 is assumed", "name where it ran, or the types")
-    assert joint_groups([arch, SKEW, speed]) == [(speed, arch), (SKEW,)]
+    group, other = joint_groups([speed, SKEW, arch])
+    assert (group, other) == ((arch, speed), (SKEW,))
+    assert joint_remedy(group) == "name where it ran, or the types", "it helps against both"
+    (line,) = warnings(group, marks_of(choose_glyphs("unicode")))
+    assert line[-1][0] == " Press w to name where it ran, or / to name the types."
 
 
 def test_what_a_broken_run_lacks_is_told_once_for_each_remedy():

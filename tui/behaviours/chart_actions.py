@@ -74,10 +74,12 @@ class ChartActions(PlannerMixin):
 
     def on_chart_point_picked(self, message: Chart.PointPicked) -> None:
         """In the frontier a click moves the list's cursor to the nearest point; Enter adopts it as
-        goal too."""
+        goal too. Elsewhere nothing is picked."""
         app = self.planner
         answer = app.answer
         if message.chart.id != "frontier-chart" or answer is None:
+            if message.entered:
+                app.say_unused("enter")
             return
         from tui.views import frontier
 
@@ -86,6 +88,8 @@ class ChartActions(PlannerMixin):
         listed = app._panels.table(FRONTIER_LIST)
         for index in nearest[:1]:
             app.dispatch(frontier.select_action(answer, index))
+            if listed.wanted and index not in listed.matching(listed.wanted):
+                listed.narrow("")
             listed.show(listed.rows, cursor=index)
             if message.entered:
                 app.follow(index)

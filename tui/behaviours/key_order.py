@@ -123,12 +123,21 @@ class KeyOrder(PlannerMixin):
             app.say_unused((character or "").strip() or event.key.replace("ctrl+", "^"))
 
     def on_paste(self, event: Paste) -> None:
-        """Pasted text waits like a key; what no slider takes names evidence to open."""
+        """Pasted text waits like a key. What names evidence is to open, other text is a value of
+        the focused slider."""
+        from tui.screens.open_line import names_evidence
+
+        app, text = self.planner, event.text
+        slider = app.focused if isinstance(app.focused, Slider) else None
         if self._is_early(event):
-            self._queue_early_key(event, Paste(event.text))
-        elif len(self.planner.screen_stack) == 1:
-            self.planner.action_open()
-            self.planner.post_message(Paste(event.text.strip()))
+            self._queue_early_key(event, Paste(text))
+        elif len(app.screen_stack) > 1 or not text.strip():
+            return
+        elif slider is not None and (slider.editing or not names_evidence(text)):
+            slider.insert(text)
+        else:
+            app.action_open()
+            app.post_message(Paste(text))
 
     @property
     def _one_at_a_time(self) -> bool:

@@ -32,20 +32,20 @@ class PanelEvents(PlannerMixin):
         app.dispatch(message.action)
 
     def action_slider(self, by: int) -> None:
-        """Go to the slider above or below; beyond them to the control before or after."""
+        """Go to the slider above or below; beyond them to the control before or after them all."""
         app, names = self.planner, list(GOALS)
         slider = app.focused
         if not isinstance(slider, Slider) or slider.editing:
             return
         columns = GOAL_COLUMNS if app.size.width < NARROW_BELOW else 1
         index = names.index(str(slider.id)) + by * columns
-        if 0 <= index < len(names):
-            app._panels.show_status([])
-            app._panels.widget(names[index]).focus()
-        elif by > 0:
-            app.action_focus_next()
-        else:
-            app.action_focus_previous()
+        beyond = not 0 <= index < len(names)
+        if beyond:
+            index = 0 if by < 0 else -1
+        app._panels.show_status([])
+        app.screen.set_focus(app._panels.widget(names[index]))
+        if beyond:
+            (app.screen.focus_next if by > 0 else app.screen.focus_previous)()
 
     def on_goal_panel_typing(self, message: GoalPanel.Typing) -> None:
         """Typing into a slider began or ended; other keys are shown."""
@@ -114,17 +114,25 @@ class PanelEvents(PlannerMixin):
     async def on_table_row_chosen(self, event: Table.RowChosen) -> None:
         """Enter on a row: change that input, adopt that point, return to that pin, or use that
         model."""
-        app = self.planner
-        if event.table.id == "inputs":
-            await app.run_action(inputs.ROWS[event.index])
-        elif event.table.id == FRONTIER_LIST:
-            app.follow(event.index)
-        elif event.table.id == "pins":
-            app.return_to_pin(event.index)
-        elif event.table.id == "models":
-            app.dispatch(SetModel(text_of(event.table.rows[event.index][1])))
-        else:
+        app, table, index = self.planner, event.table, event.index
+        if index is not None and table.id == "inputs":
+            await app.run_action(inputs.ROWS[index])
+        elif index is not None and table.id == FRONTIER_LIST:
+            app.follow(index)
+        elif index is not None and table.id == "pins":
+            app.return_to_pin(index)
+        elif index is not None and table.id == "models":
+            self._use_model(text_of(table.rows[index][1]))
+        elif not event.clicked:
             app.say_unused("enter")
+
+    def _use_model(self, name: str) -> None:
+        """Use a model, or say that it is in use."""
+        app = self.planner
+        if name == app.state.model:
+            app.show_notice(f"{name} is in use already", "base")
+        else:
+            app.dispatch(SetModel(name))
 
     def follow(self, index: int) -> None:
         """Set the sliders to the goal for which a point of the frontier is the answer."""

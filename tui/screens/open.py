@@ -18,7 +18,6 @@ from textual.widgets import Input
 
 import engine
 from tui.log_watcher import INTERVAL_SECONDS, RUNNING
-from tui.screens.dialog import TypedLine
 from tui.screens.open_addresses import (
     LISTED_APPLICATIONS,
     NEWEST,
@@ -28,7 +27,8 @@ from tui.screens.open_addresses import (
     listed,
     on_enter,
 )
-from tui.screens.open_messages import FolderRead, ListingReady, PeekReady
+from tui.screens.open_line import SourceLine
+from tui.screens.open_messages import FolderRead, ListingReady, PeekReady, SourcesPasted
 from tui.screens.open_rows import COLUMNS, Entry, Listing, may_grow, row, sample_entries
 from tui.screens.picker import Picker
 from tui.storage.user_folders import expand_home
@@ -45,14 +45,6 @@ class ChosenSources:
 
     sources: tuple[str, ...]
     add: bool
-
-
-class _Line(TypedLine):
-    """The input line; the space bar belongs to the screen."""
-
-    def check_consume_key(self, key: str, character: str | None) -> bool:
-        """Whether a key is text: a space marks an entry."""
-        return key != "space" and super().check_consume_key(key, character)
 
 
 class OpenScreen(Picker):
@@ -98,7 +90,7 @@ class OpenScreen(Picker):
     def compose(self) -> ComposeResult:
         """Title in the border, input, entries, what is to be said, keys."""
         with Container(id="dialog", classes="-wide"):
-            yield _Line(placeholder=self._placeholder, id="typed")
+            yield SourceLine(placeholder=self._placeholder, id="typed")
             yield Table(self.COLUMNS, message=self._empty(""), glyphs=self._glyphs, id="matches")
             yield Prose(glyphs=self._glyphs, id="said")
             yield Bar(self._glyphs, firm=True, id="dialog-keys")
@@ -306,7 +298,7 @@ class OpenScreen(Picker):
         """Open the marked entries, else the one under the cursor; a folder is entered, a server
         listed, a path without match is tried."""
         entry = cast(Entry | None, self.current)
-        if self._marked and not (entry and entry.folder):
+        if self._marked and not (entry and entry.folder and entry.value[:-1] not in self._marked):
             self._leave_with(tuple(self._marked), add=False)
             return
         address = self._named(typed.strip())
@@ -351,6 +343,14 @@ class OpenScreen(Picker):
         self._show()
         self.matched.action_move(1)
         self._show_line()
+
+    def on_sources_pasted(self, message: SourcesPasted) -> None:
+        """Mark them, and show the first."""
+        message.stop()
+        sources = [source.rstrip("/") or source for source in message.sources]
+        self._marked |= {source: source for source in sources}
+        self.query_one("#typed", Input).value = sources[0]
+        self.refill(sources[0])
 
     def action_add(self) -> None:
         """Read the marked entries, or the one under the cursor, beside the open sources."""

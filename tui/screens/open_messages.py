@@ -1,4 +1,4 @@
-"""What the threads of the open dialog tell its screen."""
+"""What the threads of the open dialog and its input line tell its screen."""
 
 from __future__ import annotations
 
@@ -35,3 +35,10 @@ class FolderRead(Message):
     typed: str
     entries: list[Entry]
     hidden: int
+
+
+@dataclass(eq=False, repr=False)
+class SourcesPasted(Message):
+    """Several sources were pasted into the input line."""
+
+    sources: list[str]

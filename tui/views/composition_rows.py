@@ -270,7 +270,7 @@ def miss_text(rejected: Rejected, deadline: float | None) -> str:
             # "up to 30.0 s" where 30 s are asked tells nothing.
             shown, asked = (text.seconds(each) for each in (ends, deadline))
             tells = engine.parse_seconds(shown) != engine.parse_seconds(asked)
-            return f"up to {shown}" if tells else f"over {asked}"
+            return f"up to {shown}" if tells else "just too late"
         return f"{text.time_difference(ends, ends - late_seconds)} late"
     if rejected.code == "budget" and over_usd is not None:
         return f"{text.usd_cell(over_usd)} over"

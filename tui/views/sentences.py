@@ -172,6 +172,7 @@ def first_of_each(notices_in_order: Iterable[Notice]) -> list[Notice]:
 
 REMEDIES = {
     "unknown-source-type": "press w to name it",
+    "assumed-architecture": "press w to name where it ran, or / to name the types",
     "more-beside-heap": "type :overhead-per-core SIZE for less or more (0 for Spark's default)",
     "filled-nodes": "type :fill-nodes off for the measured layout",
     "idle-vcpus": "type :fill-nodes on to plan its nodes like theirs",

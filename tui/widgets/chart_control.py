@@ -260,7 +260,7 @@ class ChartControl(FrameWidget):
             return
         self._moved = True
         if drag.line is not None:
-            value = drag.value(x, y)
+            value = drag.value(drag.line, x, y)
             self._data = chart_mouse.with_line(self._data, drag.line.name, value)
             self.redraw()
             self.post_message(self.ThresholdDragged(self, drag.line.name, value, self._drag_count))

@@ -36,12 +36,14 @@ class DragGesture(NamedTuple):
             y=replace(data.y, low=y.low, high=y.high, window=None),
         )
 
-    def value(self, x: int, y: int) -> float:
-        """The value of the threshold at a cell; the scale is extended beyond the plot."""
+    def value(self, line: Threshold, x: int, y: int) -> float:
+        """The value of a dragged threshold with the mouse at a cell: it moves as far as the mouse,
+        from the edge where it was outside. The scale is extended beyond the plot."""
         layout = self.layout
-        if self.line is not None and self.line.vertical:
-            return layout.x.value((x - layout.left) / max(1, layout.width - 1))
-        return layout.y.value(1.0 - y / max(1, layout.height - 1))
+        scale, moved = layout.y, (self.start[1] - y) / max(1, layout.height - 1)
+        if line.vertical:
+            scale, moved = layout.x, (x - self.start[0]) / max(1, layout.width - 1)
+        return scale.value(min(1.0, max(0.0, scale.position(line.value))) + moved)
 
     def windows(self, x: int, y: int) -> tuple[Window | None, Window | None]:
         """The windows of x and y after dragging the plot to a cell; y only where it is zoomed."""

@@ -305,16 +305,17 @@ class Slider(FrameWidget, can_focus=True):
         event.prevent_default()
 
     def on_paste(self, event: events.Paste) -> None:
-        """Pasted text is typed text; without an editor, a value opens one."""
-        pasted = "".join(filter(str.isprintable, event.text))
+        """While typing, pasted text is typed text; otherwise it is left to the app."""
+        if self._edit is not None:
+            event.stop()
+            self.insert(event.text)
+
+    def insert(self, text: str) -> None:
+        """Type the first line of a text, into an editor that is opened for it where none is."""
         if self._edit is None:
-            try:
-                self._parse(pasted.strip())
-            except self._errors:
-                return
             self.action_edit()
-        event.stop()
-        self._edit = (self._edit or LineEdit()).insert(pasted)
+        first = next(iter(text.strip().splitlines()), "")
+        self._edit = (self._edit or LineEdit()).insert("".join(filter(str.isprintable, first)))
         self._error = ""
         self.redraw()
 

@@ -96,9 +96,10 @@ class Table(FrameWidget, can_focus=True):
 
     @dataclass(eq=False, repr=False)
     class RowChosen(_TableMessage, namespace="table"):
-        """Row `index` was chosen by Enter or a double click."""
+        """Row `index` was chosen: `clicked` twice, or by Enter; None by Enter in an empty list."""
 
-        index: int
+        index: int | None
+        clicked: bool = False
 
     def __init__(
         self,
@@ -234,8 +235,7 @@ class Table(FrameWidget, can_focus=True):
         self._go(len(self._kept) - 1 if end else 0)
 
     def action_choose(self) -> None:
-        if self._kept:
-            self.post_message(self.RowChosen(self, self._cursor))
+        self.post_message(self.RowChosen(self, self._cursor if self._kept else None))
 
     # Explaining columns
 
@@ -295,7 +295,7 @@ class Table(FrameWidget, can_focus=True):
         event.stop()
         self._go(self._top + row)
         if event.chain == 2:
-            self.action_choose()
+            self.post_message(self.RowChosen(self, self._cursor, clicked=True))
 
     def press_title(self, column: int) -> None:
         """Hook for a click on a title; nothing where rows have one order."""

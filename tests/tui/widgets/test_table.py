@@ -219,7 +219,7 @@ async def test_fewer_rows_hold_the_cursor_inside(driven):
     app.table.show((), message="nothing satisfies the goal")
     assert "nothing satisfies the goal" in text(app.table, 1)
     await pilot.press("enter", "down")
-    assert app.events[-1] == ("moved", 29)
+    assert app.events[-2:] == [("moved", 29), ("chosen", None)]
 
 
 async def test_hostile_text_and_no_colour(monkeypatch):
