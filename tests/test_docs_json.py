@@ -44,7 +44,7 @@ def test_predict(capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.parametrize("over", ["nodes", "input-size"])
 def test_curve(capsys: pytest.CaptureFixture[str], over: str) -> None:
-    found = answer(capsys, f"curve {LOG} --over {over} --nodes 2")
+    found = answer(capsys, f"curve {LOG} --over {over} --nodes 2 --deadline 2m")
     assert set(found) == keys("## curve")
     varied = set() if over == "nodes" else {"input_size"}
     named = set(re.findall(r"`(\w+)`", rows("## curve")["`points`"]))

@@ -112,7 +112,7 @@ def legend(
         return "no time and no cost: the job ends in no row"
     known = any(math.isfinite(row["low"]) for row in rows)
     intervals = f"{text.odds(confidence)} runs take from low to high" if known else "no interval"
-    if deadline is not None and any(row["p_deadline"] is not None for row in rows):
+    if deadline is not None and any(_known(row["p_deadline"]) is not None for row in rows):
         intervals += f", in time is the share within {text.seconds(deadline)}"
     if any(row["cost_usd"] is not None for row in rows):
         return f"{intervals}, cost is that of the time, {text.priced_by(paid.catalog)}"
