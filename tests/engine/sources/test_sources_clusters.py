@@ -257,6 +257,19 @@ def test_an_executor_that_came_for_tasks_whose_end_was_not_seen(
     assert "late-executors" not in told
 
 
+def three_at_once(executor: str, **header: str) -> list[log.Event]:
+    """The events of three tasks that run at once on an executor which nothing announced."""
+    stage = log.info(0, 3)
+    return [
+        *log.header(executors=0, **header),
+        log.submitted(stage, 1.0),
+        *(log.task_start(0, n, 2.0, executor=executor) for n in range(3)),
+        *(log.task(0, n, 2.0, 4.0, executor=executor) for n in range(3)),
+        log.completed(stage, 1.0, 4.0),
+        log.end(5.0),
+    ]
+
+
 @pytest.mark.parametrize(
     ("told", "cores"), [("4", 4), ("16", 16), ("many", 3), ("0", 3), (None, 3)]
 )
@@ -264,18 +277,7 @@ def test_cores_of_unannounced_executors_are_as_configured_or_inferred(
     tmp_path: Path, told: str | None, cores: int
 ) -> None:
     configured = {} if told is None else {"spark_executor_cores": told}
-    stage = log.info(0, 3)
-    run = run_of(
-        tmp_path,
-        [
-            *log.header(executors=0, **configured),
-            log.submitted(stage, 1.0),
-            *(log.task_start(0, n, 2.0, executor="7") for n in range(3)),
-            *(log.task(0, n, 2.0, 4.0, executor="7") for n in range(3)),
-            log.completed(stage, 1.0, 4.0),
-            log.end(5.0),
-        ],
-    )
+    run = run_of(tmp_path, three_at_once("7", **configured))
     assert (run.cluster.executors, run.cluster.executor_cores) == (1, cores)
     assert run.cores == ((1.0, cores),)
     codes = [notice.code for notice in run.notices]
@@ -284,18 +286,8 @@ def test_cores_of_unannounced_executors_are_as_configured_or_inferred(
 
 def test_a_driver_of_all_cores_heeds_no_setting_of_executors(tmp_path: Path) -> None:
     """Nor does the remedy name one."""
-    stage = log.info(0, 3)
-    run = run_of(
-        tmp_path,
-        [
-            *log.header(executors=0, master="local[*]", spark_executor_cores="8"),
-            log.submitted(stage, 1.0),
-            *(log.task_start(0, n, 2.0, executor="driver") for n in range(3)),
-            *(log.task(0, n, 2.0, 4.0, executor="driver") for n in range(3)),
-            log.completed(stage, 1.0, 4.0),
-            log.end(5.0),
-        ],
-    )
+    settings = {"master": "local[*]", "spark_executor_cores": "8"}
+    run = run_of(tmp_path, three_at_once("driver", **settings))
     assert run.cores == ((1.0, 3),)
     (said,) = (notice for notice in run.notices if notice.code == "cores-inferred")
     assert "local[8]" in (said.remedy or "")
