@@ -244,9 +244,14 @@ class Panels:
     def notice(self, line: Line) -> None:
         """Show a line above the panels, or none."""
         prose = self.prose("notice")
+        was = prose.has_class("-shown"), prose.styles.height
         prose.set_class(bool(line), "-shown")
         prose.show([line] if line else [])
         self.fit_notice()
+        if was != (bool(line), prose.styles.height):
+            # Textual paints what it finds moved since the layout before. Where something else is
+            # painted meanwhile it has asked for the new layout already, and finds nothing moved.
+            self.app.screen_stack[0].refresh()
         if self.app.answer is None and not self.app.busy:
             blank.show(self, self.app.state.view)  # it says why where no notice does
 

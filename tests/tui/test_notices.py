@@ -5,6 +5,8 @@ from dataclasses import replace
 import pytest
 from fakes import FakeSession, profile
 from screen import advised, at_rest, compared, drag_to, settled, shows, text_of
+from textual._compositor import Compositor
+from textual.geometry import Region
 
 import engine
 from tui.screens.notices import MAX_NOTICES
@@ -256,6 +258,28 @@ async def test_what_was_done_is_seen_where_a_question_takes_the_line_of_help(pla
             await pilot.press("p")
             await settled(pilot)
             assert said in text_of(app)
+
+
+async def test_what_a_notice_moves_is_painted(planner, monkeypatch):
+    """Textual paints what differs from the layout before. A paint of other widgets between has it
+    look at the new one already: half of the rows stayed where they were."""
+    painted = list[Region]()
+    update = Compositor.render_update
+
+    def render_update(self: Compositor, *arguments: object, **options: object) -> object:
+        painted.extend(self._dirty_regions)
+        return update(self, *arguments, **options)
+
+    monkeypatch.setattr(Compositor, "render_update", render_update)
+    async with at_rest(planner(), (80, 24)) as (app, pilot):
+        for act in (lambda: app.show_notice("words " * 30, "bad"), app.action_close_notice):
+            painted.clear()
+            act()
+            compositor = app.screen._compositor
+            compositor.update_widgets({app.query_one("#notice")})
+            assert compositor.full_map  # as a paint does
+            await settled(pilot)
+            assert app.screen.region in painted
 
 
 async def test_what_was_done_takes_the_place_of_what_went_wrong_before(planner):
