@@ -71,6 +71,7 @@ from engine.models.workloads import (
 )
 from engine.notices import Notice, in_order
 from engine.profile import Profile, Run
+from engine.runs.configurations import repetitions
 from engine.runs.run_noise import run_noise
 from engine.runs.slow_runs import (
     SuspectedOutlier,
@@ -80,8 +81,11 @@ from engine.runs.slow_runs import (
     without,
 )
 
-MOST_RUNS = 300
-"""The most runs that are fitted together: those with the wanted parameters first."""
+MOST_CONFIGURATIONS = 300
+"""The most configurations that are fitted together, each with all its repetitions, which cost next
+to nothing more: those with the wanted parameters first."""
+
+GOLDEN_RATIO = (np.sqrt(5.0) - 1.0) / 2.0
 
 MINIMUM_ALONE = 3
 """The fewest configurations for a separate fit of one type."""
@@ -335,24 +339,27 @@ def _catalog(runs: Sequence[Run]) -> Catalog | None:
 
 
 def _sample_runs(runs: Sequence[Run], wanted: Workload) -> list[Run]:
-    """At most `MOST_RUNS` of the runs, evenly spaced: first of those with the wanted parameters,
-    then of others."""
-    if len(runs) <= MOST_RUNS:
+    """The runs of at most `MOST_CONFIGURATIONS`, evenly spaced: first of those with the wanted
+    parameters, then of others."""
+    repeated = repetitions(runs)
+    if len(repeated) <= MOST_CONFIGURATIONS:
         return list(runs)
-    has_parameters = [same_parameters(run.workload.parameters, wanted.parameters) for run in runs]
-    chosen = _evenly_spaced(
-        [run for run, same in zip(runs, has_parameters, strict=True) if same], MOST_RUNS
-    )
-    rest = [run for run, same in zip(runs, has_parameters, strict=True) if not same]
-    return chosen + _evenly_spaced(rest, MOST_RUNS - len(chosen))
+    as_wanted = [
+        same_parameters(same[0].workload.parameters, wanted.parameters) for same in repeated
+    ]
+    alike = [same for same, wished in zip(repeated, as_wanted, strict=True) if wished]
+    unlike = [same for same, wished in zip(repeated, as_wanted, strict=True) if not wished]
+    chosen = _evenly_spaced(alike, MOST_CONFIGURATIONS)
+    chosen += _evenly_spaced(unlike, MOST_CONFIGURATIONS - len(chosen))
+    return [run for same in chosen for run in same]
 
 
-def _evenly_spaced(runs: Sequence[Run], count: int) -> list[Run]:
-    """At most `count` of the runs, at even distances in their order."""
-    if len(runs) <= count:
-        return list(runs)
-    indices = np.linspace(0, len(runs) - 1, count).round().astype(int)
-    return [runs[index] for index in indices]
+def _evenly_spaced(items: Sequence[list[Run]], count: int) -> list[list[Run]]:
+    """At most `count` of the items, at nearly even distances in their order. By the golden ratio,
+    since every second or third of a table that varies two or three numbers of nodes in turn would
+    have one of them alone."""
+    ranks = np.argsort(np.arange(len(items)) * GOLDEN_RATIO % 1.0)
+    return [items[index] for index in np.sort(ranks[:count])]
 
 
 def _varying_parameters(runs: Sequence[Run], wanted: Workload) -> list[str]:

@@ -2,6 +2,7 @@
 
 import gc
 import weakref
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
@@ -14,6 +15,7 @@ from sparkplan_runs import GRID, codes, fit, nodes, run
 from engine.cluster import Cluster, Workload
 from engine.errors import BadInput, ModelDoesNotFit
 from engine.models.base import FittedModel
+from engine.models.laws import model as table_model
 from engine.models.laws.model import KEPT_FITS, TableModel
 from engine.profile import Profile, Run
 
@@ -310,3 +312,21 @@ def test_whole_numbers_of_vcpus_are_numbers() -> None:
     runs = [Run(30.0 + 600.0 / count, whole(count, "m", 4), Workload(1.0)) for count in (2, 4, 8)]
     found = fit(*runs).predict(cluster=whole(3, "other", 8))
     assert 30.0 < found.seconds < 330.0
+
+
+def test_of_many_configurations_an_even_part_is_fitted_with_all_repetitions(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Every second of a table that has two numbers of nodes in turn would have one of them alone,
+    and a part of the runs a repetition here and there."""
+    monkeypatch.setattr(table_model, "MOST_CONFIGURATIONS", 24)
+    once = [run(count, k=float(k)) for k in range(1, 31) for count in (2, 4)]
+    model = fit(*once, *(replace(each, seconds=1.02 * each.seconds) for each in once))
+    assert isinstance(model, TableModel)
+    wanted = Workload(1.0, parameters={"k": 7.0})
+    assert model.runs_used(wanted) == 48
+    (fitted,) = model.parameter_fit(wanted).tables
+    keys = Counter((each.cluster.nodes, each.workload.parameters["k"]) for each in fitted.observed)
+    assert set(keys.values()) == {2}
+    assert keys[2, 7.0] == keys[4, 7.0] == 2
+    assert 10 <= sum(count == 2 for count, _ in keys) <= 14
