@@ -128,8 +128,8 @@ def test_a_stage_that_was_not_tried_again_waited_for_none_of_that() -> None:
 
 
 def recomputing(slots: int = 4) -> Run:
-    """A table of 64 MiB is scanned in a task for each slot, and a later job writes again the quarter
-    of the output that an executor took along."""
+    """A table of 64 MiB is scanned in a task for each slot. A later job writes again the quarter of
+    the output that an executor took along."""
     scan = {"operations": ("Exchange", "Scan parquet"), "files_bytes": 2.0**26}
     scan |= {"name": "map", "shuffle_write_bytes": measure(np.full(slots, 1e6))}
     wrote = Stage(np.full(slots, 8.0), input_bytes=2.0**26, more=scan)
