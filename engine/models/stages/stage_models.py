@@ -72,7 +72,7 @@ def stage_models(run: Run, slots: int) -> list[StageModel]:
         starts = stage.stage_id == python
         small_inputs = small.inputs(stage)
         started = without_start(stage) if start_share(run, stage) else stage
-        warm_up = warm_up_of(started, ran_on, before=len(before), starts_python=starts)
+        warm_up = warm_up_of(started, ran_on, ran_before=bool(before), starts_python=starts)
         model = replace(
             model,
             warm_up=warm_up,
