@@ -43,6 +43,7 @@ from engine.models.stages.partitioning.stage_growth import (
     shuffle_partitions_of,
 )
 from engine.models.stages.rebalanced_partitions import with_rebalanced_rows
+from engine.models.stages.recomputed_outputs import with_lost_partitions
 from engine.models.stages.skewed_joins import with_skewed_join
 from engine.models.stages.slots_over_time import planned_on, slots_of_stages
 from engine.models.stages.stage_matching import code_of
@@ -71,7 +72,7 @@ def stage_models(run: Run, slots: int) -> list[StageModel]:
         starts = stage.stage_id == python
         small_inputs = small.inputs(stage)
         started = without_start(stage) if start_share(run, stage) else stage
-        warm_up = warm_up_of(started, ran_on, before=len(before), starts_python=starts)
+        warm_up = warm_up_of(started, ran_on, ran_before=bool(before), starts_python=starts)
         model = replace(
             model,
             warm_up=warm_up,
@@ -137,6 +138,7 @@ def _with_references(run: Run, models: Sequence[StageModel]) -> list[StageModel]
             last = input_readers.get(rdd_partitions(stage))
             model = _with_followed_stage(model, by_id, last, explicit=explicit)
             model = with_split_candidates(with_factor_blocks(model, by_id), by_id)
+        model = with_lost_partitions(model, linked)
         model = with_rebalanced_rows(run, with_skewed_join(model, by_id), by_id)
         joined = None if stage.inputs or explicit else joined_inputs(stage, by_id)
         inputs = (

@@ -168,7 +168,7 @@ PARALLELISM = {"spark.default.parallelism": "4"}
         ("Scan hive spark_catalog.default.a", 4, 20.0, 16),
         ("textFile", 2, 32.1, 8),  # whole blocks of local files
         ("textFile", 2, 128.05, 8),
-        ("textFile", 2, 20.0, 2),  # one file that was cut in two
+        ("hadoopFile", 2, 20.0, 2),  # one file that was cut in two, or two that are alike
         ("Scan csv", 4, 20.0, 4),  # cut by its size
     ],
 )
@@ -187,7 +187,7 @@ def test_hadoop_cuts_each_file_for_itself(
 
 def test_the_split_size_of_spark_sql_is_none_of_hadoop() -> None:
     config = {"spark.sql.files.maxPartitionBytes": "1m"}
-    read = Stage(np.full(2, 4.0), input_bytes=2 * MIB, more={"operations": ("textFile",)})
+    read = Stage(np.full(2, 4.0), input_bytes=2 * MIB, more={"operations": ("hadoopFile",)})
     model = stage_models(observed([read], slots=4, config=config), 4)[0]
     assert model.scaled(8.0, None).tasks == 2
 

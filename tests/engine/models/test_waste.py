@@ -4,8 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from made_runs import BLOCK, Stage, measure, observed, without_growth
+from made_runs import BLOCK, Job, Stage, measure, observed, without_growth
 
+from engine.cluster import Workload
 from engine.models.replay.notices import fit_notices
 from engine.models.replay.replayed_run import Replay
 from engine.profile import Run
@@ -124,3 +125,44 @@ def test_a_stage_that_was_not_tried_again_waited_for_none_of_that() -> None:
     once = replace(second, waste=Waste(2, 0, 0, 1.0))
     replay = without_growth(replace(run, stages=(first, once)))
     assert replay.waste == pytest.approx([0.0, 1.0 / 80.0])
+
+
+def recomputing(slots: int = 4) -> Run:
+    """A table of 64 MiB is scanned in a task for each slot. A later job writes again the quarter of
+    the output that an executor took along."""
+    scan = {"operations": ("Exchange", "Scan parquet"), "files_bytes": 2.0**26}
+    scan |= {"name": "map", "shuffle_write_bytes": measure(np.full(slots, 1e6))}
+    wrote = Stage(np.full(slots, 8.0), input_bytes=2.0**26, more=scan)
+    read = Stage(np.full(4, 2.0), (0,), shuffle_bytes=4e6)
+    lost = slots // 4
+    again = {**scan, "recomputed": True, "shuffle_write_bytes": measure(np.full(lost, 1e6))}
+    stages = [
+        wrote,
+        read,
+        Stage(np.full(lost, 8.0), (), 1, input_bytes=2.0**24, more=again),
+        Stage(np.full(4, 2.0), (2,), 1, shuffle_bytes=4e6),
+    ]
+    run = observed(stages, (Job(), Job((0,))), slots=slots)
+    return replace(run, workload=Workload(2.0**26))
+
+
+@pytest.mark.parametrize(("slots", "ratio", "wrote"), [(4, 1.0, 4), (16, 1.0, 16), (8, 32.0, 16)])
+def test_what_is_written_again_are_tasks_of_the_stage_that_wrote_it(
+    slots: int, ratio: float, wrote: int
+) -> None:
+    """A quarter of them, each as small as these are on that cluster."""
+    replay = without_growth(recomputing())
+    outcome = replay.replayed(slots, ratio=ratio)
+    assert [outcome.tasks[0], outcome.tasks[2]] == [wrote, wrote // 4]
+    whole, again = (outcome.placed[place].seconds for place in (0, 2))
+    assert again == pytest.approx(whole[: wrote // 4])
+    for model, tasks in zip(replay.models, outcome.tasks, strict=True):
+        assert model.scaled(ratio, None, slots).tasks == tasks
+
+
+@pytest.mark.parametrize("renamed", [0, 2])
+def test_without_a_stage_of_the_same_code_it_is_cut_by_its_own_rule(renamed: int) -> None:
+    run = recomputing()
+    stages = list(run.stages)
+    stages[renamed] = replace(stages[renamed], name="another")
+    assert Replay.of(replace(run, stages=tuple(stages))).models[2].follows is None

@@ -164,7 +164,7 @@ TINY_SECONDS = 1e-12
 
 
 def warm_up_of(
-    stage: StageRun, slots: int, *, before: int = 0, starts_python: bool = False
+    stage: StageRun, slots: int, *, ran_before: bool = False, starts_python: bool = False
 ) -> WarmUp | None:
     """The warm-up curve of a stage that ran on `slots`; None if its launch order shows none.
 
@@ -173,12 +173,12 @@ def warm_up_of(
     order would give. Stages that are too short to show it get a prior (`_prior_curve`).
 
     Args:
-        before: number of stages of the same code that ran before.
+        ran_before: whether a stage of the same code ran before: it is then taken to be compiled.
         starts_python: whether it is the first stage of its run that computes in Python.
     """
     lanes, ended = max(1, slots // stage.task_cpus), _ended_tasks(stage)
     if len(stage.warm_up) != len(PARTS) - 1 or ended < 2 * lanes:
-        return _prior_curve(stage, lanes, before=before, starts_python=starts_python)
+        return _prior_curve(stage, lanes, ran_before=ran_before, starts_python=starts_python)
     counts = np.asarray(PARTS) * ended
     whole_waves = counts >= lanes
     counts, means = counts[whole_waves], np.asarray((*stage.warm_up, 1.0))[whole_waves]
@@ -199,7 +199,9 @@ def _ended_tasks(stage: StageRun) -> int:
     return min(stage.tasks, stage.task_seconds.count)
 
 
-def _prior_curve(stage: StageRun, lanes: int, *, before: int, starts_python: bool) -> WarmUp | None:
+def _prior_curve(
+    stage: StageRun, lanes: int, *, ran_before: bool, starts_python: bool
+) -> WarmUp | None:
     """The prior curve of a stage whose launch order does not show the warm-up: too few tasks, one
     wave, an old log.
 
@@ -212,11 +214,11 @@ def _prior_curve(stage: StageRun, lanes: int, *, before: int, starts_python: boo
         return None
     reported = stage.python_start_seconds
     python_seconds = min((reported or 0.0) / min(lanes, stage.tasks), MOST_START * slot_seconds)
-    code_seconds = AGAIN_SECONDS / before if before else _new_code_seconds(stage, lanes)
+    code_seconds = 0.0 if ran_before else _new_code_seconds(stage, lanes)
     if starts_python and reported is None:
         code_seconds *= 1.0 + PYTHON_START
     lost = python_seconds + min(EXCESS_SHARE * (slot_seconds - python_seconds), code_seconds)
-    return assumed_warm_up(1.0 - lost / slot_seconds, waves)
+    return assumed_warm_up(1.0 - lost / slot_seconds, waves) if lost else None
 
 
 def _new_code_seconds(stage: StageRun, lanes: int) -> float:
@@ -235,15 +237,13 @@ def assumed_warm_up(late: float, waves: float) -> WarmUp:
 
 
 EXCESS_SECONDS = 1.5
-AGAIN_SECONDS = 0.2
 EXCESS_SHARE = 0.8
 MOST_COLD = 2.5
 """Prior of the time that a slot loses to new code in a stage. `EXCESS_SECONDS` is the usual time
-for code that runs first; the second stage of the same code loses `AGAIN_SECONDS`, the third half of
-that, and so on: what has run often is compiled. `EXCESS_SHARE` is the largest share of the slot's
-time in the stage, `MOST_COLD` the most by which that share grows if the slot has less to do.
-Stages of the bundled logs that show it lose about 0.5 to 4 s (by eye); chosen with them and
-benchmarks/logs.py in view."""
+for code that runs first; later stages of the same code lose none. `EXCESS_SHARE` is the largest
+share of the slot's time in the stage, `MOST_COLD` the most by which that share grows if the slot
+has less to do. Stages of the bundled logs that show it lose about 0.5 to 4 s (by eye); chosen with
+them and benchmarks/logs.py in view."""
 
 
 PYTHON_START = 1.0

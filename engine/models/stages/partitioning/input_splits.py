@@ -39,6 +39,7 @@ class InputSplits:
         is_scan: whether it reads files whose splits Spark SQL chooses.
         is_hadoop: whether it reads files that Hadoop's `FileInputFormat` splits, each by itself:
             RDDs of files, and Hive's tables.
+        two_texts: whether these are two files of text, and not the halves of one.
         one_per_core: whether its rows are made by the program in the default number of partitions:
             one per core (`defaultParallelism`).
         scans: number of scans; those of a union are split separately and taken to be alike. For
@@ -57,6 +58,7 @@ class InputSplits:
     scanned_bytes: float
     is_scan: bool
     is_hadoop: bool
+    two_texts: bool
     one_per_core: bool
     scans: int
     in_a_loop: bool
@@ -94,7 +96,8 @@ class InputSplits:
         one_per_core = settings.depends_on_cluster and _in_default_partitions(stage, settings)
         scans = max(1, len(stage.united)) if one_per_core else scans
         return cls(
-            rdd_partitions(stage), total, largest, cut, scan, hadoop, one_per_core, scans,
+            rdd_partitions(stage), total, largest, cut, scan, hadoop,
+            hadoop and _reads_two_texts(stage), one_per_core, scans,
             scan and _unites_in_a_loop(stage, scans),
             reads_splits and coalesced == math.inf and not COALESCES.isdisjoint(stage.operations),
             settings, packed, most,
@@ -197,8 +200,8 @@ class InputSplits:
         """Whether Hadoop split no file just for lack of splits. If two are wanted
         (`defaultMinPartitions`), a file is split at half of all bytes. So the largest split then
         holds half of them, up to what its reader reads beyond its end; else it is a whole file."""
-        if self.tasks > MAX_SPLITS_OF_FILE or not self.read_bytes:
-            return self.tasks > MAX_SPLITS_OF_FILE
+        if self.two_texts or self.tasks > MAX_SPLITS_OF_FILE or not self.read_bytes:
+            return self.two_texts or self.tasks > MAX_SPLITS_OF_FILE
         share = self.largest_read_bytes / self.read_bytes
         beyond = max(OVERREAD_BYTES / self.read_bytes, 1.0 - 1.0 / OVERREAD_FACTOR)
         return share < LEAST_HALF or beyond < abs(share - 0.5) < EMPTY_SPLIT_EXCESS
@@ -254,6 +257,16 @@ def _split_by_hadoop(stage: StageRun) -> bool:
     if any(name.startswith("Scan hive") for name in stage.operations):
         return True
     return not HADOOP.isdisjoint(stage.operations) and "coalesce" not in stage.operations
+
+
+def _reads_two_texts(stage: StageRun) -> bool:
+    """Whether two splits of text are too much alike to be the halves of one file: behind the first
+    half its reader reads on."""
+    read = stage.input_bytes.quantiles if stage.input_bytes is not None else ()
+    if TEXT not in stage.operations or len(read) != 2:
+        return False
+    least, most = read
+    return most - least < ALIKE_SHARE * min(least, TEXT_BUFFER_BYTES)
 
 
 def _in_default_partitions(stage: StageRun, settings: PartitioningSettings) -> bool:
@@ -341,6 +354,13 @@ MAX_SPLITS_OF_FILE = 3
 
 LEAST_HALF = 0.45
 """A largest split with a smaller share of all bytes is not half of a file, however small it is."""
+
+TEXT = "textFile"
+TEXT_BUFFER_BYTES = 64.0 * 1024
+ALIKE_SHARE = 0.5
+"""Behind its split a reader of text fills a buffer of 64 KiB once more, for the end of its last
+line (`UncompressedSplitLineReader`), or reads the rest of the file. So the first half of a file has
+so much more than the second; half of that is asked for, since a file system may give less."""
 
 OVERREAD_BYTES = 256.0 * 1024
 """Bytes read beyond the end of a split: to the end of a line, and to the end of buffers of 64 KiB,
