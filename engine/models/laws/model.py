@@ -120,7 +120,9 @@ class TableModel(FittedModel):
     """sparkplan fitted to run times; fits are made once per set of job parameters."""
 
     _fits: LruCache[ParameterFit] = field(default_factory=lambda: LruCache(KEPT_FITS), repr=False)
-    _joint_fits: dict[bytes, RunTimeFit] = field(default_factory=dict, repr=False)
+    _joint_fits: LruCache[RunTimeFit] = field(
+        default_factory=lambda: LruCache(KEPT_FITS), repr=False
+    )
     _kept: MeansCache = field(default_factory=means_cache, repr=False)
     _encoded: GridCache[LruCache[EncodedClusters]] = field(default_factory=GridCache, repr=False)
 
@@ -171,9 +173,7 @@ class TableModel(FittedModel):
     def _fit_of_all(self, rows: Rows, seconds: FloatArray) -> RunTimeFit:
         """The fit of all runs, made once for all sets of parameters with the same runs."""
         key = rows.configurations.tobytes()
-        if key not in self._joint_fits:
-            self._joint_fits[key] = fit_run_times(rows, seconds, kept=self._kept)
-        return self._joint_fits[key]
+        return self._joint_fits.get(key, lambda: fit_run_times(rows, seconds, kept=self._kept))
 
     def _type_fits(
         self, rows: Rows, seconds: FloatArray, joint: RunTimeFit, of_type: BoolArray
