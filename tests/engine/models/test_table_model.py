@@ -241,6 +241,28 @@ def test_fits_of_iterations_that_were_asked_about_long_ago_are_not_kept() -> Non
     assert first() is None
 
 
+def test_fits_of_all_runs_are_kept_for_the_parameters_asked_about_last(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Runs that do not say all of them are not in the fit."""
+    monkeypatch.setattr("engine.models.laws.model.KEPT_FITS", 1)
+    runs = tuple(
+        Run(
+            100.0 / c + k,
+            nodes(c),
+            Workload(1.0, parameters={"k": k, **({"q": c} if c < 9 else {})}),
+        )
+        for k in (1.0, 2.0)
+        for c in (2, 4, 8, 16)
+    )
+    model = TableModel("sparkplan", Profile("made", runs))
+    asked = [Workload(1.0, parameters=of) for of in ({"k": 1.0}, {"k": 1.0, "q": 2.0})]
+    first, last = [weakref.ref(model.parameter_fit(each).joint) for each in asked]
+    gc.collect()
+    assert last() is model.parameter_fit(asked[-1]).joint
+    assert first() is None
+
+
 def test_the_order_of_the_runs_does_not_matter() -> None:
     """More runs than the lengths are sought with, in two types of equally many, with noise."""
     random = np.random.default_rng(11)
