@@ -22,11 +22,16 @@ from engine.models.curves.equivalents import Equivalents, equivalents
 from engine.models.curves.fitted_curve import FittedCurve, TypeCurve
 from engine.models.curves.iteration_curves import curve_for_iterations
 from engine.models.curves.machines import MachineRuns, fittable_tables
-from engine.models.curves.measured_range import extrapolation_scale, range_notices
+from engine.models.curves.measured_range import (
+    extrapolation_scale,
+    range_notices,
+    unseen_notice,
+    unseen_seconds,
+)
 from engine.models.workloads import SAME, sharing_parameters, too_few_sharing, with_defaults
 from engine.notices import Notice, in_order
 from engine.profile import Run
-from engine.units import format_count, format_seconds
+from engine.units import format_count
 
 PRIOR_INTERVAL_NOTICE = Notice(
     "prior-interval",
@@ -83,23 +88,6 @@ def type_effect_notice(name: str, effect: TypeEffect) -> Notice:
         f"{name} has {format_count(effect.runs, 'run')}, too few to fit: the curve "
         "of the nearest fitted type is scaled to them",
         f"add runs on {name} with other numbers of nodes or sizes",
-    )
-
-
-def unseen_seconds(runs: MachineRuns, spread: Spread) -> float:
-    """How long a fixed time may be that the runs do not tell from none: their spread, of the
-    shortest. 0 where either is not known."""
-    unseen = spread.log_scale * float(runs.seconds.min(initial=np.inf))
-    return unseen if np.isfinite(unseen) else 0.0
-
-
-def unseen_notice(model: str, unseen: float) -> Notice:
-    """The warning about a time that is shorter than such a fixed time."""
-    return Notice(
-        "model-does-not-fit",
-        f"{model} leaves out what its runs do not show, and a fixed time of {format_seconds(unseen)} "
-        "would not: the interval allows for that much more than its law says",
-        "add a run that is nearly as short",
     )
 
 

@@ -345,8 +345,7 @@ def _skewed_bytes(config: Mapping[str, str], key: str) -> float:
 
 def configured_factor(config: Mapping[str, str], key: str, default: float) -> float:
     """A setting that is a factor; the default if no number is set."""
-    text = config.get(key, "").strip()
-    return float(text) if _DECIMAL.fullmatch(text) else default
+    return float(text) if _DECIMAL.fullmatch(text := config.get(key, "").strip()) else default
 
 
 def _open_cost_bytes(config: Mapping[str, str]) -> float:
