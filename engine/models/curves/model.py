@@ -123,12 +123,8 @@ class Question:
 
     def curve_seconds(self, curve: TypeCurve, rows: BoolArray) -> FloatArray:
         """(r,) seconds by a curve on those clusters, their `shift` apart."""
-        return curve.seconds(
-            self.at.machine_count[rows],
-            self.at.speed[rows],
-            size=self.size,
-            iterations=self.workload.iterations,
-        )
+        machines, speed = self.at.machine_count[rows], self.at.speed[rows]
+        return curve.seconds(machines, speed, size=self.size, iterations=self.workload.iterations)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -334,11 +330,9 @@ class CurvesModel(FittedModel):
 
     def explain(self, batch: ClusterBatch, workload: Workload) -> Explanation:
         question = self._asked(batch, workload)
-        phases = question.curves[int(question.at.family[0])].phases_at_speed(
-            question.at.machine_count[:1],
-            question.at.speed[:1],
-            size=question.size,
-            iterations=question.workload.iterations,
+        at, size = question.at, question.size
+        phases = question.curves[int(at.family[0])].phases_at_speed(
+            at.machine_count[:1], at.speed[:1], size=size, iterations=question.workload.iterations
         )
         factor = float(np.exp(question.shift[0]))
         return Explanation(phases={name: factor * float(part[0]) for name, part in phases.items()})

@@ -224,6 +224,9 @@ def test_iterations_scale_and_say_when_they_are_beyond() -> None:
     assert inside.seconds == pytest.approx((20.0 + 200.0 / 6) * (0.2 + 0.8 * 0.8), rel=0.06)
     beyond = model.predict(cluster=nodes(6), workload=Workload(1.0, 100.0))
     assert "extrapolating-iterations" in codes(beyond.warnings)
+    most_run = model.predict(cluster=nodes(6), workload=Workload(1.0, 50.0))
+    assert beyond.low < 1.05 * most_run.seconds, "the loop may have ended there"
+    assert beyond.seconds / beyond.low > beyond.high / beyond.seconds
     assert "extrapolating-iterations" not in codes(inside.warnings)
 
 
