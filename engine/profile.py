@@ -78,6 +78,27 @@ LEAST_AMOUNT, MOST_AMOUNT = 1e-30, 1e30
 """The same for the size of an input, in any unit, and for iterations."""
 
 
+def require_possible(seconds: float, workload: Workload, where: str | None) -> None:
+    """Refuses a time, an input or iterations that no run has.
+
+    Raises:
+        BadInput: which says `where` it stands.
+    """
+    if not LEAST_SECONDS <= seconds <= MOST_SECONDS:
+        raise BadInput(
+            f"no run lasts {seconds:g} s",
+            where=where,
+            remedy=f"give between {LEAST_SECONDS:g} and {MOST_SECONDS:g} s, or leave it out",
+        )
+    for amount in (workload.input_bytes, workload.iterations):
+        if amount is not None and not LEAST_AMOUNT <= amount <= MOST_AMOUNT:
+            raise BadInput(
+                f"no run has an input or iterations of {amount:g}",
+                where=where,
+                remedy=f"give between {LEAST_AMOUNT:g} and {MOST_AMOUNT:g}, or leave it out",
+            )
+
+
 @dataclass(frozen=True)
 class Run:
     """One observed execution of an application.
@@ -121,19 +142,7 @@ class Run:
     notices: tuple[Notice, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
-        if not LEAST_SECONDS <= self.seconds <= MOST_SECONDS:
-            raise BadInput(
-                f"no run lasts {self.seconds:g} s",
-                where=self.source or None,
-                remedy=f"give between {LEAST_SECONDS:g} and {MOST_SECONDS:g} s, or leave it out",
-            )
-        for amount in (self.workload.input_bytes, self.workload.iterations):
-            if amount is not None and not LEAST_AMOUNT <= amount <= MOST_AMOUNT:
-                raise BadInput(
-                    f"no run has an input or iterations of {amount:g}",
-                    where=self.source or None,
-                    remedy=f"give between {LEAST_AMOUNT:g} and {MOST_AMOUNT:g}, or leave it out",
-                )
+        require_possible(self.seconds, self.workload, self.source or None)
         object.__setattr__(self, "config", ReadOnly(self.config))
         cpus = configured_task_cpus(self.config)
         if cpus != self.cluster.task_cpus:

@@ -104,7 +104,7 @@ class EngineSession:
         show(Evidence(profile, None if self._workflow is None else len(self._workflow.jobs)))
         say("fitting the model")
         fitted = self._fit(profile, state.model)
-        say("building the plan")
+        say("building the plan" if self._workflow is None else "simulating the workflow's states")
         plan = self._plans.of(
             fitted,
             engine.PlanRequest(

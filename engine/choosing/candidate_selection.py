@@ -61,10 +61,10 @@ def select_candidates(
     if instances is not None:
         selection = _Selection(match_names(catalog, instances), {}, frozenset(), assumed=False)
     else:
-        arch = limits.arch or _measured_arch(catalog, profile, ran_on)
-        selection = _default_selection(catalog, frozenset(profile.instance_types), arch)
-    names = _within_limits(limits, catalog, selection.kept)
-    candidates = _with_layouts(catalog, sorted(names), profile, selection.hidden)
+        arch, owned = limits.arch or _measured_arch(catalog, profile, ran_on), dict(limits.owned)
+        selection = _default_selection(catalog, frozenset(profile.instance_types), owned, arch)
+    names, hidden = _within_limits(limits, catalog, selection)
+    candidates = _with_layouts(catalog, sorted(names), profile, hidden)
     if not candidates.offers:
         raise no_types_error(
             catalog, no_executor=bool(candidates.rejected), beside=planned_beside(profile)
@@ -95,6 +95,10 @@ def _layout_notices(candidates: Candidates, profile: Profile) -> Iterator[Notice
                 yield notice
 
 
+EXCLUDED = "excluded"
+"""The reason for leaving out types of excluded globs."""
+
+
 class _Selection(NamedTuple):
     """Types selected before the limits apply.
 
@@ -111,7 +115,7 @@ class _Selection(NamedTuple):
 
 
 def _default_selection(
-    catalog: Catalog, measured: frozenset[str], known_arch: str | None
+    catalog: Catalog, measured: frozenset[str], owned: Mapping[str, int], known_arch: str | None
 ) -> _Selection:
     """The types that pass the default filter.
 
@@ -121,7 +125,8 @@ def _default_selection(
     arch, kept = known_arch or DEFAULT_ARCH, []
     hidden: Counter[str] = Counter()
     for name, offer in catalog.offers.items():
-        reason = None if name in measured else _hidden_reason(offer.instance, catalog, arch)
+        stays = name in measured or name in owned
+        reason = None if stays else _hidden_reason(offer.instance, catalog, arch)
         if reason is None:
             kept.append(name)
         else:
@@ -135,18 +140,22 @@ def _default_selection(
     )
 
 
-def _within_limits(limits: Limits, catalog: Catalog, names: Sequence[str]) -> list[str]:
-    """The named and the owned types, without those of excluded globs or another architecture."""
-
-    def is_rentable(name: str) -> bool:
-        arch = catalog.offers[name].instance.arch
-        return not limits.excludes(name) and (limits.arch is None or arch in (None, limits.arch))
-
-    named = dict.fromkeys([*names, *(name for name, _ in limits.owned)])
-    kept = [name for name in named if is_rentable(name)]
+def _within_limits(
+    limits: Limits, catalog: Catalog, selection: _Selection
+) -> tuple[list[str], dict[str, int]]:
+    """The selected and the owned types, without those of excluded globs or another architecture,
+    and how many were left out for which reason."""
+    hidden, kept = Counter(selection.hidden), list[str]()
+    for name in dict.fromkeys([*selection.kept, *(name for name, _ in limits.owned)]):
+        if limits.excludes(name):
+            hidden[EXCLUDED] += 1
+        elif limits.arch and catalog.offers[name].instance.arch not in (None, limits.arch):
+            hidden[_other_architecture(limits.arch)] += 1
+        else:
+            kept.append(name)
     if not kept:
         raise BadInput("the limits leave no instance type", remedy="loosen exclude or arch")
-    return kept
+    return kept, dict(hidden.most_common())
 
 
 def match_names(catalog: Catalog, patterns: Sequence[str]) -> list[str]:

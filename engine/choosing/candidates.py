@@ -29,7 +29,7 @@ class Candidates:
     Args:
         offers, layouts: (k,) in the order of the types' names.
         rejected: types that passed the filter but cannot hold an executor.
-        hidden: reason -> number of types left out by default.
+        hidden: reason -> number of types left out by default or by the limits.
         comparison_only: measured types that the managed service does not support: shown for
             comparison, but not rented unless named.
         assumed_arch: the architecture assumed where none is known; None where it is known, or where

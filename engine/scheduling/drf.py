@@ -195,7 +195,8 @@ def _one_by_one(
     shares: Sequence[float],
     granted: list[int],
 ) -> list[int]:
-    """Grants the rest one by one; a job whose next container does not fit gets no more."""
+    """Grants the rest one by one: where a container of a stage does not fit, one of the job's next
+    stage that does; a job none of whose containers fit gets no more."""
     cores, memory = resources_of(claims, granted)
 
     def share_of(indices: list[int]) -> float:
@@ -211,8 +212,12 @@ def _one_by_one(
     heapq.heapify(waiting)
     while waiting:
         _, order, indices = heapq.heappop(waiting)
-        index = next((p for p in indices if granted[p] < claims[p].tasks), None)
-        if index is None or not pool.room(claims[index], cores=cores, memory_gib=memory):
+        fitting = (
+            p for p in indices
+            if granted[p] < claims[p].tasks
+            and pool.room(claims[p], cores=cores, memory_gib=memory)
+        )  # fmt: skip
+        if (index := next(fitting, None)) is None:
             continue
         granted[index] += 1
         cores += claims[index].cores

@@ -96,7 +96,9 @@ def test_the_planner_says_that_another_service_is_priced(of_workflow: bool, tmp_
         path.write_text(f"{head}- {{name: first, source: '{source}'}}\n", encoding="utf-8")
         source = str(path)
     state = replace(STATE, sources=(source,), catalog="aws", ran_on=None)
-    said = session.answer(state, session.build(state, quiet)).report.recommendation.warnings
+    steps: list[str] = []
+    said = session.answer(state, session.build(state, steps.append)).report.recommendation.warnings
+    assert steps[-1] == ("simulating the workflow's states" if of_workflow else "building the plan")
     texts = [notice.text for notice in said if notice.code == "prices-of-another-service"]
     assert len(texts) == 1
     assert texts[0].startswith("the runs were on EMR Serverless; ")

@@ -125,7 +125,7 @@ WORDS: tuple[tuple[str, str], ...] = (
     ("in time", "the probability that a run ends within the deadline"),
     ("speed transferred", "the type was not measured: its speed per core follows from CPU scores"),
     ("source type unknown", "it is not known where the log was written: press w to name the type"),
-    ("hidden types", "other architectures, under 8 GiB, or not offered by the managed service"),
+    ("hidden types", "other architectures, under 8 GiB, excluded, or not offered by the service"),
     ("estimated", "a spot price without a published figure is a labelled estimate"),
     (
         "bottleneck",

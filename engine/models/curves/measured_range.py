@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from engine.fitting import Spread
 from engine.forecast import FloatArray
 from engine.models.curves.machines import MachineRuns
 from engine.models.workloads import SAME
 from engine.notices import Notice
-from engine.units import format_number
+from engine.units import format_number, format_seconds
 
 SPREAD_PER_DOUBLING = 0.10
 """Prior: standard deviation of log time per doubling beyond the measured range, in machines or in
@@ -86,3 +87,20 @@ def span_of(values: FloatArray) -> str:
     """The smallest and largest of some values in words: "2 to 8", or "4" where all are equal."""
     low, high = f"{values.min():.4g}", f"{values.max():.4g}"
     return low if low == high else f"{low} to {high}"
+
+
+def unseen_seconds(runs: MachineRuns, spread: Spread) -> float:
+    """How long a fixed time may be that the runs do not tell from none: their spread, of the
+    shortest. 0 where either is not known."""
+    unseen = spread.log_scale * float(runs.seconds.min(initial=np.inf))
+    return unseen if np.isfinite(unseen) else 0.0
+
+
+def unseen_notice(model: str, unseen: float) -> Notice:
+    """The warning about a time that is shorter than such a fixed time."""
+    return Notice(
+        "model-does-not-fit",
+        f"{model} leaves out what its runs do not show, and a fixed time of "
+        f"{format_seconds(unseen)} would not: the interval allows for that much more",
+        "add a run that is nearly as short",
+    )

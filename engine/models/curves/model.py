@@ -16,13 +16,18 @@ from engine.batch import ClusterBatch
 from engine.cluster import Workload
 from engine.errors import BadInput, ModelDoesNotFit, TooFewRuns
 from engine.fitting import MINIMUM_RESIDUALS, UNKNOWN_SPREAD, Spread
-from engine.forecast import FloatArray, Forecast
+from engine.forecast import BoolArray, FloatArray, Forecast
 from engine.models.base import Explanation, FittedModel, LeaveOneOut
 from engine.models.curves.equivalents import Equivalents, equivalents
 from engine.models.curves.fitted_curve import FittedCurve, TypeCurve
 from engine.models.curves.iteration_curves import curve_for_iterations
 from engine.models.curves.machines import MachineRuns, fittable_tables
-from engine.models.curves.measured_range import extrapolation_scale, range_notices
+from engine.models.curves.measured_range import (
+    extrapolation_scale,
+    range_notices,
+    unseen_notice,
+    unseen_seconds,
+)
 from engine.models.workloads import SAME, sharing_parameters, too_few_sharing, with_defaults
 from engine.notices import Notice, in_order
 from engine.profile import Run
@@ -115,6 +120,11 @@ class Question:
         """Size in the unit of the runs; without sizes, a multiple of their common size."""
         given = self.workload.input_bytes
         return self.workload.scale if given is None else given
+
+    def curve_seconds(self, curve: TypeCurve, rows: BoolArray) -> FloatArray:
+        """(r,) seconds by a curve on those clusters, their `shift` apart."""
+        machines, speed = self.at.machine_count[rows], self.at.speed[rows]
+        return curve.seconds(machines, speed, size=self.size, iterations=self.workload.iterations)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -293,23 +303,23 @@ class CurvesModel(FittedModel):
         question = self._asked(batch, workload)
         seconds = np.full(len(batch), np.nan)
         log_scale, dof = np.full(len(batch), np.nan), np.full(len(batch), np.inf)
-        added_scale = np.array(question.log_scale)
+        added_scale, added_above = np.array(question.log_scale), np.zeros(len(batch))
         for index, curve in enumerate(question.curves):
             rows = question.at.family == index
             machines = question.at.machines[rows]
-            seconds[rows] = curve.seconds(
-                question.at.machine_count[rows],
-                question.at.speed[rows],
-                size=question.size,
-                iterations=question.workload.iterations,
-            )
+            seconds[rows] = question.curve_seconds(curve, rows)
             spread = self._spread(curve)
             log_scale[rows], dof[rows] = spread.log_scale, spread.dof
+            unseen = unseen_seconds(curve.runs, spread)
+            added_above[rows] = np.log(np.maximum(unseen / seconds[rows], 1.0))
             extrapolated = _extrapolation_scale(
                 curve, machines, size=question.size, iterations=question.workload.iterations
             )
             added_scale[rows] = np.hypot(added_scale[rows], extrapolated)
-        return Forecast.of(seconds * np.exp(question.shift), log_scale, dof).widened(added_scale)
+        found = Forecast.of(seconds * np.exp(question.shift), log_scale, dof).widened(added_scale)
+        if not added_above.any():
+            return found
+        return replace(found.widened(added_above), scale_below=found.log_scale)
 
     def runs_used(self, workload: Workload) -> int:
         fitted = self._curves(self.completed(workload))
@@ -320,11 +330,9 @@ class CurvesModel(FittedModel):
 
     def explain(self, batch: ClusterBatch, workload: Workload) -> Explanation:
         question = self._asked(batch, workload)
-        phases = question.curves[int(question.at.family[0])].phases_at_speed(
-            question.at.machine_count[:1],
-            question.at.speed[:1],
-            size=question.size,
-            iterations=question.workload.iterations,
+        at, size = question.at, question.size
+        phases = question.curves[int(at.family[0])].phases_at_speed(
+            at.machine_count[:1], at.speed[:1], size=size, iterations=question.workload.iterations
         )
         factor = float(np.exp(question.shift[0]))
         return Explanation(phases={name: factor * float(part[0]) for name, part in phases.items()})
@@ -334,8 +342,12 @@ class CurvesModel(FittedModel):
         notices = list(question.notices)
         for index in np.unique(question.at.family):
             curve = question.curves[index]
-            machines = question.at.machines[question.at.family == index]
+            rows = question.at.family == index
+            machines = question.at.machines[rows]
             notices += curve.notices(question.workload)
+            unseen = unseen_seconds(curve.runs, self._spread(curve))
+            if unseen > question.curve_seconds(curve, rows).min():
+                notices.append(unseen_notice(self.model, unseen))
             if self._uses_prior(curve):
                 notices.append(PRIOR_INTERVAL_NOTICE)
             size = 1.0 if question.size is None else question.size

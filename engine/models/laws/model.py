@@ -124,7 +124,9 @@ class TableModel(FittedModel):
     """sparkplan fitted to run times; fits are made once per set of job parameters."""
 
     _fits: LruCache[ParameterFit] = field(default_factory=lambda: LruCache(KEPT_FITS), repr=False)
-    _joint_fits: dict[bytes, RunTimeFit] = field(default_factory=dict, repr=False)
+    _joint_fits: LruCache[RunTimeFit] = field(
+        default_factory=lambda: LruCache(KEPT_FITS), repr=False
+    )
     _kept: MeansCache = field(default_factory=means_cache, repr=False)
     _encoded: GridCache[LruCache[EncodedClusters]] = field(default_factory=GridCache, repr=False)
 
@@ -175,9 +177,7 @@ class TableModel(FittedModel):
     def _fit_of_all(self, rows: Rows, seconds: FloatArray) -> RunTimeFit:
         """The fit of all runs, made once for all sets of parameters with the same runs."""
         key = rows.configurations.tobytes()
-        if key not in self._joint_fits:
-            self._joint_fits[key] = fit_run_times(rows, seconds, kept=self._kept)
-        return self._joint_fits[key]
+        return self._joint_fits.get(key, lambda: fit_run_times(rows, seconds, kept=self._kept))
 
     def _type_fits(
         self, rows: Rows, seconds: FloatArray, joint: RunTimeFit, of_type: BoolArray
@@ -203,10 +203,10 @@ class TableModel(FittedModel):
         fitted = self.parameter_fit(wanted)
         of = self._encoded_by(fitted, batch, wanted)
         mean, below, scale, dof = (np.full(len(batch), np.nan) for _ in range(4))
-        between, known = np.full(len(batch), np.inf), of.known
+        between, grown, known = np.full(len(batch), np.inf), np.zeros(len(batch)), of.known
         if len(known):
-            predicted, gap = self._log_times(wanted, of.distinct, of.sources)
-            between[known] = gap[of.inverse]
+            predicted, gap, growth = self._log_times(wanted, of.distinct, of.sources)
+            between[known], grown[known] = gap[of.inverse], growth[of.inverse]
             narrowed = narrowed_where_measured(fitted.joint, fitted.noise, of.distinct, predicted)
             log_times = narrowed.take(of.inverse)
             mean[known], dof[known] = log_times.mean, log_times.dof
@@ -215,7 +215,11 @@ class TableModel(FittedModel):
         added_scale = np.hypot(of.equivalents.log_scale, outside)
         symmetric = np.array_equal(below, scale, equal_nan=True)
         scale_below = None if symmetric else below
-        return Forecast.of(np.exp(mean), scale, dof, scale_below=scale_below).widened(added_scale)
+        found = Forecast.of(np.exp(mean), scale, dof, scale_below=scale_below).widened(added_scale)
+        ended = fitted.ended_scale(of.rows, grown)
+        if not ended.any():
+            return found
+        return replace(found, scale_below=found.widened(ended).scale_below)
 
     def _encoded_by(
         self, fitted: ParameterFit, batch: ClusterBatch, wanted: Workload
@@ -228,15 +232,16 @@ class TableModel(FittedModel):
 
     def _log_times(
         self, wanted: Workload, rows: Rows, sources: IntArray
-    ) -> tuple[LogTimes, FloatArray]:
-        """The log times of n rows of some types, made monotone in the iterations, and (n,) the gap
+    ) -> tuple[LogTimes, FloatArray, FloatArray]:
+        """The log times of n rows of some types, made monotone in the iterations; (n,) the gap
         between those for the next fewer and the next more iterations that were run
-        (`gap_between_iterations`)."""
+        (`gap_between_iterations`); and (n,) by how much they are beyond that of the most, where
+        more are wanted."""
         fitted = self.parameter_fit(wanted)
         mixed = mixed_log_times(fitted.fits, rows, sources)
         counts = iteration_counts(fitted.joint.rows)
         if len(counts) < 2 or wanted.iterations is None:
-            return mixed, np.full(len(rows), np.inf)
+            return mixed, np.full(len(rows), np.inf), np.zeros(len(rows))
         others = [count for count in counts if count != wanted.iterations]
         fits = [self.parameter_fit(replace(wanted, iterations=count)).fits for count in others]
         means = mixed_means(fits, rows, sources, np.asarray(others))
@@ -247,7 +252,8 @@ class TableModel(FittedModel):
             monotone, lambda each: law_means(rows, each), [*counts], wanted.iterations
         )
         gap = gap_between_iterations(monotone, [*counts], wanted.iterations)
-        return mixed._replace(mean=mean), gap
+        growth = np.maximum(mean - monotone[-1], 0.0) * (wanted.iterations > max(counts))
+        return mixed._replace(mean=mean), gap, growth
 
     def runs_used(self, workload: Workload) -> int:
         return self.parameter_fit(with_defaults(workload, self.profile)).runs

@@ -230,6 +230,20 @@ class ParameterFit:
         iterations = np.minimum(iterations, between / math.sqrt(12.0))
         return np.hypot(np.hypot(by_range, parameter_spread(away)), iterations)
 
+    def ended_scale(self, rows: Rows, grown: FloatArray) -> FloatArray:
+        """(n,) what adds to that standard deviation below the predicted times for more iterations
+        than any run had.
+
+        A loop may end anywhere from the most that were run on. So the time is as likely anywhere
+        from theirs to the predicted one, about which the root mean square is their distance by the
+        root of 3.
+
+        Args:
+            grown: (n,) log of the predicted time relative to that of the most that were run.
+        """
+        doubt = parameter_spread(self.joint.candidates.encoding.iteration_doublings(rows))
+        return np.sqrt(np.maximum(grown**2 / 3.0 - doubt**2, 0.0))
+
 
 def _size_of(wanted: Workload) -> float:
     """The size of a workload in the units of the table; 1 where there is none."""

@@ -29,14 +29,17 @@ from engine.models.stages.partitioning.partitions import (
     PartitionCount,
     PartitionRule,
     PartitionsPerCore,
+    configured_factor,
     configured_flag,
     query_config,
 )
-from engine.models.stages.partitioning.split_partitions import piece_count
+from engine.models.stages.partitioning.split_partitions import SMALL_PIECE, piece_count
 from engine.profile import Run
 from engine.stage_run import total_of
 
 SPLITS = "spark.sql.adaptive.optimizeSkewsInRebalancePartitions.enabled"
+
+SMALL = "spark.sql.adaptive.rebalancePartitionsSmallPartitionFactor"
 
 
 @dataclass(frozen=True)
@@ -50,6 +53,7 @@ class RebalancedPartitions:
             the driver knows it.
         hot, hot_bytes: number of hot partitions of the log, and their mean size, as known there.
         advisory_bytes: as in `PartitioningSettings`.
+        small_piece: as in `piece_count`.
         as_in_log: tasks of the log relative to those of pieces.
     """
 
@@ -60,6 +64,7 @@ class RebalancedPartitions:
     hot: float | FloatArray
     hot_bytes: float | FloatArray
     advisory_bytes: float | FloatArray
+    small_piece: float | FloatArray
     as_in_log: float | FloatArray = 1.0
 
     def count(self, cores: FloatArray, ratio: float) -> FloatArray:
@@ -76,8 +81,9 @@ class RebalancedPartitions:
 
     def _pieces(self, size: FloatArray, maps: FloatArray) -> FloatArray:
         """(n,) pieces of a partition of (n,) `size`; 1 if it is not cut."""
-        cut = np.minimum(piece_count(maps, size, np.asarray(self.advisory_bytes)), maps)
-        return np.where(size > self.advisory_bytes, cut, 1.0)
+        advisory = np.asarray(self.advisory_bytes)
+        cut = np.minimum(piece_count(maps, size, advisory, self.small_piece), maps)
+        return np.where(size > advisory, cut, 1.0)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -117,16 +123,19 @@ def with_rebalanced_rows(
     before = [by_id[one] for one in stage.parents if one in by_id]
     if not stage.rebalanced or len(before) != 1 or model.growth not in ADAPTIVE:
         return model
-    splits = configured_flag(query_config(run, stage), SPLITS) is not False
+    config = query_config(run, stage)
+    splits = configured_flag(config, SPLITS) is not False
     settings = model.partitioning
     limit = settings.advisory_bytes if splits else math.inf
     settings = replace(settings, skewed_bytes=limit, skewed_factor=0.0)
+    small_piece = configured_factor(config, SMALL, SMALL_PIECE)
     model = replace(model, partitioning=settings)
     if not splits:
         return model
     follows = RebalancedRows(
         stage=stage, growth=Growth.WORK, shuffle_partitions=model.shuffle_partitions,
-        partitioning=settings, source=before[0], rule_of_log=_rule(model, before[0].stage.tasks),
+        partitioning=settings, source=before[0],
+        rule_of_log=_rule(model, before[0].stage.tasks, small_piece),
     )  # fmt: skip
     return replace(model, follows=follows)
 
@@ -136,7 +145,7 @@ ADAPTIVE = (Growth.COALESCED, Growth.WORK)
 configured."""
 
 
-def _rule(model: StageModel, maps: int) -> RebalancedPartitions:
+def _rule(model: StageModel, maps: int, small_piece: float) -> RebalancedPartitions:
     """The rule of a log. A task beyond the advisory size is what one map task wrote of a partition,
     the least that can be read: so many tasks make one hot partition, or, where the mean one is
     beyond it, one of few that hold rows."""
@@ -158,7 +167,7 @@ def _rule(model: StageModel, maps: int) -> RebalancedPartitions:
         small = replace(small, initial=filled, observed=filled, observed_initial=filled)
     rule = RebalancedPartitions(
         small, PartitionsPerCore.constant(float(maps)), filled, mean, hot,
-        hot_bytes / hot if hot else mean, advisory,
+        hot_bytes / hot if hot else mean, advisory, small_piece,
     )  # fmt: skip
     cut = float(rule.of(np.asarray(tasks), np.asarray(float(maps)), 1.0))
     return replace(rule, as_in_log=stage.tasks / cut) if mean > advisory else rule

@@ -119,6 +119,7 @@ def check_run(entry: RunEntry, located: Located, path: str) -> None:
             where=located.where(f"{path}.seconds"),
             remedy=f"give between {LEAST_SECONDS:g} and {MOST_SECONDS:g} s",
         )
+    _check_names(entry, located, path)
     amounts = ("input_size", "iterations", "scale")
     checked(entry, amounts, located, path, above=LEAST_AMOUNT, most=MOST_AMOUNT)
     checked(entry, _COUNTS, located, path, most=MOST_NODES)
@@ -145,6 +146,14 @@ def check_run(entry: RunEntry, located: Located, path: str) -> None:
         if not isfinite(value):
             where = located.where(f"{path}.parameters.{name}")
             raise BadInput(f"{name} must be a number, not {value}", where=where)
+
+
+def _check_names(entry: RunEntry, located: Located, path: str) -> None:
+    """Refuses names of instance types without a letter or digit."""
+    named = [(f"{path}.groups[{n}]", of.instance_type) for n, of in enumerate(entry.groups)]
+    for at, name in ((path, entry.instance_type), *named):
+        if name is not None and not name.strip():
+            raise _wrong("instance_type is empty", located, f"{at}.instance_type")
 
 
 def _check_clock(entry: RunEntry, located: Located, path: str) -> None:

@@ -16,7 +16,7 @@ from engine.catalog import InstanceType
 from engine.cluster import Cluster, NodeGroup, Workload
 from engine.errors import BadInput
 from engine.notices import Notice, present
-from engine.profile import Run
+from engine.profile import Run, require_possible
 from engine.sources.formats.column_names import CONTENT, column_or_synonym, renames
 from engine.sources.formats.decimal_commas import COMMA
 from engine.sources.formats.outcomes import Outcomes
@@ -252,10 +252,18 @@ def _run(
 ) -> Run:
     nodes = needed(row, "nodes", count_in(row, "nodes"))
     size = number_in(row, "input_size", convert=parse_bytes if in_bytes else None)
-    seconds = number_in(row, "seconds", convert=parse_seconds)
+    seconds = needed(row, "seconds", number_in(row, "seconds", convert=parse_seconds))
     executors, cores = count_in(row, "executors"), count_in(row, "executor_cores")
+    workload = Workload(
+        input_bytes=needed(row, "input_size", size),
+        iterations=number_in(row, "iterations"),
+        parameters={
+            name: needed(row, name, number_in(row, name, positive=False)) for name in parameters
+        },
+    )
+    require_possible(seconds, workload, row.where)
     return Run(
-        seconds=needed(row, "seconds", seconds),
+        seconds=seconds,
         cluster=Cluster(
             groups=(
                 NodeGroup(
@@ -268,13 +276,7 @@ def _run(
             executor_cores=cores,
             executor_memory_gib=heap_in(row),
         ),
-        workload=Workload(
-            input_bytes=needed(row, "input_size", size),
-            iterations=number_in(row, "iterations"),
-            parameters={
-                name: needed(row, name, number_in(row, name, positive=False)) for name in parameters
-            },
-        ),
+        workload=workload,
         source=f"{Path(row.source).name}:{row.line}",
         application=word_in(row, "application"),
     )

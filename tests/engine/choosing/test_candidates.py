@@ -46,6 +46,19 @@ def test_naming_types_lifts_the_filter() -> None:
     assert found.hidden == {}
 
 
+def test_what_the_limits_leave_out_is_counted() -> None:
+    """A measured type of another architecture than is asked for, what is excluded, and none that
+    is owned."""
+    limits = Limits(arch="x86_64", exclude=("m.*",), owned=(("x.large", 2),))
+    found = select_candidates(MANAGED, profile=profile_on(ARM), limits=limits)
+    assert found.names == ("odd", "x.large")
+    assert found.hidden == {"excluded": 1, "not x86_64": 1, "less than 8 GiB": 2}
+    found = select_candidates(
+        MANAGED, profile=profile_on(), instances=["m.*", "g.*"], limits=limits
+    )
+    assert found.hidden == {"excluded": 2, "not x86_64": 1}
+
+
 def test_a_type_that_holds_no_executor_is_rejected() -> None:
     found = select_candidates(MANAGED, profile=profile_on(), instances=["*"])
     assert len(found.names) == 5

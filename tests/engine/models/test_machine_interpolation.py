@@ -79,6 +79,24 @@ def test_what_is_interpolated_is_what_is_computed(
     assert laws == pytest.approx(model.law_means(at, counts), rel=1e-12, abs=1e-12)
 
 
+def test_the_parts_of_a_law_lie_within_a_half_plane_in_the_strip_and_not_beyond() -> None:
+    """1, log m, the powers of m, and those of waves that a number c of machines saves, which is at
+    most m; the least log m of all is the worst."""
+
+    def span(width: float) -> float:
+        log_machines = 1e-9 + 1j * width
+        machines = np.exp(log_machines)
+        saved = (1.0 - np.linspace(0.0, 1.0, 101) / machines) / machines
+        angles = np.angle([log_machines, *machines ** np.arange(-2.0, 2.0), *saved])
+        return float(np.ptp(angles))
+
+    assert (
+        span(0.999 * machine_interpolation.STRIP)
+        < np.pi
+        < span(1.001 * machine_interpolation.STRIP)
+    )
+
+
 def test_rows_in_any_order_are_each_by_itself() -> None:
     model, at = fitted(cliff=True), rows(np.arange(1.0, 2000.0), 1.0)
     order = np.random.default_rng(0).permutation(len(at))

@@ -73,3 +73,12 @@ def test_where_they_are_not_cut_a_hot_partition_stays_whole() -> None:
     run = replace(FEW, config={**FEW.config, **off})
     assert max(tasks_of(run, 2, 1_000.0)) == 24
     assert min(tasks_of(FEW, 2, 1_000.0)) > 24
+
+
+def test_pieces_that_spark_calls_small_join_those_before_them() -> None:
+    """Twice the bytes make outputs of two thirds of the advisory size: each is a piece, or below
+    the configured share of it all of them are one."""
+    factor = {"spark.sql.adaptive.rebalancePartitionsSmallPartitionFactor": "0.95"}
+    run = replace(FEW, config={**FEW.config, **factor})
+    assert tasks_of(FEW, 2, 2.0) == [48, 48, 48]
+    assert tasks_of(run, 2, 2.0) == [24, 24, 24]

@@ -10,14 +10,14 @@ from engine.models.stages.partitioning.split_partitions import (
 )
 
 
-def spark_pieces(sizes: list[float], target: float) -> int:
+def spark_pieces(sizes: list[float], target: float, smallest: float = SMALL_PIECE) -> int:
     """`ShufflePartitionsUtil.splitSizeListByTargetSize` of Spark 3.5, line by line: how many pieces
     it leaves."""
     starts, current, last = [0], 0.0, -1.0
 
     def merged() -> None:
         nonlocal last
-        small = min(current, last) < target * SMALL_PIECE
+        small = min(current, last) < target * smallest
         if last > -1.0 and (current + last < target * MERGED_PIECE or small):
             starts.pop()
             last += current
@@ -35,17 +35,21 @@ def spark_pieces(sizes: list[float], target: float) -> int:
     return len(starts)
 
 
+@pytest.mark.parametrize("small", [SMALL_PIECE, 0.05, 0.45, 0.6, 0.95])
 @pytest.mark.parametrize("seed", range(4))
-def test_pieces_are_those_of_sparks_loop(seed: int) -> None:
-    """Of equal outputs, the last of which may be partial, as those of files cut in splits are."""
+def test_pieces_are_those_of_sparks_loop(seed: int, small: float) -> None:
+    """Of equal outputs, the last of which may be partial, as those of files cut in splits are (with
+    a configured factor, of whole ones: a partial one may make one piece more)."""
     random = np.random.default_rng(seed)
     for _ in range(2_000):
         whole = int(random.integers(1, 60))
-        partial = float(random.choice([0.0, random.uniform(0.01, 0.99)]))
+        partial = float(random.choice([0.0, random.uniform(0.01, 0.99)])) * (small == SMALL_PIECE)
         each = float(np.exp(random.uniform(np.log(0.01), np.log(5.0))))
         sizes = [each] * whole + [each * partial] * (partial > 0.0)
-        found = piece_count(np.asarray(whole + partial), np.asarray(sum(sizes)), np.asarray(1.0))
-        assert found == spark_pieces(sizes, 1.0), (whole, partial, each)
+        found = piece_count(
+            np.asarray(whole + partial), np.asarray(sum(sizes)), np.asarray(1.0), small
+        )
+        assert found == spark_pieces(sizes, 1.0, small), (whole, partial, each)
 
 
 def test_pieces_of_unlike_outputs_are_within_a_few() -> None:

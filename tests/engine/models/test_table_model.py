@@ -226,6 +226,9 @@ def test_iterations_scale_and_say_when_they_are_beyond() -> None:
     assert inside.seconds == pytest.approx((20.0 + 200.0 / 6) * (0.2 + 0.8 * 0.8), rel=0.06)
     beyond = model.predict(cluster=nodes(6), workload=Workload(1.0, 100.0))
     assert "extrapolating-iterations" in codes(beyond.warnings)
+    most_run = model.predict(cluster=nodes(6), workload=Workload(1.0, 50.0))
+    assert beyond.low < 1.05 * most_run.seconds, "the loop may have ended there"
+    assert beyond.seconds / beyond.low > beyond.high / beyond.seconds
     assert "extrapolating-iterations" not in codes(inside.warnings)
 
 
@@ -240,6 +243,28 @@ def test_fits_of_iterations_that_were_asked_about_long_ago_are_not_kept() -> Non
     first, *_, last = [weakref.ref(model.parameter_fit(each)) for each in asked]
     gc.collect()
     assert last() is model.parameter_fit(asked[-1])
+    assert first() is None
+
+
+def test_fits_of_all_runs_are_kept_for_the_parameters_asked_about_last(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Runs that do not say all of them are not in the fit."""
+    monkeypatch.setattr("engine.models.laws.model.KEPT_FITS", 1)
+    runs = tuple(
+        Run(
+            100.0 / c + k,
+            nodes(c),
+            Workload(1.0, parameters={"k": k, **({"q": c} if c < 9 else {})}),
+        )
+        for k in (1.0, 2.0)
+        for c in (2, 4, 8, 16)
+    )
+    model = TableModel("sparkplan", Profile("made", runs))
+    asked = [Workload(1.0, parameters=of) for of in ({"k": 1.0}, {"k": 1.0, "q": 2.0})]
+    first, last = [weakref.ref(model.parameter_fit(each).joint) for each in asked]
+    gc.collect()
+    assert last() is model.parameter_fit(asked[-1]).joint
     assert first() is None
 
 

@@ -23,8 +23,16 @@ from engine.scheduling.drf import (
 
 
 def one_at_a_time(claims: Sequence[Claim], pool: Pool, *, dominant: bool) -> list[int]:
-    """DRF's own algorithm: the job of the least share gets a container while its next one fits."""
+    """DRF's own algorithm: the job of the least share gets a container while one of its stages,
+    sought in their order, has one that fits."""
     granted = [0] * len(claims)
+
+    def fits(place: int) -> bool:
+        counts = [n + (p == place) for p, n in enumerate(granted)]
+        cores = sum(n * c.cores for n, c in zip(counts, claims, strict=True))
+        memory = sum(n * c.memory_gib for n, c in zip(counts, claims, strict=True))
+        return cores <= pool.cores * (1 + 1e-9) and memory <= pool.memory_gib * (1 + 1e-9)
+
     open_jobs = sorted({claim.job for claim in claims})
     while open_jobs:
 
@@ -37,18 +45,12 @@ def one_at_a_time(claims: Sequence[Claim], pool: Pool, *, dominant: bool) -> lis
             return round(total, 9)
 
         job = min(open_jobs, key=lambda j: (share(j), j))
-        place = next(
-            (p for p, c in enumerate(claims) if c.job == job and granted[p] < c.tasks), None
-        )
+        waiting = (p for p, c in enumerate(claims) if c.job == job and granted[p] < c.tasks)
+        place = next((p for p in waiting if fits(p)), None)
         if place is None:
             open_jobs.remove(job)
-            continue
-        granted[place] += 1
-        cores = sum(n * c.cores for n, c in zip(granted, claims, strict=True))
-        memory = sum(n * c.memory_gib for n, c in zip(granted, claims, strict=True))
-        if cores > pool.cores * (1 + 1e-9) or memory > pool.memory_gib * (1 + 1e-9):
-            granted[place] -= 1
-            open_jobs.remove(job)
+        else:
+            granted[place] += 1
     return granted
 
 
@@ -77,6 +79,14 @@ def test_grants_what_one_at_a_time_would(
     if len({claim.job for claim in claims}) == 1:
         return  # one job is served first in first out, whatever its share
     assert found == one_at_a_time(claims, pool, dominant=name == "drf")
+
+
+@pytest.mark.parametrize("name", sorted(SCHEDULERS))
+def test_a_stage_passes_on_what_its_containers_do_not_fit(name: str) -> None:
+    """Alone or beside another job, where 3 GiB were left free."""
+    large, small, beside = Claim(0, 4, 1.0, 5.0), Claim(0, 4, 1.0, 1.0), Claim(1, 1, 1.0, 1.0)
+    assert SCHEDULERS[name]([large, small], Pool(8.0, 8.0)) == [1, 3]
+    assert SCHEDULERS[name]([large, small, beside], Pool(8.0, 9.0)) in ([1, 3, 1], [1, 4, 0])
 
 
 @given(claims=claims, cores=st.integers(1, 40), memory=st.integers(1, 60))

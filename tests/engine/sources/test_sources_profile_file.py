@@ -214,6 +214,7 @@ def test_what_stands_empty_is_not_known(library: str, monkeypatch: pytest.Monkey
         (HEAD + "runs:\n- nodes: 0\n  seconds: 1\n", 4, "more than zero"),
         (HEAD + "runs:\n- nodes: 2.5\n  seconds: 1\n", 4, "must be a whole number, not '2.5'"),
         (HEAD + "runs:\n- instance_type: a\n  seconds: 1\n", 4, "nodes is missing"),
+        (HEAD + RUN + "  groups: [{nodes: 2, instance_type: ' '}]\n", 5, "instance_type is empty"),
         (HEAD + "runs:\n- seconds: 1\n  stages:\n  - {stage_id: 1}\n", 6, "name is missing"),
         (HEAD + "instance_types:\n  a: {vcpu: 4}\n", 4, "did you mean vcpus"),
         (HEAD + "instance_types:\n  a:\n    memory_gib: much\n", 5, "memory_gib"),

@@ -338,8 +338,8 @@ def test_public_measurements(path: Path) -> None:
 def test_times_that_no_run_takes_are_refused_with_their_line(seconds: str) -> None:
     """They lead beyond the range of numbers, not to an answer."""
     with pytest.raises(BadInput) as caught:
-        parse(f"nodes,input_size,seconds\n2,1,30\n4,1,{seconds}\n", "r.csv")
-    assert caught.value.where == "r.csv:3"
+        parse(f"nodes,input_size,seconds\n2,1,30\n4,1,{seconds}\n", "runs/r.csv")
+    assert caught.value.where == "runs/r.csv:3"
     assert "no run lasts" in str(caught.value)
     assert "1e-06 and 1e+10 s" in str(caught.value)
 
@@ -347,8 +347,8 @@ def test_times_that_no_run_takes_are_refused_with_their_line(seconds: str) -> No
 @pytest.mark.parametrize("row", ["4,1e200GB,,30", "4,5GB,1e-320,30"])
 def test_amounts_beyond_the_range_of_numbers_are_refused_with_their_line(row: str) -> None:
     with pytest.raises(BadInput, match="no run has an input or iterations of") as caught:
-        parse(f"nodes,input_size,iterations,seconds\n2,1GB,3,30\n{row}\n", "r.csv")
-    assert caught.value.where == "r.csv:3"
+        parse(f"nodes,input_size,iterations,seconds\n2,1GB,3,30\n{row}\n", "runs/r.csv")
+    assert caught.value.where == "runs/r.csv:3"
 
 
 @pytest.mark.parametrize(

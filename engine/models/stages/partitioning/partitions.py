@@ -133,7 +133,7 @@ class PartitioningSettings:
             configured_number(config, "spark.sql.files.maxPartitionBytes") or SPLIT_BYTES,
             _open_cost_bytes(config),
             skewed if splits else math.inf,
-            _factor(config.get(skew + "skewedPartitionFactor", "")),
+            configured_factor(config, skew + "skewedPartitionFactor", SKEWED_FACTOR),
             configured_number(config, "spark.sql.files.minPartitionNum")
             or configured_number(config, "spark.sql.leafNodeDefaultParallelism"),
             cores_per_slot,
@@ -343,9 +343,9 @@ def _skewed_bytes(config: Mapping[str, str], key: str) -> float:
     return configured_number(config, key) or SKEWED_BYTES
 
 
-def _factor(text: str) -> float:
-    """How many times the median a skewed partition has to be; the default if no number is set."""
-    return float(text) if _DECIMAL.fullmatch(text) else SKEWED_FACTOR
+def configured_factor(config: Mapping[str, str], key: str, default: float) -> float:
+    """A setting that is a factor; the default if no number is set."""
+    return float(text) if _DECIMAL.fullmatch(text := config.get(key, "").strip()) else default
 
 
 def _open_cost_bytes(config: Mapping[str, str]) -> float:

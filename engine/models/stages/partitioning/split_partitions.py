@@ -31,22 +31,30 @@ MERGED_PIECE = 1.2
 """Share of the target below which two neighbouring pieces join (`MERGED_PARTITION_FACTOR`)."""
 
 
-def piece_count(outputs: FloatArray, size: FloatArray, target: FloatArray) -> FloatArray:
+def piece_count(
+    outputs: FloatArray,
+    size: FloatArray,
+    target: FloatArray,
+    small: float | FloatArray = SMALL_PIECE,
+) -> FloatArray:
     """(n,) pieces into which a partition of (n,) `size` in (n,) equal map outputs, the last of
     which may be partial, is cut (`ShufflePartitionsUtil.splitSizeListByTargetSize`).
 
     Args:
         target: (n,) target size of a piece, in the unit of `size`.
+        small: share of it below which a piece joins the one before it: pieces that are all smaller
+            become one. For others than Spark's default a partial output may make one piece more.
     """
     each = size / outputs / target
     together = np.maximum(1.0, np.floor(1.0 / each + WHOLE))
+    all_join = together * each < small
     in_pairs = (together == 1.0) & (2.0 * each < MERGED_PIECE)
     together = np.where(in_pairs, 2.0, together)
     whole = np.floor(outputs / together + WHOLE)
     left = (outputs - whole * together) * each
-    is_large = left >= np.where(in_pairs, WHOLE, SMALL_PIECE)
+    is_large = left >= np.where(in_pairs, WHOLE, small)
     stays = is_large & (left + together * each >= MERGED_PIECE)
-    return np.asarray(np.maximum(1.0, whole + stays))
+    return np.where(all_join, 1.0, np.maximum(1.0, whole + stays))
 
 
 @dataclass(frozen=True)
