@@ -69,10 +69,12 @@ def said_codes() -> set[str]:
     """The codes of all `Notice(...)`: texts, or constants of a module or of the one that it imports
     them from."""
     paths = [*ROOT.glob("engine/**/*.py"), *ROOT.glob("tui/**/*.py")]
-    trees = [ast.parse(path.read_text()) for path in paths]
-    everywhere = {name: text for tree in trees for name, text in text_constants(tree).items()}
+    modules = [(text, ast.parse(text)) for text in (path.read_text() for path in paths)]
+    everywhere = {name: text for _, tree in modules for name, text in text_constants(tree).items()}
     codes = set()
-    for tree in trees:
+    for text, tree in modules:
+        if "Notice(" not in text:
+            continue
         known = everywhere | text_constants(tree)
         for call in ast.walk(tree):
             if isinstance(call, ast.Call) and ast.unparse(call.func) in ("Notice", "engine.Notice"):

@@ -1,6 +1,7 @@
 """The largest input with which an answer holds, as it is told, against predictions one by one."""
 
 from dataclasses import dataclass, field, replace
+from functools import cache
 
 import pytest
 from depth import values
@@ -49,6 +50,15 @@ class Rented:
 ON_DEMAND = Rented()
 
 
+@cache
+def fitted_to(
+    source: str, *, ran_on: str | None = "m5.xlarge", model: str = engine.DEFAULT_MODEL
+) -> engine.FittedModel:
+    """Several goals are asked of one model."""
+    read = engine.read(source, ran_on=ran_on) if ran_on else engine.read(source)
+    return engine.fit(read, model=model)
+
+
 def kept(
     answer: engine.Recommendation, fitted: engine.FittedModel, times: float, how: Rented = ON_DEMAND
 ) -> bool:
@@ -76,8 +86,7 @@ def assert_told_truly(
     model: str = engine.DEFAULT_MODEL,
     how: Rented = ON_DEMAND,
 ) -> engine.Recommendation:
-    read = engine.read(source, ran_on=ran_on) if ran_on else engine.read(source)
-    fitted = engine.fit(read, model=model)
+    fitted = fitted_to(source, ran_on=ran_on, model=model)
     asked = {"instances": TYPES, "max_nodes": 16, "with_sensitivity": True} | how.asked
     answer = engine.recommend(fitted, catalog=CATALOG, **asked, **goal)
     found = answer.sensitivity
@@ -148,7 +157,7 @@ def test_so_it_is_where_whole_hours_are_billed() -> None:
     answer = assert_told_truly(
         "nightly-features", {"budget_usd": 0.5}, ran_on="m5.xlarge", how=Rented(asked, hourly)
     )
-    fitted = engine.fit(engine.read("nightly-features", ran_on="m5.xlarge"))
+    fitted = fitted_to("nightly-features")
     until = answer.sensitivity.holds_until
     seconds = engine.predict_composition(
         fitted, composition=answer.recommended.composition, catalog=CATALOG,
@@ -160,7 +169,7 @@ def test_so_it_is_where_whole_hours_are_billed() -> None:
 
 def test_without_an_interval_a_time_that_equals_the_deadline_is_late() -> None:
     """T < deadline, strictly (OptEx V)."""
-    fitted = engine.fit(engine.read("sort-large", ran_on="m5.xlarge"), model="optex")
+    fitted = fitted_to("sort-large", model="optex")
     asked = {"catalog": CATALOG, "instances": ["m5.xlarge"], "max_nodes": 1}
     doubled = engine.predict_composition(
         fitted, composition={"m5.xlarge": 1}, catalog=CATALOG,
@@ -175,7 +184,7 @@ def test_without_an_interval_a_time_that_equals_the_deadline_is_late() -> None:
 
 
 def test_an_answer_that_any_tried_input_keeps_says_so_and_nothing_kept_says_nothing() -> None:
-    fitted = engine.fit(engine.read("word-count-small", ran_on="m5.xlarge"))
+    fitted = fitted_to("word-count-small")
     asked = {"catalog": engine.load_catalog("aws"), "instances": ["m5.xlarge"], "max_nodes": 4}
     boundless = engine.recommend(fitted, deadline_seconds=1e9, with_sensitivity=True, **asked)
     assert boundless.sensitivity.holds_until is None

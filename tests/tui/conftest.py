@@ -3,9 +3,11 @@
 import sys
 from collections.abc import Callable, Hashable, Iterator
 from pathlib import Path
+from time import process_time
 from typing import Any
 
 import pytest
+from textual import _wait
 from textual.cache import LRUCache
 from textual.css.stylesheet import Stylesheet
 
@@ -48,6 +50,28 @@ def _sheets_parsed_once() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Stylesheet, "_parse_rules", parse_once)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _idle_is_awaited_once() -> Iterator[None]:
+    """The pilot waits behind each key until the process is idle, then for animations, of which most
+    keys start none, and then until it is idle again. The second wait is left out where no thread
+    has done anything since the first: never two in a row, so that one follows every key."""
+    idle_at: float | None = None
+    wait_for_idle = _wait.wait_for_idle
+
+    async def wait_unless_idle(min_sleep: float = _wait.SLEEP_GRANULARITY) -> None:
+        nonlocal idle_at
+        if min_sleep or idle_at is None or process_time() - idle_at >= _wait.SLEEP_IDLE:
+            await wait_for_idle(min_sleep)
+            idle_at = process_time()
+        else:
+            idle_at = None
+
+    with pytest.MonkeyPatch.context() as patch:
+        for module in ("textual.app", "textual.pilot"):
+            patch.setattr(f"{module}.wait_for_idle", wait_unless_idle)
         yield
 
 

@@ -3,7 +3,8 @@
 import re
 
 import pytest
-from hypothesis import given
+from depth import cases
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tui.widgets.lean_output import LeanOutput, SgrStyle, parse_sgr, transition
@@ -77,6 +78,7 @@ frames = st.lists(
 )
 
 
+@settings(max_examples=cases(50, deep=300))
 @given(st.lists(frames, min_size=1, max_size=6))
 def test_the_screen_is_the_same_and_never_needs_more(sequence):
     lean, meant, got = LeanOutput(), Terminal(), Terminal()
