@@ -41,7 +41,7 @@ def list_samples() -> tuple[Sample, ...]:
     if not index.is_file():
         return ()
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    entries = yaml.load(index.read_text(encoding="utf-8"), Loader=loader) or []
+    entries = yaml.load(index.read_text(encoding="utf-8"), Loader=loader)
     return tuple(
         Sample(
             name=str(entry["name"]),
@@ -52,7 +52,7 @@ def list_samples() -> tuple[Sample, ...]:
             default=bool(entry.get("default", False)),
             iterations=entry.get("iterations"),
         )
-        for entry in (entries["samples"] if isinstance(entries, dict) else entries)
+        for entry in entries
     )
 
 

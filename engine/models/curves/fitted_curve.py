@@ -85,9 +85,9 @@ class TypeCurve(ABC):
         range."""
         return 0.0
 
+    @abstractmethod
     def notices(self, workload: Workload) -> tuple[Notice, ...]:
         """Warnings about this curve for this workload."""
-        return ()
 
 
 @dataclass(frozen=True, eq=False)

@@ -167,11 +167,15 @@ BAD = {
     ),
     "zero rate": (
         "cluster: {nodes: 1, cores: 2, disk: 0}\njobs: []\n",
-        r"w.yaml:3: disk: a size must be more than zero",
+        r"w.yaml:3: disk: a rate lies between 1 B/s and 1 PB/s, not '0'; write it like 125MB/s",
     ),
     "no rate": (
         "cluster: {nodes: 1, cores: 2, network: 0Gbps}\njobs: []\n",
         r"w.yaml:3: network: a rate must be more than zero, not '0Gbps'",
+    ),
+    "no number of bits": (
+        "cluster: {nodes: 1, cores: 2, network: 1.2.3Gbps}\njobs: []\n",
+        r"w.yaml:3: network: a rate lies between 1 B/s and 1 PB/s, not '1.2.3Gbps'; write it like",
     ),
     "bits or bytes": (
         "cluster: {nodes: 1, cores: 2, network: 1Gb/s}\njobs: []\n",
