@@ -90,10 +90,16 @@ def span_of(values: FloatArray) -> str:
 
 
 def unseen_seconds(runs: MachineRuns, spread: Spread) -> float:
-    """How long a fixed time may be that the runs do not tell from none: their spread, of the
-    shortest. 0 where either is not known."""
-    unseen = spread.log_scale * float(runs.seconds.min(initial=np.inf))
+    """How long a fixed time may be that the runs do not tell from none: as long as nine in ten runs
+    are off by, of the shortest. 0 where either is not known."""
+    unseen = NINE_IN_TEN * spread.log_scale * float(runs.seconds.min(initial=np.inf))
     return unseen if np.isfinite(unseen) else 0.0
+
+
+def unseen_scale(seconds: FloatArray, unseen: float) -> FloatArray:
+    """(n,) standard deviation of log time that adds above a law's (n,) times: the upper side of the
+    90 % interval reaches a fixed time that would not show."""
+    return np.log(np.maximum(unseen / seconds, 1.0)) / NINE_IN_TEN
 
 
 def unseen_notice(model: str, unseen: float) -> Notice:
@@ -104,3 +110,7 @@ def unseen_notice(model: str, unseen: float) -> Notice:
         f"{format_seconds(unseen)} would not: the interval allows for that much more",
         "add a run that is nearly as short",
     )
+
+
+NINE_IN_TEN = 1.645
+"""Standard deviations on either side that hold nine in ten."""

@@ -26,6 +26,7 @@ from engine.models.curves.measured_range import (
     extrapolation_scale,
     range_notices,
     unseen_notice,
+    unseen_scale,
     unseen_seconds,
 )
 from engine.models.workloads import SAME, sharing_parameters, too_few_sharing, with_defaults
@@ -310,8 +311,7 @@ class CurvesModel(FittedModel):
             seconds[rows] = question.curve_seconds(curve, rows)
             spread = self._spread(curve)
             log_scale[rows], dof[rows] = spread.log_scale, spread.dof
-            unseen = unseen_seconds(curve.runs, spread)
-            added_above[rows] = np.log(np.maximum(unseen / seconds[rows], 1.0))
+            added_above[rows] = unseen_scale(seconds[rows], unseen_seconds(curve.runs, spread))
             extrapolated = _extrapolation_scale(
                 curve, machines, size=question.size, iterations=question.workload.iterations
             )
