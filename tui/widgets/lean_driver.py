@@ -124,6 +124,7 @@ class LeanDriver(LinuxDriver):
         self._file: Any = HangupSafeFile(sys.__stdout__ or sys.stdout)
         self._watched = False
         self._continued = False
+        self._resized = False
 
     def start_application_mode(self) -> None:
         """Start with an unknown screen, and forget it again whenever the window is resized."""
@@ -132,7 +133,8 @@ class LeanDriver(LinuxDriver):
         textual_handler = signal.getsignal(signal.SIGWINCH)
 
         def on_resize(number: int, frame: Any) -> None:
-            self._forget()
+            # Python runs this anywhere, also in the middle of a `rewrite`, whose cells must stay.
+            self._resized = True
             if callable(textual_handler):
                 textual_handler(number, frame)
 
@@ -204,7 +206,7 @@ class LeanDriver(LinuxDriver):
 
     def write(self, data: str) -> None:
         """Write the shortest equivalent of `data`; nothing when the terminal shows it already."""
-        lean = self._lean.rewrite(data)
+        lean = self._shown().rewrite(data)
         if lean:
             super().write(lean)
 
@@ -217,7 +219,14 @@ class LeanDriver(LinuxDriver):
         super().process_message(message)
 
     def _repaint(self) -> None:
-        super().write(self._lean.repaint())
+        super().write(self._shown().repaint())
+
+    def _shown(self) -> LeanOutput:
+        """What the terminal shows: unknown since the window was resized."""
+        if self._resized:
+            self._resized = False
+            self._forget()
+        return self._lean
 
 
 def lean_driver(chosen: type[Driver]) -> type[Driver]:

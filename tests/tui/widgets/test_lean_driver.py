@@ -3,17 +3,22 @@
 import re
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import time
 import uuid
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
+from textual.app import App
 from textual.drivers.headless_driver import HeadlessDriver
 from textual.drivers.linux_driver import LinuxDriver
 
+from tui.widgets import lean_driver as driver_module
+from tui.widgets import lean_output
 from tui.widgets.lean_driver import LeanDriver, lean_driver
 from tui.widgets.lean_output import blank_style, parse_sgr
 
@@ -54,6 +59,33 @@ Demo().run()
 def test_only_the_ordinary_driver_is_replaced():
     assert lean_driver(LinuxDriver) is LeanDriver
     assert lean_driver(HeadlessDriver) is HeadlessDriver
+
+
+async def test_a_resize_in_the_middle_of_a_frame_is_known_behind_it(monkeypatch):
+    """Its signal came between two cells, and the row of the second was gone: the planner ended."""
+    written, before = [], signal.getsignal(signal.SIGWINCH)
+    monkeypatch.setattr(LinuxDriver, "write", lambda self, data: written.append(data))
+    monkeypatch.setattr(LinuxDriver, "start_application_mode", lambda self: None)
+    monkeypatch.setattr(driver_module, "Thread", Mock())
+    driver = LeanDriver(App())
+    frame = "\x1b[1;1Hone two three\x1b[2;1Hfour five six"
+    try:
+        driver.start_application_mode()
+        driver.write(frame)
+        runs = lean_output._runs
+
+        def interrupted(changed):
+            signal.raise_signal(signal.SIGWINCH)
+            return runs(changed)
+
+        monkeypatch.setattr(lean_output, "_runs", interrupted)
+        driver.write("\x1b[2;1HFour five Six")
+        monkeypatch.setattr(lean_output, "_runs", runs)
+        driver.write(frame)
+    finally:
+        signal.signal(signal.SIGWINCH, before)
+    for words in ("one two three", "four five six"):
+        assert words in written[-1]
 
 
 def seen(capture):
