@@ -115,10 +115,9 @@ class Simulation:
         return counts
 
     def grant(self, counts: list[int], most: Sequence[int]) -> None:
-        """One at a time to the job of the least share; one whose next container does not fit gets
-        no more, but alone goes on with its next stage."""
+        """One at a time to the job of the least share; where the next container of a stage does not
+        fit, it goes on with its next stage."""
         jobs = [s.job for s in self.stages]
-        is_alone = len({job for p, job in enumerate(jobs) if self.is_open(p)}) == 1
         owed = [p for p, n in enumerate(counts) if n < most[p]]
         while owed:
             job = min((self.share(jobs[p], counts), jobs[p]) for p in owed)[1]
@@ -126,7 +125,7 @@ class Simulation:
             counts[place] += 1
             if not self.fits(counts):
                 counts[place] -= 1
-                owed = [p for p in owed if (p != place if is_alone else jobs[p] != job)]
+                owed = [p for p in owed if p != place]
             owed = [p for p in owed if counts[p] < most[p]]
 
     def share(self, job: int, counts: Sequence[int]) -> float:
