@@ -289,6 +289,8 @@ async def test_simcosts_figures_and_executors_stand_beside_its_time(planner, mod
         await pilot.pause()
         await pilot.pause()
         said = " ".join(part for line in app.query_one("#evidence-about").lines for part, _ in line)
+        # With nothing to compare, that it is the default is told to nobody.
+        assert ("the default" in said) == (model != "sparkplan")
         assert re.search(r"shuffle \d+ MB", said)
         assert "simulations 20" in said
         assert "range search: [0, 64] " in said
@@ -327,6 +329,7 @@ async def test_what_is_wrong_with_the_answer_stands_before_who_gives_none(planne
         assert {"⚠", "✗"} <= set(signs)
         last = max(place for place, sign in enumerate(signs) if sign == "⚠")
         assert last < signs.index("✗")
+        assert last < signs.index("OptEx's figures:"), "at 80 x 24 these hid them too"
 
 
 async def test_why_a_model_does_not_answer_is_said_first_where_the_cursor_is(planner):

@@ -71,6 +71,14 @@ async def test_a_time_is_not_cut_by_what_is_below():
         assert prose.render_line(0).text.rstrip() == "runs: 26 s to …"
 
 
+async def test_the_sign_of_a_cut_end_stands_behind_the_last_word():
+    """It stood at the right edge, far behind "ran:", where a long setting was the next word."""
+    prose = Prose([[("while it ran: spark.sql.shuffle", "base")]], glyphs=UNICODE)
+
+    async with shown(prose, 24, 1):
+        assert prose.render_line(0).text.rstrip() == "while it ran: …"
+
+
 async def test_another_answer_is_read_from_its_first_line():
     """What was scrolled for one answer must not hide the next; its own lines may change below."""
     rest = [[(f"line {number}", "base")] for number in range(9)]

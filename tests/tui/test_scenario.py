@@ -335,6 +335,7 @@ async def test_saved_and_loaded_in_the_planner(planner):
         ("--scenario x --deadline 4m", "nothing else can be given"),
         (f"--resume {SAMPLE}", "nothing else can be given"),
         ("--resume", "no session was kept yet"),
+        ("--resume", "unless only a bundled sample was looked at"),
     ],
 )
 def test_what_the_command_refuses(capsys, line, says):

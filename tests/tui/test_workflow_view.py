@@ -247,7 +247,7 @@ async def test_evidence_and_experiments_speak_of_a_workflow_not_of_a_job_profile
         shown = " ".join(text_of(app).split())
         assert "Model boe on 4 jobs; it was tried on no run of the whole." in shown
         assert "it is put together from its jobs" in shown
-        assert "takes stages, run times and memory into account" not in shown
+        assert "It is the default" not in shown
         assert "job profile" not in shown.partition("Measured runs")[2]
         await pilot.press("8")
         await advised(pilot)

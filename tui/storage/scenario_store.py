@@ -151,7 +151,7 @@ def last_session() -> SavedPlan:
         raise engine.BadInput(
             "no session was kept yet",
             where=str(path),
-            remedy="one is kept whenever the planner is left",
+            remedy="leaving the planner keeps one, unless only a bundled sample was looked at",
         )
     return read_saved_plan(path)
 

@@ -260,7 +260,7 @@ def about(
     looked: ModelAnswer | None = None,
 ) -> list[Line]:
     """The text of the view: the model in use and why, further figures of the model under the
-    cursor, leave-one-out errors, warnings, models without an answer and why, assumptions of the
+    cursor, warnings, leave-one-out errors, models without an answer and why, assumptions of the
     cost."""
     silent: dict[str, list[str]] = {}
     for name, model_answer in compared:
@@ -273,8 +273,8 @@ def about(
     lines.append(model_line(answer))
     lines += _why_used(state, compared) if workflow is None else [[(WORKFLOW_MODEL, "base")]]
     lines += _figures(looked) if looked is not None else []
-    lines += _satisfaction(state, answer, compared)
     lines += sentences.warnings(sentences.notices(answer), marks)
+    lines += _satisfaction(state, answer, compared)
     lines += [
         _why_silent(names, why, marks) for why, names in silent.items() if shown_model not in names
     ]
@@ -349,15 +349,13 @@ def model_line(answer: Answer) -> Line:
 
 
 def _why_used(state: PlanState, compared: Sequence[ComparisonRow]) -> list[Line]:
-    """Why this model is used: it is the default or was chosen; and whether another had a smaller
-    error."""
-    if state.model == DEFAULT:
-        why = "It is the default: it takes stages, run times and memory into account."
-    else:
-        why = f"You chose it; the default is {DEFAULT}."
+    """Why this model is used: it was chosen, or is the default; and whether another had a smaller
+    error. Of the default alone nothing: the rows are those of the warnings."""
+    is_default = state.model == DEFAULT
+    why = "It is the default." if is_default else f"You chose it; the default is {DEFAULT}."
     least = least_error(compared, used=state.model)
     if least is None:
-        return [[(why, "base")]]
+        return [] if is_default else [[(why, "base")]]
     best, error, runs = least
     on = f"on the {text.counted(runs, 'run')} that all left out"
     if best == state.model:

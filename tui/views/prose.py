@@ -161,13 +161,14 @@ class Prose(ScrollingFrame):
             self._draw_more(frame, len(rows) - self._top - frame.height, shown[-1])
 
     def _draw_more(self, frame: Frame, below: int, last: Sequence[Span]) -> None:
-        """At the end of the last row, how many rows are below, where one can scroll. No word of
-        that row is cut, nor a duration in two units: "1m" of "1m 54s" is another time."""
+        """At the end of the last row, how many rows are below, where one can scroll; elsewhere an
+        ellipsis behind its last word. No word of that row is cut, nor a duration in two units:
+        "1m" of "1m 54s" is another time."""
         glyphs = self._glyphs
         text = f" {glyphs.below}{below} more" if self.can_focus else f" {glyphs.ellipsis}"
         text = text[: frame.width]
         start, words = frame.width - cell_len(text), "".join(part for part, _ in last)
-        if cell_len(words) > start:
+        if cell_len(words) > start or not self.can_focus:
             start = _whole_words(last, start)
             text = text.ljust(frame.width - start)
         frame.put(start, frame.height - 1, text, "muted")
