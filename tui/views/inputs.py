@@ -204,7 +204,7 @@ def candidates(state: PlanState, answer: Answer | None) -> str:
     compared = len(recommendation.rejected) + len(recommendation.alternatives) + one_type
     hidden = sum(recommendation.hidden.values())
     if globs:
-        return f"{globs} ({compared})"
+        return f"{globs} ({compared:,}, {hidden:,} hidden)" if hidden else f"{globs} ({compared:,})"
     return f"{compared:,} ({hidden:,} hidden)" if hidden else f"all {compared:,}"
 
 

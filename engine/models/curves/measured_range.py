@@ -96,18 +96,12 @@ def unseen_seconds(runs: MachineRuns, spread: Spread) -> float:
     return unseen if np.isfinite(unseen) else 0.0
 
 
-def unseen_scale(seconds: FloatArray, unseen: float) -> FloatArray:
-    """(n,) standard deviation of log time that adds above a law's (n,) times: the upper side of the
-    90 % interval reaches a fixed time that would not show."""
-    return np.log(np.maximum(unseen / seconds, 1.0)) / NINE_IN_TEN
-
-
 def unseen_notice(model: str, unseen: float) -> Notice:
     """The warning about a time that is shorter than such a fixed time."""
     return Notice(
         "model-does-not-fit",
         f"{model} leaves out what its runs do not show, and a fixed time of "
-        f"{format_seconds(unseen)} would not: the interval allows for that much more",
+        f"{format_seconds(unseen)} would not: neither the time nor its interval holds one",
         "add a run that is nearly as short",
     )
 

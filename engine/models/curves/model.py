@@ -26,7 +26,6 @@ from engine.models.curves.measured_range import (
     extrapolation_scale,
     range_notices,
     unseen_notice,
-    unseen_scale,
     unseen_seconds,
 )
 from engine.models.workloads import SAME, sharing_parameters, too_few_sharing, with_defaults
@@ -304,22 +303,18 @@ class CurvesModel(FittedModel):
         question = self._asked(batch, workload)
         seconds = np.full(len(batch), np.nan)
         log_scale, dof = np.full(len(batch), np.nan), np.full(len(batch), np.inf)
-        added_scale, added_above = np.array(question.log_scale), np.zeros(len(batch))
+        added_scale = np.array(question.log_scale)
         for index, curve in enumerate(question.curves):
             rows = question.at.family == index
             machines = question.at.machines[rows]
             seconds[rows] = question.curve_seconds(curve, rows)
             spread = self._spread(curve)
             log_scale[rows], dof[rows] = spread.log_scale, spread.dof
-            added_above[rows] = unseen_scale(seconds[rows], unseen_seconds(curve.runs, spread))
             extrapolated = _extrapolation_scale(
                 curve, machines, size=question.size, iterations=question.workload.iterations
             )
             added_scale[rows] = np.hypot(added_scale[rows], extrapolated)
-        found = Forecast.of(seconds * np.exp(question.shift), log_scale, dof).widened(added_scale)
-        if not added_above.any():
-            return found
-        return replace(found.widened(added_above), scale_below=found.log_scale)
+        return Forecast.of(seconds * np.exp(question.shift), log_scale, dof).widened(added_scale)
 
     def runs_used(self, workload: Workload) -> int:
         fitted = self._curves(self.completed(workload))

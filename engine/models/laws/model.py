@@ -361,11 +361,18 @@ def _sample_runs(runs: Sequence[Run], wanted: Workload) -> list[Run]:
 
 
 def _evenly_spaced(items: Sequence[list[Run]], count: int) -> list[list[Run]]:
-    """At most `count` of the items, at nearly even distances in their order. By the golden ratio,
-    since every second or third of a table that varies two or three numbers of nodes in turn would
-    have one of them alone."""
-    ranks = np.argsort(np.arange(len(items)) * GOLDEN_RATIO % 1.0)
-    return [items[index] for index in np.sort(ranks[:count])]
+    """At most `count` of the items: one of each of as many parts of their order, the first and the
+    last among them. Where in its part goes by the golden ratio, since every second or third of a
+    table that varies two or three numbers of nodes in turn would have one of them alone."""
+    if len(items) <= count:
+        return list(items)
+    if not count:
+        return []
+    edges = np.arange(count + 1) * len(items) // count
+    shares = np.arange(count) * GOLDEN_RATIO % 1.0
+    indices = edges[:-1] + (np.diff(edges) * shares).astype(int)
+    indices[-1] = len(items) - 1
+    return [items[index] for index in indices]
 
 
 def _varying_parameters(runs: Sequence[Run], wanted: Workload) -> list[str]:

@@ -149,7 +149,7 @@ def check_run(entry: RunEntry, located: Located, path: str) -> None:
 
 
 def _check_names(entry: RunEntry, located: Located, path: str) -> None:
-    """Refuses names of instance types without a letter or digit."""
+    """Refuses empty names of instance types."""
     named = [(f"{path}.groups[{n}]", of.instance_type) for n, of in enumerate(entry.groups)]
     for at, name in ((path, entry.instance_type), *named):
         if name is not None and not name.strip():

@@ -38,18 +38,19 @@ def spark_pieces(sizes: list[float], target: float, smallest: float = SMALL_PIEC
 @pytest.mark.parametrize("small", [SMALL_PIECE, 0.05, 0.45, 0.6, 0.95])
 @pytest.mark.parametrize("seed", range(4))
 def test_pieces_are_those_of_sparks_loop(seed: int, small: float) -> None:
-    """Of equal outputs, the last of which may be partial, as those of files cut in splits are (with
-    a configured factor, of whole ones: a partial one may make one piece more)."""
+    """Of equal outputs, the last of which may be partial, as those of files cut in splits are: with
+    a configured factor a partial one may make one piece more or less."""
     random = np.random.default_rng(seed)
     for _ in range(2_000):
         whole = int(random.integers(1, 60))
-        partial = float(random.choice([0.0, random.uniform(0.01, 0.99)])) * (small == SMALL_PIECE)
+        partial = float(random.choice([0.0, random.uniform(0.01, 0.99)]))
         each = float(np.exp(random.uniform(np.log(0.01), np.log(5.0))))
         sizes = [each] * whole + [each * partial] * (partial > 0.0)
         found = piece_count(
             np.asarray(whole + partial), np.asarray(sum(sizes)), np.asarray(1.0), small
         )
-        assert found == spark_pieces(sizes, 1.0, small), (whole, partial, each)
+        off = abs(float(found) - spark_pieces(sizes, 1.0, small))
+        assert off <= (partial > 0.0 and small != SMALL_PIECE), (whole, partial, each)
 
 
 def test_pieces_of_unlike_outputs_are_within_a_few() -> None:

@@ -355,3 +355,6 @@ def test_of_many_configurations_an_even_part_is_fitted_with_all_repetitions(
     assert set(keys.values()) == {2}
     assert keys[2, 7.0] == keys[4, 7.0] == 2
     assert 10 <= sum(count == 2 for count, _ in keys) <= 14
+    values = sorted({k for _, k in keys})
+    assert (values[0], values[-1]) == (1.0, 30.0)
+    assert max(np.diff(values)) <= 5.0

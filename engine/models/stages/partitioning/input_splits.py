@@ -357,10 +357,11 @@ LEAST_HALF = 0.45
 
 TEXT = "textFile"
 TEXT_BUFFER_BYTES = 64.0 * 1024
-ALIKE_SHARE = 0.5
+ALIKE_SHARE = 0.125
 """Behind its split a reader of text fills a buffer of 64 KiB once more, for the end of its last
 line (`UncompressedSplitLineReader`), or reads the rest of the file. So the first half of a file has
-so much more than the second; half of that is asked for, since a file system may give less."""
+so much more than the second. An eighth of that is asked for: a remote file system gives what it has
+at hand."""
 
 OVERREAD_BYTES = 256.0 * 1024
 """Bytes read beyond the end of a split: to the end of a line, and to the end of buffers of 64 KiB,

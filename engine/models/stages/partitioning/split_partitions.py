@@ -43,7 +43,8 @@ def piece_count(
     Args:
         target: (n,) target size of a piece, in the unit of `size`.
         small: share of it below which a piece joins the one before it: pieces that are all smaller
-            become one. For others than Spark's default a partial output may make one piece more.
+            become one. For others than Spark's default a partial output may make one piece more or
+            less.
     """
     each = size / outputs / target
     together = np.maximum(1.0, np.floor(1.0 / each + WHOLE))
