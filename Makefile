@@ -15,8 +15,9 @@ EXTRAS := dev$(if $(shell command -v java),$(comma)spark)
 
 .PHONY: run test test-deep lint style types tests bench clean
 
+# On the machines of README's pictures: no log of a sample says where it ran.
 run: $(STAMP)
-	$(BIN)/sparkplan
+	$(BIN)/sparkplan nightly-features --ran-on m5.xlarge
 
 # Types are checked beside the tests: in a fresh tree that takes one core for a minute.
 test: style
