@@ -40,6 +40,18 @@ def test_predict_says_whether_a_deadline_is_met_and_how_surely(
     assert "deadline 2h 00m at 90 %: met (probability >99 %)" in out
 
 
+def test_predict_says_the_confidence_as_asked_and_no_missed_deadline_reads_as_kept(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The upper end of the interval of 97.5 % of runs is the deadline that 98.75 % keep."""
+    named = f"predict {LOG} --executors 8 --executor-cores 2 --confidence"
+    high = answer(capsys, f"{named} 97.5%")["high"]
+    out, _ = run(capsys, f"{named} 97.5% --deadline {high}s")
+    assert " at 97.5 %: met (probability 99 %)" in out
+    out, _ = run(capsys, f"{named} 98.85% --deadline {high}s")
+    assert " at 98.85 %: not met (probability <98.85 %)" in out
+
+
 def test_more_input_takes_longer_and_more_executors_less(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
