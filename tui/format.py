@@ -149,13 +149,18 @@ def percent(value: float | None) -> str:
     return f"{value * 100:.0f} %"
 
 
+def confidence_level(confidence: float) -> str:
+    """A confidence as it was asked for, not rounded: "90 %", "97.5 %"."""
+    return f"{confidence * 100:.8g} %"
+
+
 def in_time(p: float | None, confidence: float | None) -> str:
     """P(deadline met). A probability that rounds to the confidence but is below it reads "<90
     %"."""
     if p is None or confidence is None:
         return percent(p)
     rounds_up = p < confidence and round(p * 100) >= confidence * 100
-    return f"<{confidence * 100:g} %" if rounds_up else percent(p)
+    return f"<{confidence_level(confidence)}" if rounds_up else percent(p)
 
 
 def signed_percent(share: float, *, unit: str = " %") -> str:

@@ -22,7 +22,7 @@ from engine.forecast import FloatArray, Forecast
 from engine.models.base import FittedModel
 from engine.notices import Notice
 from engine.optimiser import surface_of
-from engine.units import format_share
+from engine.units import format_probability, format_share
 
 LEAST_CHANGE_PROBABILITY = 0.05
 """Another run is not worth making if it changes the recommendation with a smaller probability."""
@@ -274,8 +274,8 @@ def _verdict(
         )
     if not runs or (runs[0].gain_usd or runs[0].gain_seconds or 0.0) <= 0.0:
         return True, "stop: no single run is expected to save anything"
-    chance = format_share(change_probability)
-    return False, f"a run may change the recommendation (chance up to {chance})"
+    chance = format_probability(change_probability)
+    return False, f"a run may change the recommendation (greatest chance: {chance})"
 
 
 def _width_factor(belief: Belief, priced: PricedCompositions, composition: int, run: int) -> float:

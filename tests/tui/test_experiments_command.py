@@ -60,13 +60,13 @@ def test_a_design_without_any_run(capsys: pytest.CaptureFixture[str]) -> None:
     assert "the 39 cheapest runs for the same money: 19.84" in out
 
 
-def test_a_guess_of_the_smallest_run_gives_minutes_and_dollars(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_a_guess_of_the_smallest_run(capsys: pytest.CaptureFixture[str]) -> None:
     line = "experiments --nodes 1:8 --fractions 1%:10% --instances m5.xlarge --smallest-run 3m"
     found = answer(capsys, f"{line} --budget '$5'")
     assert found["plan"]["unit"] == "usd"
     assert 4.0 < found["plan"]["usd"] <= 5.0
+    out, _ = run(capsys, f"{line} --budget '$5'")
+    assert "one after the other, $5.00 of $5.00\n" in out
     assert [warning["code"] for warning in found["warnings"]] == ["assumed-linear-time"]
     timed = answer(capsys, f"{line} --budget 2h")
     assert timed["plan"]["seconds"] <= 7200.0

@@ -40,6 +40,15 @@ def test_predict_says_whether_a_deadline_is_met_and_how_surely(
     assert "deadline 2h 00m at 90 %: met (probability >99 %)" in out
 
 
+def test_predict_says_the_confidence_as_asked(capsys: pytest.CaptureFixture[str]) -> None:
+    named = f"predict {LOG} --executors 8 --executor-cores 2 --confidence"
+    high = answer(capsys, f"{named} 97.5%")["high"]  # 98.75 % keep it
+    met, _ = run(capsys, f"{named} 97.5% --deadline {high}s")
+    missed, _ = run(capsys, f"{named} 98.85% --deadline {high}s")
+    assert "97.5 %: met (probability 99 %)" in met
+    assert "98.85 %: not met (probability <98.85 %)" in missed
+
+
 def test_more_input_takes_longer_and_more_executors_less(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

@@ -276,9 +276,10 @@ def interval_in_words(prediction: engine.Prediction) -> str:
 def deadline_in_words(prediction: engine.Prediction, deadline: float) -> str:
     verdict = "met" if meets(prediction, deadline) else "not met"
     p = prediction.p_within(deadline)
-    sure = "no interval, the time alone decides" if p is None else f"probability {text.percent(p)}"
+    likely = f"probability {text.in_time(p, prediction.confidence)}"
+    sure = "no interval, the time alone decides" if p is None else likely
     return (
-        f"deadline {text.seconds(deadline)} at {text.percent(prediction.confidence)}: "
+        f"deadline {text.seconds(deadline)} at {text.confidence_level(prediction.confidence)}: "
         f"{verdict} ({sure})"
     )
 

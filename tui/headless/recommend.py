@@ -327,7 +327,7 @@ def unmet_goal(goal: engine.Goal, *, that: str = "") -> str:
     parts = []
     if goal.deadline_seconds is not None:
         deadline = text.seconds(goal.deadline_seconds)
-        parts.append(f"deadline {deadline} at {100.0 * goal.confidence:.8g} %")
+        parts.append(f"deadline {deadline} at {text.confidence_level(goal.confidence)}")
     if goal.budget_usd is not None:
         parts.append(f"budget {text.usd(goal.budget_usd)}")
     goal_text = f" ({', '.join(parts)})" if parts else ""

@@ -109,7 +109,7 @@ def totals(plan: engine.ExperimentPlan) -> list[str]:
     total = [text.counted(count, "run")]
     if plan.seconds is not None:
         total.append(f"{text.seconds(plan.seconds)} one after the other")
-    if plan.usd is not None:
+    if plan.usd is not None and (plan.unit != "usd" or plan.budget is None):
         total.append(text.usd(plan.usd))
     if plan.cost is not None and plan.budget is not None:
         total.append(f"{in_unit(plan.cost, plan.unit)} of {in_unit(plan.budget, plan.unit)}")

@@ -54,7 +54,7 @@ def _goal(state: PlanState, answer: Answer) -> dict[str, str]:
     measured = run.seconds if run else deadline or 60.0
     return {
         "deadline": "no deadline" if deadline is None else time_text(deadline),
-        "confidence": f"{state.confidence * 100:g} %",
+        "confidence": text.confidence_level(state.confidence),
         "as_measured": time_text(measured),
         "tighter": time_text(_tighter_deadline(deadline or measured, answer)),
         "tripled": time_text(3.0 * (deadline or measured)),

@@ -108,7 +108,8 @@ def goal_in_words(goal: Goal) -> str:
     """ "meets 45m at 90 % and stays within $12": the verb and the goal."""
     parts = []
     if goal.deadline_seconds is not None:
-        parts.append(f"meets {time_text(goal.deadline_seconds)} at {goal.confidence * 100:g} %")
+        level = text.confidence_level(goal.confidence)
+        parts.append(f"meets {time_text(goal.deadline_seconds)} at {level}")
     if goal.budget_usd is not None:
         parts.append(f"stays within {money_text(goal.budget_usd)}")
     return " and ".join(parts) or "can be priced"

@@ -112,6 +112,14 @@ def test_runs_are_listed_by_what_they_save_per_dollar() -> None:
     assert gains != sorted(gains, reverse=True), "else it tells nothing"
 
 
+def test_a_chance_of_all_outcomes_that_are_weighed_is_not_told_as_certain() -> None:
+    advice = advise(
+        fit(read("sort-large")), catalog=load_catalog("aws"), instances=TYPES, deadline_seconds=30.0
+    )
+    assert advice.changes == 1.0
+    assert advice.reason.endswith("(greatest chance: more than 99 %)")
+
+
 def priced(*names: str | None) -> Profile:
     """Runs on 1, 2 and 4 nodes of each type, with the price of a node."""
     clusters = [
