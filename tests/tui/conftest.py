@@ -56,22 +56,20 @@ def _sheets_parsed_once() -> Iterator[None]:
 @pytest.fixture(scope="session", autouse=True)
 def _idle_is_awaited_once() -> Iterator[None]:
     """The pilot waits behind each key until the process is idle, then for animations, of which most
-    keys start none, and then until it is idle again. The second wait is left out where no thread
-    has done anything since the first: never two in a row, so that one follows every key."""
+    keys start none, and then until it is idle again. This second wait is left out where no thread
+    has done anything since the first."""
     idle_at: float | None = None
     wait_for_idle = _wait.wait_for_idle
 
     async def wait_unless_idle(min_sleep: float = _wait.SLEEP_GRANULARITY) -> None:
         nonlocal idle_at
-        if min_sleep or idle_at is None or process_time() - idle_at >= _wait.SLEEP_IDLE:
+        is_first = idle_at is None
+        if is_first or process_time() - idle_at >= _wait.SLEEP_IDLE:
             await wait_for_idle(min_sleep)
-            idle_at = process_time()
-        else:
-            idle_at = None
+        idle_at = process_time() if is_first else None
 
     with pytest.MonkeyPatch.context() as patch:
-        for module in ("textual.app", "textual.pilot"):
-            patch.setattr(f"{module}.wait_for_idle", wait_unless_idle)
+        patch.setattr("textual.app.wait_for_idle", wait_unless_idle)
         yield
 
 

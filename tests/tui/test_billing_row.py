@@ -1,6 +1,7 @@
-"""The row of the Inputs panel that says how nodes are billed."""
+"""Rows of the Inputs panel: how nodes are billed, and which types are compared."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
@@ -61,3 +62,22 @@ def test_a_discount_is_never_cut(
     state = PlanState(sources=("a",), **inputs_of_row)
     assert inputs.billing(state, discounted(catalog, discount), MARKS) == shown
     assert len(shown) <= inputs.VALUE_CELLS
+
+
+@pytest.mark.parametrize(
+    ("globs", "hidden", "shown"),
+    [
+        ((), {}, "all 3"),
+        ((), {"arm64": 1_200}, "3 (1,200 hidden)"),
+        (("m5.*",), {}, "m5.* (3)"),
+        (("m5.*",), {"excluded": 8}, "m5.* (3, 8 hidden)"),
+    ],
+)
+def test_types_that_are_left_out_are_counted(
+    globs: tuple[str, ...], hidden: dict[str, int], shown: str
+) -> None:
+    compared = SimpleNamespace(
+        recommended=None, rejected=("a",), alternatives=("b", "c"), hidden=hidden
+    )
+    answer = SimpleNamespace(report=SimpleNamespace(recommendation=compared))
+    assert inputs.candidates(PlanState(sources=("a",), instances=globs), answer) == shown

@@ -101,7 +101,7 @@ def unseen_notice(model: str, unseen: float) -> Notice:
     return Notice(
         "model-does-not-fit",
         f"{model} leaves out what its runs do not show, and a fixed time of "
-        f"{format_seconds(unseen)} would not: neither the time nor its interval holds one",
+        f"{format_seconds(unseen)} would not: the time holds none, and its interval need not",
         "add a run that is nearly as short",
     )
 

@@ -85,8 +85,6 @@ MOST_CONFIGURATIONS = 300
 """The most configurations that are fitted together, each with all its repetitions, which cost next
 to nothing more: those with the wanted parameters first."""
 
-GOLDEN_RATIO = (np.sqrt(5.0) - 1.0) / 2.0
-
 MINIMUM_ALONE = 3
 """The fewest configurations for a separate fit of one type."""
 
@@ -362,17 +360,16 @@ def _sample_runs(runs: Sequence[Run], wanted: Workload) -> list[Run]:
 
 def _evenly_spaced(items: Sequence[list[Run]], count: int) -> list[list[Run]]:
     """At most `count` of the items: one of each of as many parts of their order, the first and the
-    last among them. Where in its part goes by the golden ratio, since every second or third of a
-    table that varies two or three numbers of nodes in turn would have one of them alone."""
+    last among them. Where in its part is drawn, since at even steps a table that varies the numbers
+    of nodes in turn may lose one of them altogether."""
     if len(items) <= count:
         return list(items)
     if not count:
         return []
     edges = np.arange(count + 1) * len(items) // count
-    shares = np.arange(count) * GOLDEN_RATIO % 1.0
-    indices = edges[:-1] + (np.diff(edges) * shares).astype(int)
-    indices[-1] = len(items) - 1
-    return [items[index] for index in indices]
+    drawn = np.random.default_rng(0).integers(edges[:-1], edges[1:])
+    drawn[[0, -1]] = 0, len(items) - 1
+    return [items[index] for index in dict.fromkeys(drawn.tolist())]
 
 
 def _varying_parameters(runs: Sequence[Run], wanted: Workload) -> list[str]:

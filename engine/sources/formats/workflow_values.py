@@ -22,7 +22,7 @@ MOST_BYTES = 1e15
 LEAST_RATE, MOST_RATE = 1.0, 1e15
 """Bounds on bytes per second of a task or a node; values beyond are errors of the unit."""
 
-_GBPS = re.compile(r"^(\d+\.?\d*|\.\d+)\s*([kmgt]?)(?:bps|bit/s)$", re.IGNORECASE)
+_GBPS = re.compile(r"^(\d+(?:\.\d*)?|\.\d+)\s*([kmgt]?)(?:bps|bit/s)$", re.IGNORECASE)
 _EITHER = re.compile(r"^[\d.]+\s*[KMGT]b(?:/s)?$")
 """Ambiguous units: bits by the standard, but often used for bytes."""
 _BITS = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12}
@@ -126,19 +126,22 @@ def rate(text: str) -> float:
         raise BadInput(
             f"{text!r} may be bits or bytes", remedy="write 1Gbps for bits, 125MB/s for bytes"
         )
-    bits = _GBPS.match(text.strip())
-    if bits:
-        value = float(bits[1]) * _BITS[bits[2].lower()] / 8.0
-    else:
-        try:
-            value = parse_bytes(text.strip().removesuffix("/s"))
-        except BadInput:
-            raise BadInput(
-                f"a rate lies between 1 B/s and 1 PB/s, not {text!r}",
-                remedy="write it like 125MB/s or 1Gbps",
-            ) from None
-    if value <= 0.0:
-        raise BadInput(f"a rate must be more than zero, not {text!r}")
+    value = _bytes_per_second(text.strip())
     if not LEAST_RATE <= value <= MOST_RATE:
-        raise BadInput(f"a rate lies between 1 B/s and 1 PB/s, not {text!r}")
+        raise BadInput(
+            f"a rate lies between 1 B/s and 1 PB/s, not {text!r}",
+            remedy="write it like 125MB/s or 1Gbps",
+        )
     return value
+
+
+def _bytes_per_second(text: str) -> float:
+    """NaN where it is no rate."""
+    if bits := _GBPS.match(text):
+        return float(bits[1]) * _BITS[bits[2].lower()] / 8.0
+    try:
+        return parse_bytes(text.removesuffix("/s"))
+    except BadInput:
+        if "," in text:
+            raise
+        return math.nan

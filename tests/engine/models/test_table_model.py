@@ -358,3 +358,14 @@ def test_of_many_configurations_an_even_part_is_fitted_with_all_repetitions(
     values = sorted({k for _, k in keys})
     assert (values[0], values[-1]) == (1.0, 30.0)
     assert max(np.diff(values)) <= 5.0
+
+
+@pytest.mark.parametrize(("numbers", "runs"), [(2, 600), (4, 1658), (5, 1036), (21, 420)])
+def test_no_number_of_nodes_of_a_large_table_is_lost(numbers: int, runs: int) -> None:
+    """Steps of the golden ratio, or one of equal parts at such a step, lost one of four or five."""
+    items = [[run(1 + index % numbers)] for index in range(runs)]
+    chosen = table_model._evenly_spaced(items, 300)
+    shares = Counter(one.cluster.nodes for (one,) in chosen)
+    assert len(chosen) == 300
+    assert min(shares[1 + number] for number in range(numbers)) > 0.5 * 300 / numbers
+    assert (chosen[0], chosen[-1]) == (items[0], items[-1])

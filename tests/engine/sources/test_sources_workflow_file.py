@@ -171,7 +171,11 @@ BAD = {
     ),
     "no rate": (
         "cluster: {nodes: 1, cores: 2, network: 0Gbps}\njobs: []\n",
-        r"w.yaml:3: network: a rate must be more than zero, not '0Gbps'",
+        r"w.yaml:3: network: a rate lies between 1 B/s and 1 PB/s, not '0Gbps'; write it like",
+    ),
+    "rate with a comma": (
+        "cluster: {nodes: 1, cores: 2, network: '1,000Mbps'}\njobs: []\n",
+        r"w.yaml:3: network: .*write it with a point",
     ),
     "no number of bits": (
         "cluster: {nodes: 1, cores: 2, network: 1.2.3Gbps}\njobs: []\n",
