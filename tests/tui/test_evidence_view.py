@@ -28,7 +28,7 @@ async def test_every_model_is_there_with_its_error_or_why_not(planner, size):
         rows = app.query_one("#models", Table).rows
         assert [row[1][0] for row in rows] == ["sparkplan", "ernest", "peridot", "simcost"]
         assert (rows[0][4][0], rows[1][4][0]) == ("7.5 %", "1.0 %")
-        assert "used" in rows[0][7][0]
+        assert rows[0][7][0].startswith("used, the default")
         assert "least error" in rows[1][7][0]
         assert rows[2][7][0] == "it needs [b]two[/b] logs; add one"
         assert "ZeroDivisionError: division by zero; please report this" in rows[3][7][0]

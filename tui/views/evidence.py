@@ -195,10 +195,11 @@ def _time(prediction: Prediction | None, confidence: float, tone: CellStyle) -> 
 
 
 def _note(answer: ModelAnswer, *, used: bool, best: bool) -> str:
-    """ "used, least error", "2 warnings". The warnings of the model in use are all in the text
-    below."""
+    """ "used, least error, the default", "2 warnings". The warnings of the model in use are all in
+    the text below."""
     pending = ["asked again ..."] * (answer.prediction is None)
-    parts = ["used"] * used + ["least error"] * best + pending
+    why = "the default" if answer.model == DEFAULT else "as chosen"
+    parts = ["used"] * used + ["least error"] * best + [why] * used + pending
     labels = ", ".join(parts)
     notices = answer.prediction.warnings if answer.prediction and not used else ()
     warned = len({notice.code for notice in notices})
