@@ -369,7 +369,7 @@ def _evenly_spaced(items: Sequence[list[Run]], count: int) -> list[list[Run]]:
     edges = np.arange(count + 1) * len(items) // count
     drawn = np.random.default_rng(0).integers(edges[:-1], edges[1:])
     drawn[[0, -1]] = 0, len(items) - 1
-    return [items[index] for index in dict.fromkeys(drawn.tolist())]
+    return [items[index] for index in drawn]
 
 
 def _varying_parameters(runs: Sequence[Run], wanted: Workload) -> list[str]:
