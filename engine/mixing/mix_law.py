@@ -209,14 +209,14 @@ class MixLaw:
                 rows_of_key.append(row)
         return representatives
 
-    @cached_property
+    @property
     def dof_range(self) -> FloatArray:
         """The fewest and the most degrees of freedom of any prediction; NaN where none are
         known."""
         least = np.fmin.reduce(self.dof, axis=None, initial=np.nan)
         return np.asarray([least, np.fmax.reduce(self.dof, axis=None, initial=np.nan)])
 
-    @cached_property
+    @property
     def widest(self) -> float:
         """An upper bound on the scale of log T of any composition."""
         scales = [self.log_scale, *([] if self.scale_below is None else [self.scale_below])]

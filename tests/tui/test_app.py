@@ -9,7 +9,6 @@ from fakes import FakeSession, profile
 from screen import at_rest, keyboard_is_seen, settled, text_of, typed, words_in
 from textual import events
 
-import engine
 from tui.views.sentences import selected
 from tui.widgets.chart import Chart
 from tui.widgets.table import Table
@@ -361,19 +360,6 @@ async def test_no_widget_is_refreshed_when_nothing_changed(planner):
         app._panels.show()
         await pilot.pause()
         assert refreshed == []
-
-
-def test_the_engine_is_loaded_after_the_first_paint_only():
-    """Importing the app loads neither numpy nor a model."""
-    import subprocess
-    import sys
-
-    code = (
-        "import sys, tui.app; print(sorted({'numpy','scipy','pandas','yaml'} & set(sys.modules)))"
-    )
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert found.stdout.strip() == "[]"
-    assert engine.__version__
 
 
 async def test_an_answer_that_comes_while_the_app_closes_is_not_shown(planner):

@@ -7,6 +7,7 @@ from threading import Event
 import pytest
 from fakes import FakeSession, Gated, profile, started
 from screen import at_rest, settled, shows, text_of, waits, words_in
+from watched import calls_of
 
 import engine
 from tui.answers import Evidence
@@ -133,13 +134,7 @@ async def test_sliders_move_once_the_runs_are_read(planner):
 
 async def test_a_plan_for_inputs_that_have_changed_is_not_built(planner, monkeypatch):
     """Each held key of the data size would otherwise wait for the plan of the one before."""
-    session, sizes, prepare = Fitting(), [], engine.prepare_fitted
-
-    def counted(fitted, request):
-        sizes.append(request.workload.input_bytes / 2.1e12)
-        return prepare(fitted, request)
-
-    monkeypatch.setattr(engine, "prepare_fitted", counted)
+    session, prepared = Fitting(), calls_of(monkeypatch, engine, "prepare_fitted")
     async with planner(session).run_test(size=(80, 24)) as pilot:
         assert await shows(pilot, "The sliders move already.")
         for size in ("2x", "3x"):
@@ -147,7 +142,7 @@ async def test_a_plan_for_inputs_that_have_changed_is_not_built(planner, monkeyp
         session.go_on.set()
         app = await settled(pilot)
         assert app.built.plan.surface.workload.input_bytes == 3 * 2.1e12
-    assert sizes == [3.0]
+    assert [request.workload.input_bytes for _, request in prepared] == [3 * 2.1e12]
 
 
 async def test_a_plan_that_was_cancelled_does_not_come(planner, monkeypatch):

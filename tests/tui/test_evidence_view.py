@@ -6,6 +6,7 @@ import threading
 import pytest
 from fakes import LEFT_OUT, FakeSession, Law, profile
 from screen import at_rest, compared, settled, text_of
+from watched import calls_of
 
 import engine
 from engine.models.base import LeaveOneOut
@@ -229,22 +230,15 @@ async def test_another_model_in_use_is_marked(planner):
 
 
 def test_a_model_is_fitted_once_per_evidence(monkeypatch):
-    fitted = []
-    original = engine.fit_outcome
-
-    def counting(model, found):
-        fitted.append(model.name)
-        return original(model, found)
-
-    monkeypatch.setattr(engine, "fit_outcome", counting)
+    fits = calls_of(monkeypatch, engine, "fit_outcome")
     session, found = EngineSession(), profile()
     cluster, workload = found.runs[0].cluster, found.reference_workload
     for _ in range(2):
         for name in session.models:
             session.ask(name, found, cluster, workload)
-    assert fitted == list(session.models)
+    assert [model.name for model, _ in fits] == list(session.models)
     session.ask("ernest", profile(runs=2), cluster, workload)
-    assert fitted[-1] == "ernest"
+    assert fits[-1][0].name == "ernest"
 
 
 def answered(name, validation, found):

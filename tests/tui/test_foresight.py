@@ -8,6 +8,7 @@ from unittest.mock import Mock
 import numpy as np
 import pytest
 from screen import at_rest, settled, waits
+from watched import calls_of
 
 import engine
 from engine.models.laws.encoding import Rows
@@ -35,22 +36,10 @@ def step(built: BuiltPlan, times: float) -> engine.Plan:
     return engine.prepare_fitted(plan.fitted, replace(plan.request, workload=at))
 
 
-def counted(monkeypatch: pytest.MonkeyPatch, owner: type, name: str) -> list[None]:
-    """One entry for each call of a method from now on."""
-    calls, method = list[None](), getattr(owner, name)
-
-    def call(*given: object, **named: object) -> object:
-        calls.append(None)
-        return method(*given, **named)
-
-    monkeypatch.setattr(owner, name, call)
-    return calls
-
-
 def test_a_foreseen_step_replays_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     built = EngineSession().build(LOG, quiet)
     compute_next_steps(built, quiet)
-    replays = counted(monkeypatch, Replay, "replayed")
+    replays = calls_of(monkeypatch, Replay, "replayed")
     step(built, 1.2)
     step(built, 0.9)
     assert not replays
@@ -62,7 +51,7 @@ def test_what_is_given_up_is_gone_on_with_and_changes_no_answer(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     built = EngineSession().build(LOG, quiet)
-    replays = counted(monkeypatch, Replay, "replayed")
+    replays = calls_of(monkeypatch, Replay, "replayed")
 
     def check() -> None:
         if len(replays) >= 5:
@@ -91,7 +80,7 @@ def test_a_step_of_what_is_given_up_is_not_begun() -> None:
 def test_other_models_keep_nothing_and_foresee_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     for model in ("simcost", "boe"):
         built = EngineSession().build(replace(LOG, model=model), quiet)
-        forecasts = counted(monkeypatch, type(built.plan.fitted), "forecast")
+        forecasts = calls_of(monkeypatch, type(built.plan.fitted), "forecast")
         compute_next_steps(built, quiet)
         assert not forecasts
 

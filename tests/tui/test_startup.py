@@ -6,34 +6,30 @@ import sys
 from tui.cli import ALGEBRA_THREADS, limit_algebra_threads
 
 
+def loaded(code: str, *modules: str) -> tuple[str, str]:
+    """What a new interpreter prints that runs `code`, and which of the modules it has then."""
+    told = f"import sys; from tui import cli; {code}; "
+    told += f"print(*({set(modules)} & set(sys.modules)), file=sys.stderr)"
+    found = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, check=True)
+    return found.stdout, found.stderr.strip()
+
+
 def test_a_file_opens_without_the_engines_readers():
-    code = (
-        "import sys; from tui import cli; cli.check_there([sys.executable]); import tui.app, "
-        "tui.session, tui.panels; "
-        "print(*(m for m in ('numpy', 'scipy', 'pandas', 'yaml', 'msgspec') if m in sys.modules))"
-    )
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert found.stdout.strip() == ""
+    code = "cli.check_there([sys.executable]); import tui.app, tui.session, tui.panels"
+    assert loaded(code, "numpy", "scipy", "pandas", "yaml", "msgspec") == ("", "")
 
 
 def test_the_options_of_recommend_are_told_without_the_optimiser():
-    code = (
-        "import sys; from tui import cli; told = cli.parser_of('recommend').format_help(); "
-        "assert 'interior-point' in told; "
-        "print(*(m for m in ('numpy', 'yaml', 'engine.optimiser') if m in sys.modules))"
-    )
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert found.stdout.strip() == ""
+    code = "print(cli.parser_of('recommend').format_help())"
+    told, unwanted = loaded(code, "numpy", "yaml", "engine.optimiser")
+    assert "interior-point" in told
+    assert not unwanted
 
 
 def test_a_shell_that_completes_waits_for_no_numpy():
-    code = (
-        "import sys; from tui import cli; cli.run(['completion', 'bash']); "
-        "print(*(m for m in ('numpy', 'scipy', 'textual') if m in sys.modules), file=sys.stderr)"
-    )
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert found.stdout
-    assert found.stderr.strip() == ""
+    told, unwanted = loaded("cli.run(['completion', 'bash'])", "numpy", "scipy", "textual")
+    assert told
+    assert not unwanted
 
 
 def test_linear_algebra_gets_one_thread_unless_told_or_submitting_jobs():

@@ -62,6 +62,12 @@ class Terminal:
         """Sends keys by their tmux names."""
         self.tmux("send-keys", *names)
 
+    def signal(self, name: str) -> None:
+        """Sends a signal to the command."""
+        pane = self.tmux("display-message", "-p", "#{pane_pid}").strip()
+        child = subprocess.run(["pgrep", "-P", pane], capture_output=True, text=True, check=True)
+        subprocess.run(["kill", f"-{name}", child.stdout.split()[0]], check=True)
+
     def wait_for(self, *texts: str) -> str:
         """The screen once it holds all `texts`."""
         deadline = time.monotonic() + PATIENCE_SECONDS
@@ -241,9 +247,7 @@ def test_a_signal_leaves_the_terminal_clean_and_keeps_the_session(terminal, tmp_
     terminal.start("sales-report-small", size=(80, 24), env=COLOURS)
     terminal.wait_for("finishes in")
     terminal.keys("Right")
-    pane = terminal.tmux("display-message", "-p", "#{pane_pid}").strip()
-    child = subprocess.run(["pgrep", "-P", pane], capture_output=True, text=True, check=True)
-    subprocess.run(["kill", f"-{number}", child.stdout.split()[0]], check=True)
+    terminal.signal(number)
     screen = terminal.wait_for(f"ended with {128 + {'TERM': 15, 'HUP': 1}[number]}")
     assert "Traceback" not in screen
     assert "Deadline" not in screen
@@ -267,15 +271,12 @@ def test_ctrl_c_leaves_and_the_session_is_resumed(terminal):
         again.tmux("kill-server")
 
 
-@pytest.mark.parametrize("number", ["TERM"])
-def test_a_signal_while_a_dialog_is_open(terminal, number):
+def test_a_signal_while_a_dialog_is_open(terminal):
     terminal.start(size=(80, 24), env=COLOURS)
     terminal.wait_for("finishes in")
     terminal.keys("e")
     terminal.wait_for("Export", "esc leave")
-    pane = terminal.tmux("display-message", "-p", "#{pane_pid}").strip()
-    child = subprocess.run(["pgrep", "-P", pane], capture_output=True, text=True, check=True)
-    subprocess.run(["kill", f"-{number}", child.stdout.split()[0]], check=True)
+    terminal.signal("TERM")
     assert "Traceback" not in terminal.wait_for("ended with 143")
 
 
@@ -299,9 +300,7 @@ def test_resized_while_it_reads_and_jumped_with_letters(terminal):
 def test_a_signal_while_it_reads(terminal, number):
     terminal.start("nightly-features", "nightly-features-small", size=(80, 24), env=COLOURS)
     terminal.wait_for("Deadline")
-    pane = terminal.tmux("display-message", "-p", "#{pane_pid}").strip()
-    child = subprocess.run(["pgrep", "-P", pane], capture_output=True, text=True, check=True)
-    subprocess.run(["kill", f"-{number}", child.stdout.split()[0]], check=True)
+    terminal.signal(number)
     screen = terminal.wait_for(f"ended with {128 + {'TERM': 15, 'HUP': 1}[number]}")
     assert "Traceback" not in screen
     assert terminal.tmux("display-message", "-p", "#{alternate_on}#{mouse_any_flag}") == "00\n"

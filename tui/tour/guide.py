@@ -75,18 +75,14 @@ class Guide:
         self._pins = app.pins
         self._on_sample_alone = app.state.sources == (DEFAULT_SAMPLE,)
         self._checkpoints: list[Checkpoint] = []
-        self._step_index = -1
+        self.step_index = -1
+        """The index of the current step; -1 before the first."""
         self._turning = asyncio.Lock()
         self._autoplay_stopped = asyncio.Event()
         self._caption = CaptionContent("Tour", "Reading the sample ...", 1, len(STEPS))
         self.ended = False
         self.followed = True
         """Whether only the keys of the tour were used since the step was shown."""
-
-    @property
-    def step_index(self) -> int:
-        """The index of the current step; -1 before the first."""
-        return self._step_index
 
     @property
     def plan_before(self) -> SavedPlan:
@@ -181,7 +177,7 @@ class Guide:
         async with self._turning:
             if self.ended:
                 return
-            target = max(0, self._step_index + by)
+            target = max(0, self.step_index + by)
             if target >= len(STEPS):
                 self._end()
                 return
@@ -213,7 +209,7 @@ class Guide:
             await self._do(filled)
         if self.ended:
             return
-        self._step_index = index
+        self.step_index = index
         checkpoint = self._checkpoint(start.facts)
         self._checkpoints.append(checkpoint)
         text = " ".join(step.text.format_map(checkpoint.facts or {}).split())

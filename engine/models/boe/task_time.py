@@ -180,17 +180,11 @@ def map_seconds(
     )
 
 
-def reduce_input_bytes(
-    *, split_bytes: float, selectivity: float, maps: float, reduces: float
-) -> float:
-    """alpha_m x B x N_m / N_r of Eqs. 4 and 5."""
-    return selectivity * split_bytes * maps / reduces
-
-
 def shuffle_seconds(
     *, t_load: float, input_bytes: float, parallelism: float, write_rate: float, network_rate: float
 ) -> float:
-    """Eq. 4 (Proposition 2): t_load + max(write, transfer) of a reduce task's input."""
+    """Eq. 4 (Proposition 2): t_load + max(write, transfer) of a reduce task's input, alpha_m x B x
+    N_m / N_r."""
     share = io_share(parallelism)
     return t_load + step_seconds(
         input_bytes / (share * write_rate), input_bytes / (share * network_rate)

@@ -5,16 +5,14 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 
 from engine.errors import BadInput, UnknownName
 from engine.given_profiles import ResourceProfile
 from engine.models.simcost.rates import revised
 from engine.profile import Profile
-from engine.sources.formats.workflow_values import LEAST_RATE, MOST_RATE
+from engine.sources.formats.workflow_values import rate
 from engine.text.located_yaml import Section, read_yaml
-from engine.text.quantities import parse_bytes
 
 RATE = "_bytes_per_second"
 NEEDED = (f"network{RATE}", f"local_read{RATE}", f"local_write{RATE}")
@@ -33,7 +31,7 @@ def read_resources(path: str | Path) -> ResourceProfile:
         if key.endswith(RATE) and key not in NEEDED + OPTIONAL:
             raise UnknownName("rate", key, NEEDED + OPTIONAL, where=top.where_of(key))
     network, local_read, local_write = (_needed(top, key) for key in NEEDED)
-    hdfs_read, hdfs_write = (top.get(key, _rate) for key in OPTIONAL)
+    hdfs_read, hdfs_write = (_rate(top, key) for key in OPTIONAL)
     return ResourceProfile(
         network_bytes_per_second=network,
         local_read_bytes_per_second=local_read,
@@ -60,28 +58,20 @@ def revise_resources(resources: ResourceProfile, stress: Profile) -> ResourcePro
 
 
 def _needed(section: Section, key: str) -> float:
-    rate = section.get(key, _rate)
-    if rate is None:
+    value = _rate(section, key)
+    if value is None:
         raise BadInput(
             f"{key} is missing",
             where=str(section.path),
             remedy=f"a resource profile needs {', '.join(NEEDED)}",
         )
-    return rate
+    return value
 
 
-def _rate(text: str) -> float:
-    """A throughput: a number of bytes (also as 1.1e8), with or without a unit."""
-    wrong = ValueError(f"must be bytes per second above zero, such as 110MB, not {text!r}")
+def _rate(section: Section, key: str) -> float | None:
+    text = section.get(key, str)
     try:
-        rate = float(text)
-    except ValueError:
-        try:
-            rate = parse_bytes(text)
-        except BadInput:
-            raise wrong from None
-    if not 0.0 < rate < math.inf:
-        raise wrong
-    if not LEAST_RATE <= rate <= MOST_RATE:
-        raise ValueError(f"must lie between 1 B/s and 1 PB/s, not {text!r}")
-    return rate
+        return None if text is None else rate(text)
+    except BadInput as error:
+        where = section.where_of(key)
+        raise BadInput(f"{key}: {error.what}", where=where, remedy=error.remedy) from None

@@ -1,10 +1,12 @@
-"""Converters for the values of a workflow file: types, counts, spreads and rates from text."""
+"""Converters for the values of a workflow file: types, counts, spreads and rates from text. The
+rates of a resource profile are written in the same ways."""
 
 from __future__ import annotations
 
 import math
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TypeVar
 
 from engine.catalog import DEFAULT_CATALOG, MOST_MEMORY_GIB, InstanceType
@@ -121,7 +123,7 @@ MAX_COEFFICIENT_OF_VARIATION = 3.0
 
 
 def rate(text: str) -> float:
-    """Bytes per second from "250MB", "250MB/s" or "1Gbps"."""
+    """Bytes per second from "250MB", "250MB/s", "1Gbps" or a bare number, also as 1.1e8."""
     if _EITHER.match(text.strip()):
         raise BadInput(
             f"{text!r} may be bits or bytes", remedy="write 1Gbps for bits, 125MB/s for bytes"
@@ -139,6 +141,8 @@ def _bytes_per_second(text: str) -> float:
     """NaN where it is no rate."""
     if bits := _GBPS.match(text):
         return float(bits[1]) * _BITS[bits[2].lower()] / 8.0
+    with suppress(ValueError):
+        return float(text)
     try:
         return parse_bytes(text.removesuffix("/s"))
     except BadInput:

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 from synthetic import SLOW, TWO, catalog_of, model, offer, two_law
+from watched import calls_of
 
 from engine.choosing.likeliest import ALIKE
 from engine.choosing.recommendation import Goal, Recommendation
@@ -131,20 +132,13 @@ def test_it_is_the_likeliest_of_all_whatever_their_spreads(seed: int, confidence
 def test_few_chances_are_computed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Student's distribution takes most of the time, and a slider asks at each step."""
     surface = vague_surface(np.random.default_rng(1), types=12, nodes=512)
-    computed: list[int] = []
-    p_within = Surface.p_within
-
-    def counted(self: Surface, flat: Any, deadline_seconds: float) -> Any:
-        computed.append(np.size(flat))
-        return p_within(self, flat, deadline_seconds)
-
-    monkeypatch.setattr(Surface, "p_within", counted)
+    computed = calls_of(monkeypatch, Surface, "p_within")
     least = float(np.exp(surface.log_least_deadlines(0.9).min()))
     for share in (0.01, 0.5, 0.8, 0.9, 0.99):
         computed.clear()
         answer = select(surface, Goal(share * least, None, 0.9, max_nodes=512))
         assert answer.recommended is None
-        assert sum(computed) < 0.02 * surface.seconds.size
+        assert sum(np.size(flat) for _, flat, _ in computed) < 0.02 * surface.seconds.size
 
 
 def test_there_is_none_where_something_keeps_the_goal_or_nothing_is_known() -> None:

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from depth import cases, crossed
+from test_mix_constraints import on_spot_too
 from test_mix_search import goal_for, random_law, random_market
 from two_types import CATALOG, TODAY, fitted, spot
 
@@ -18,23 +19,6 @@ from engine.optimiser import recommend
 from engine.sources import read
 
 CASES = cases(16, deep=60)
-
-
-def rented_both_ways(rng: np.random.Generator, k: int, m: int):
-    """A law and a market of k types on demand, and most of them as spot nodes too."""
-    law = replace(random_law(rng, k, m), lost_work=LostWork(20.0, 0.7))
-    market = random_market(rng, law, m)
-    rows = np.flatnonzero(rng.random(k) < 0.8)
-    base = np.append(np.arange(k), rows)
-    is_spot = np.arange(len(base)) >= k
-    owned = None if market.owned is None else np.where(is_spot, 0, market.owned[base])
-    rates = np.where(is_spot, market.rates[base] * rng.uniform(0.3, 0.9), market.rates[base])
-    most = float(rng.choice([0.0, 0.25, 0.5, 0.8, 1.0]))
-    free = np.zeros(len(base), dtype=np.int64) if owned is None else owned
-    beside, alone = int(10 * most) % 3, free if most == 1.0 else None
-    share = SpotShare(base, is_spot, most, beside, alone)
-    both = replace(market.take(base), rates=rates, owned=owned, share=share)
-    return law.with_spot(rows, rng.uniform(0.0, 3.0, len(rows))), both
 
 
 def every_composition(law, market, m: int, q: int):
@@ -86,7 +70,8 @@ def test_no_way_of_renting_is_better(kind: str, size: tuple[int, int, int]) -> N
     rng = np.random.default_rng([ord(kind[0]), k, q])
     partly = 0
     for case in range(CASES):
-        law, market = rented_both_ways(rng, k, m)
+        law = replace(random_law(rng, k, m), lost_work=LostWork(20.0, 0.7))
+        law, market = on_spot_too(rng, law, random_market(rng, law, m))
         goal = goal_for(kind, rng, law, m)
         found = Search(law, market, goal, q, value=np.inf, effort=Effort(1e8)).run()
         rows, counts = every_composition(law, market, m, q)

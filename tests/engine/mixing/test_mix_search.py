@@ -341,13 +341,18 @@ def test_the_floor_of_a_window_is_below_every_composition_in_it() -> None:
             assert floors[cell] <= inside.min(initial=np.inf) * (1 + 1e-9), kind
 
 
-def test_a_search_without_time_says_how_far_it_may_be_off() -> None:
+def search_among_six(effort: Effort) -> Search:
+    """For the cheapest of up to three of six types, by a deadline that half of them keep."""
     rng = np.random.default_rng(5)
     law = random_law(rng, 6, 40)
     market = Market(law.slots * rng.uniform(0.02, 0.08, 6), 0.0, Billing(), np.full(6, 40))
     goal = Goal(deadline_seconds=float(np.median(law.seconds)), max_nodes=40)
-    unlimited = Search(law, market, goal, 3, value=np.inf, effort=Effort(1e8)).run()
-    stopped = Search(law, market, goal, 3, value=np.inf, effort=Effort(0.0)).run()
+    return Search(law, market, goal, 3, value=np.inf, effort=effort)
+
+
+def test_a_search_without_time_says_how_far_it_may_be_off() -> None:
+    unlimited = search_among_six(Effort(1e8)).run()
+    stopped = search_among_six(Effort(0.0)).run()
     assert unlimited.optimal
     assert not stopped.optimal
     assert stopped.bound <= unlimited.value
@@ -358,27 +363,19 @@ def test_what_ends_a_search_is_what_it_looked_at_and_not_the_clock(
     most: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A machine on which a minute goes by between two looks at the clock gets the same answer."""
-    rng = np.random.default_rng(5)
-    law = random_law(rng, 6, 40)
-    market = Market(law.slots * rng.uniform(0.02, 0.08, 6), 0.0, Billing(), np.full(6, 40))
-    goal = Goal(deadline_seconds=float(np.median(law.seconds)), max_nodes=40)
-    quick = Search(law, market, goal, 3, value=np.inf, effort=Effort(most)).run()
+    quick = search_among_six(Effort(most)).run()
     minutes = count(0.0, 60.0)
     for clock in ("monotonic", "perf_counter", "time", "process_time"):
         monkeypatch.setattr(f"time.{clock}", lambda: next(minutes))
-    late = Search(law, market, goal, 3, value=np.inf, effort=Effort(most)).run()
+    late = search_among_six(Effort(most)).run()
     assert vars(late) == vars(quick)
 
 
 def test_a_search_stops_soon_after_its_effort_is_spent() -> None:
     """It looks at no more than one chunk of pairs beyond it."""
-    rng = np.random.default_rng(5)
-    law = random_law(rng, 6, 40)
-    market = Market(law.slots * rng.uniform(0.02, 0.08, 6), 0.0, Billing(), np.full(6, 40))
-    goal = Goal(deadline_seconds=float(np.median(law.seconds)), max_nodes=40)
     whole, part = Effort(1e8), Effort(0.0)
-    Search(law, market, goal, 3, value=np.inf, effort=whole).run()
-    Search(law, market, goal, 3, value=np.inf, effort=part).run()
+    search_among_six(whole).run()
+    search_among_six(part).run()
     assert 0.0 < part.spent < whole.spent
 
 

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from two_types import CATALOG, TODAY, best, fitted, offer
+from watched import calls_of
 
 import engine
 from engine.choosing.choices import ChoiceBuilder
@@ -24,13 +25,7 @@ def test_runners_up_of_a_mix_are_made_when_they_are_looked_at(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """All of them were made at once: most of what the answer with a mix took."""
-    made, choice = [], ChoiceBuilder.choice
-
-    def counted(answers: ChoiceBuilder, point: int) -> engine.Choice:
-        made.append(point)
-        return choice(answers, point)
-
-    monkeypatch.setattr(ChoiceBuilder, "choice", counted)
+    made = calls_of(monkeypatch, ChoiceBuilder, "choice")
     further = {f"mid{cents}": offer(f"mid{cents}", 16, cents / 100.0) for cents in range(90, 110)}
     catalog = replace(CATALOG, offers={**CATALOG.offers, **further})
     single, mixed = (

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from synthetic import TableModel, catalog_of, model, offer, profile_on
+from watched import calls_of
 
 from engine import optimiser
 from engine.catalog import Billing, Catalog
@@ -189,6 +190,26 @@ def test_what_is_left_unsettled_is_not_called_proven(monkeypatch: pytest.MonkeyP
     assert not ask(coarse, "small", "big").optimal
 
 
+def surface_of(
+    cores: dict[str, int], *, owned: Sequence[tuple[str, int]] = (), **changes: object
+) -> Surface:
+    """Alike types with executors of these cores, of which the type "ran" was measured, with changed
+    candidates."""
+    types = catalog_of(*(offer(name, 0.2, vcpus=8, memory_gib=32.0) for name in cores))
+    ran_on = profile_on(types.offers["ran"].instance)
+    surface = Surface.build(
+        model(lambda name, nodes: 60.0 / nodes, ran_on),
+        select_candidates(types, profile=ran_on, instances=["*"]),
+        max_nodes=2,
+        limits=Limits(owned=tuple(owned)),
+    )
+    layouts = tuple(
+        replace(layout, executor_cores=cores[name])
+        for name, layout in zip(surface.candidates.names, surface.candidates.layouts, strict=True)
+    )
+    return replace(surface, candidates=replace(surface.candidates, layouts=layouts, **changes))
+
+
 @pytest.mark.parametrize(
     ("cores", "compared", "owned", "left_out"),
     [
@@ -206,41 +227,16 @@ def test_a_measured_type_is_left_out_of_mixes_where_no_other_has_such_executors(
     left_out: int | None,
 ) -> None:  # fmt: skip
     """Executors of a mix have one shape; what is compared alone is in no mix anyway."""
-    types = catalog_of(*(offer(name, 0.2, vcpus=8, memory_gib=32.0) for name in cores))
-    ran_on = profile_on(types.offers["ran"].instance)
-    surface = Surface.build(
-        model(lambda name, nodes: 60.0 / nodes, ran_on),
-        select_candidates(types, profile=ran_on, instances=["*"]),
-        max_nodes=2,
-        limits=Limits(owned=tuple(owned)),
-    )
-    layouts = tuple(
-        replace(layout, executor_cores=cores[name])
-        for name, layout in zip(surface.candidates.names, surface.candidates.layouts, strict=True)
-    )
-    candidates = replace(surface.candidates, layouts=layouts, comparison_only=frozenset(compared))
-    expected = {candidates.names.index("ran"): left_out} if left_out else {}
-    assert mix_step.unmixable_types(replace(surface, candidates=candidates)) == expected
+    surface = surface_of(cores, owned=owned, comparison_only=frozenset(compared))
+    expected = {surface.candidates.names.index("ran"): left_out} if left_out else {}
+    assert mix_step.unmixable_types(surface) == expected
 
 
 def test_types_without_room_for_a_task_have_no_say_in_the_executors_of_mixes() -> None:
-    cores = {"ran": 5, "a": 4, "b": 4, "c": 8}
-    types = catalog_of(*(offer(name, 0.2, vcpus=8, memory_gib=32.0) for name in cores))
-    ran_on = profile_on(types.offers["ran"].instance)
     stage = StageRun(0, "wide", 8, 0.0, 60.0, Measure(8, 60.0, (7.5,)), task_cpus=5)
-    surface = Surface.build(
-        model(lambda name, nodes: 60.0 / nodes, ran_on),
-        select_candidates(types, profile=ran_on, instances=["*"]),
-        max_nodes=2,
-    )
-    layouts = tuple(
-        replace(layout, executor_cores=cores[name])
-        for name, layout in zip(surface.candidates.names, surface.candidates.layouts, strict=True)
-    )
-    candidates = replace(surface.candidates, layouts=layouts, wide_stage=stage)
-    assert candidates.without_room == {"a", "b"}
-    expected = {candidates.names.index("ran"): 8}
-    assert mix_step.unmixable_types(replace(surface, candidates=candidates)) == expected
+    surface = surface_of({"ran": 5, "a": 4, "b": 4, "c": 8}, wide_stage=stage)
+    assert surface.candidates.without_room == {"a", "b"}
+    assert mix_step.unmixable_types(surface) == {surface.candidates.names.index("ran"): 8}
 
 
 def test_what_an_answer_hangs_on_says_whether_its_searches_were_proven(
@@ -300,13 +296,7 @@ def test_the_nearest_mix_is_the_closest_of_all_and_found_in_one_search(
 ) -> None:
     """All nodes there are come closest to a deadline; beside a budget too, which they exceed by
     less. The least promised time says by how much both limits are exceeded at least."""
-    searches, run = [], Search.run
-
-    def counted(search: Search) -> MixResult:
-        searches.append(search.goal)
-        return run(search)
-
-    monkeypatch.setattr(Search, "run", counted)
+    searches = calls_of(monkeypatch, Search, "run")
     limits = Limits(most=(("big", 1), ("small", 4)))
     answer = recommend(
         model(lambda name, nodes: 0.99 * WORK / (nodes * CORES[name]), log_scale=0.1),
@@ -315,5 +305,5 @@ def test_the_nearest_mix_is_the_closest_of_all_and_found_in_one_search(
     )  # fmt: skip
     assert answer.recommended is None
     assert answer.nearest.composition == {"small": 4, "big": 1}
-    late = [goal for goal in searches if isinstance(goal, PromisedTimeGoal)]
+    late = [search for (search,) in searches if isinstance(search.goal, PromisedTimeGoal)]
     assert len(late) == 1

@@ -1,14 +1,19 @@
 """Runs that keep their input in memory and read it five times, as their logs tell them."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 from made_runs import BLOCK, Job, Stage, measure, observed
 
+from engine.batch import ClusterBatch
 from engine.cluster import Cluster, Workload
+from engine.forecast import FloatArray
 from engine.models.base import FittedModel, Prediction
 from engine.models.replay.memory.memory_cliff import MemoryCliff
+from engine.models.replay.model import ReplayModel
 from engine.models.replay.replayed_run import Replay
+from engine.models.workloads import with_defaults
 from engine.profile import Run
 from engine.units import GIB
 
@@ -66,3 +71,21 @@ def run_of(
 def ask(model: FittedModel, blocks: int, executors: int, heap: float = HEAP) -> Prediction:
     cluster = Cluster.of_executors(executors=executors, executor_cores=2, executor_memory_gib=heap)
     return model.predict(cluster=cluster, workload=Workload(blocks * BLOCK))
+
+
+def seconds_on(
+    model: FittedModel, *, executors: Sequence[int], cores: int, heap: float, input_bytes: float
+) -> FloatArray:
+    """Seconds on so many executors, of which those with enough memory share answers: each of them
+    alone has the same."""
+    assert isinstance(model, ReplayModel)
+    clusters = [
+        Cluster.of_executors(executors=n, executor_cores=cores, executor_memory_gib=heap)
+        for n in executors
+    ]
+    batch = ClusterBatch.of(clusters, model.profile)
+    wanted = with_defaults(Workload(input_bytes), model.profile)
+    shared, each = model.forecast(batch, wanted), model._forecast(batch, wanted)
+    np.testing.assert_array_equal(shared.seconds, each.seconds)
+    np.testing.assert_array_equal(shared.log_scale, each.log_scale)
+    return shared.seconds

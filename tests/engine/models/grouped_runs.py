@@ -1,15 +1,13 @@
 """Real logs whose rows are grouped before they are shuffled, of which each predicts the others."""
 
-from pathlib import Path
+from real_logs import log_pair, logged
 
-from engine import read
 from engine.models.stages.durations.task_times import StageModel
 from engine.models.stages.stage_models import stage_models
 from engine.profile import Run
 
-DATA = Path(__file__).parents[2] / "data"
-FEW, MORE = (read(DATA / name).runs[0] for name in ("grouped.zstd", "grouped_more.zstd"))
-WIDE = read(DATA / "grouped_wide.zstd").runs[0]
+FEW, MORE = log_pair("grouped")
+WIDE = logged("grouped_wide")
 """The larger run in six tasks on six slots."""
 
 FILES = 3.0

@@ -3,13 +3,12 @@ which each predicts the other (five files on two slots, fifteen on eight)."""
 
 import math
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 from made_runs import Stage, observed
+from real_logs import log_pair
 
-from engine import read
 from engine.models.replay.alternatives import alternatives_of
 from engine.models.replay.replayed_run import Replay
 from engine.models.stages.stage_models import stage_models
@@ -17,8 +16,7 @@ from engine.profile import Run
 from engine.stage_run import Measure, StageInput
 from engine.units import MIB
 
-DATA = Path(__file__).parents[2] / "data"
-FEW, MORE = (read(DATA / name).runs[0] for name in ("combined.zstd", "combined_more.zstd"))
+FEW, MORE = log_pair("combined")
 FILES = 3.0
 """So many times the files has the larger run."""
 

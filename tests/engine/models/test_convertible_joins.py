@@ -2,14 +2,13 @@
 one log leaves open of both is within the interval."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 from made_runs import Stage, observed
+from real_logs import logged
 from sparkplan_runs import codes, executors, fit
 
-from engine import read
 from engine.cluster import Workload
 from engine.models.base import Prediction
 from engine.models.replay.alternatives import alternatives_of, multiplied_rows_share
@@ -21,10 +20,8 @@ from engine.profile import Run
 from engine.stage_run import Measure
 from engine.units import MIB
 
-DATA = Path(__file__).parents[2] / "data"
 MERGED, LESS, PLANNED, PLANNED_LESS = (
-    read(DATA / f"{name}.zstd").runs[0]
-    for name in ("merged", "merged_less", "planned", "planned_less")
+    logged(name) for name in ("merged", "merged_less", "planned", "planned_less")
 )
 """Four files and one of the same job; beyond 64 KiB a side is not broadcast."""
 

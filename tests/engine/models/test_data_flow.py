@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import pytest
 from grouped_runs import (
-    DATA,
     DAYS,
     FEW,
     FILES,
@@ -19,9 +18,10 @@ from grouped_runs import (
     grouping,
     reader,
 )
+from real_logs import logged
 from sparkplan_runs import executors, fit
 
-from engine import Workload, read
+from engine import Workload
 from engine.models.replay.alternatives import alternatives_of, group_growth_uncertain
 from engine.models.replay.replayed_run import Replay
 from engine.models.replay.stage_laws import pair_fit, with_laws
@@ -195,13 +195,13 @@ def test_of_next_to_no_groups_none_are_more() -> None:
 
 def test_files_that_a_run_makes_of_nothing_are_its_input() -> None:
     """All that this run reads are files that it wrote itself: more input is more of these."""
-    run = read(DATA / "vectored.zstd").runs[0]
+    run = logged("vectored")
     scans = [model for model in stage_models(run, 2) if model.stage.files_by is not None]
     assert [model.data_growth(FILES) for model in scans] == [FILES] * 4
 
 
 def test_so_are_those_that_it_shuffled_before_it_wrote_them() -> None:
-    run = read(DATA / "vectored.zstd").runs[0]
+    run = logged("vectored")
     writer, *others = run.stages
     sent = Measure(writer.tasks, 4e6, (1e6,))
     made = replace(writer, stage_id=1000, output_bytes=None, shuffle_write_bytes=sent)

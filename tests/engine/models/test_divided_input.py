@@ -1,14 +1,13 @@
 """Into how many partitions input is divided that Spark SQL does not cut by its size: on real logs,
 of which each predicts the other (five files on two slots, fifteen on eight)."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from made_runs import Stage, observed
+from real_logs import log_pair
 from sparkplan_runs import fit
 
-from engine import Cluster, read
+from engine import Cluster
 from engine.batch import ClusterBatch
 from engine.models.base import FittedModel
 from engine.models.replay.replayed_run import Replay
@@ -17,8 +16,7 @@ from engine.models.stages.stage_models import stage_models
 from engine.profile import Run
 from engine.units import MIB
 
-DATA = Path(__file__).parents[2] / "data"
-FEW, MORE = (read(DATA / name).runs[0] for name in ("divided.zstd", "divided_more.zstd"))
+FEW, MORE = log_pair("divided")
 FILES = 3.0
 """So many times the files has the larger run."""
 

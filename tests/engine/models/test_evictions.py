@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from cached_runs import HEAP, PARSE, READ, ask, cliff_of, storage_of
+from cached_runs import HEAP, PARSE, READ, ask, cliff_of, seconds_on, storage_of
 from made_runs import BLOCK, Job, Stage, measure, observed
 from sparkplan_runs import fit
 
@@ -13,8 +13,6 @@ from engine.cluster import Cluster, Workload
 from engine.models.replay.memory.cache_replay import SHARES, CacheReplay
 from engine.models.replay.memory.cliffs_of_logs import incomparable_readers, saturated_memory
 from engine.models.replay.memory.memory_cliff import MemoryCliff
-from engine.models.replay.model import ReplayModel
-from engine.models.workloads import with_defaults
 from engine.profile import PersistedRdd, Profile, Run
 
 EXECUTORS, BLOCKS, ROUNDS, RDD = 4, 80, 3, 7
@@ -246,34 +244,18 @@ def test_more_nodes_are_worth_asking_about_where_fewer_partitions_drive_out_bloc
 def test_clusters_that_hold_more_of_the_cache_are_not_taken_for_one_another() -> None:
     """Executors of many cores and a small heap: five run all tasks at once, twelve hold what the
     job keeps, and on forty, where no three tasks share one, none spills or drives out blocks."""
-    model = fit(sorts_between(HEAP))
-    assert isinstance(model, ReplayModel)
-    batch = ClusterBatch.of(
-        [
-            Cluster.of_executors(executors=n, executor_cores=BLOCKS // 5, executor_memory_gib=HEAP)
-            for n in (2, 5, 8, 16, 30, 40, 60, 80, 100)
-        ],
-        model.profile,
-    )
-    wanted = with_defaults(Workload(BLOCKS * BLOCK), model.profile)
-    shared, each = model.forecast(batch, wanted), model._forecast(batch, wanted)
-    np.testing.assert_array_equal(shared.seconds, each.seconds)
-    np.testing.assert_array_equal(shared.log_scale, each.log_scale)
-    assert (np.diff(shared.seconds[:6]) < 0.0).all()
-    assert len(set(shared.seconds[5:].tolist())) == 1
+    executors = (2, 5, 8, 16, 30, 40, 60, 80, 100)
+    found = seconds_on(
+        fit(sorts_between(HEAP)), executors=executors, cores=BLOCKS // 5, heap=HEAP,
+        input_bytes=BLOCKS * BLOCK,
+    )  # fmt: skip
+    assert (np.diff(found[:6]) < 0.0).all()
+    assert len(set(found[5:].tolist())) == 1
 
 
 def test_clusters_that_hold_more_of_a_cache_without_spills_are_not_alike_either() -> None:
     model = fit(sorts_between(HEAP, peak_bytes=0.0))
-    assert isinstance(model, ReplayModel)
-    batch = ClusterBatch.of(
-        [
-            Cluster.of_executors(executors=n, executor_cores=BLOCKS // 5, executor_memory_gib=1.5)
-            for n in (5, 8, 12, 20)
-        ],
-        model.profile,
+    found = seconds_on(
+        model, executors=(5, 8, 12, 20), cores=BLOCKS // 5, heap=1.5, input_bytes=BLOCKS * BLOCK
     )
-    wanted = with_defaults(Workload(BLOCKS * BLOCK), model.profile)
-    shared, each = model.forecast(batch, wanted), model._forecast(batch, wanted)
-    np.testing.assert_array_equal(shared.seconds, each.seconds)
-    assert shared.seconds[0] > shared.seconds[1] > shared.seconds[2] == shared.seconds[3]
+    assert found[0] > found[1] > found[2] == found[3]

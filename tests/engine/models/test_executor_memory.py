@@ -112,15 +112,15 @@ def test_shares_that_spark_would_not_take_are_its_defaults(text: str) -> None:
     assert (found.fraction, found.protected) == (0.6, 0.5)
 
 
-def test_no_share_is_protected_where_that_was_set() -> None:
+@pytest.mark.parametrize(
+    ("fraction", "protected", "kept"), [("0", "0", (0.6, 0.0)), ("1.0", "0.3", (1.0, 0.3))]
+)
+def test_shares_that_were_set_are_kept(
+    fraction: str, protected: str, kept: tuple[float, float]
+) -> None:
     """Spark starts with 0 of the memory protected (seen with 3.5.9), not with none at all."""
-    found = ExecutorMemory.of(run(fraction="0", storageFraction="0"))
-    assert (found.fraction, found.protected) == (0.6, 0.0)
-
-
-def test_shares_that_were_set_are_kept() -> None:
-    found = ExecutorMemory.of(run(fraction="1.0", storageFraction="0.3"))
-    assert (found.fraction, found.protected) == (1.0, 0.3)
+    found = ExecutorMemory.of(run(fraction=fraction, storageFraction=protected))
+    assert (found.fraction, found.protected) == kept
 
 
 def test_a_task_has_its_share_of_the_common_memory() -> None:

@@ -1,12 +1,11 @@
 """ALS of MLlib over RDDs, whose program names no number of blocks (Spark 3.5.9)."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
+from real_logs import log_pair, logged, tasks_of
 
-from engine import read
 from engine.models.replay.alternatives import alternatives_of
 from engine.models.replay.replayed_run import Replay
 from engine.models.replay.stage_laws import pair_fit, with_laws
@@ -14,10 +13,7 @@ from engine.models.stages.partitioning.factor_blocks import BLOCKS_OF_QUERIES
 from engine.models.stages.stage_models import stage_models
 from engine.profile import Run
 
-DATA = Path(__file__).parents[2] / "data"
-FEW, MORE, WIDE = (
-    read(DATA / name).runs[0] for name in ("factors.zstd", "factors_more.zstd", "factors_wide.zstd")
-)
+FEW, MORE, WIDE = *log_pair("factors"), logged("factors_wide")
 """Ratings in four files on two slots, in twelve on three, and in four on five: as many blocks as
 cores, half as many as files, and as many as cores again."""
 
@@ -43,10 +39,6 @@ def at_ratings(run: Run) -> list[int]:
     return [at for at, stage in enumerate(run.stages) if stage.name.startswith(RATINGS)]
 
 
-def predicted(run: Run, slots: int, ratio: float) -> list[int]:
-    return list(Replay.of(run).replayed(slots, ratio=ratio).tasks)
-
-
 def test_the_logs_have_the_blocks_of_the_rule() -> None:
     assert [set(blocks_of(run)) for run in (FEW, MORE, WIDE)] == [{2}, {6}, {5}]
 
@@ -59,16 +51,15 @@ def test_the_logs_have_the_blocks_of_the_rule() -> None:
     ],
 )  # fmt: skip
 def test_each_log_predicts_the_tasks_of_the_others(log: Run, other: Run, ratio: float) -> None:
-    assert other.cluster.slots is not None
     observed = [stage.tasks for stage in other.stages]
-    assert predicted(log, other.cluster.slots, ratio) == observed
+    assert tasks_of(log, other.cluster.slots, ratio) == observed
 
 
 def test_single_stages_count_as_arrays_do() -> None:
     models = stage_models(FEW, 2)
     for slots, ratio in ((1, 1.0), (2, 0.3), (7, 1.0), (40, 20.0), (2, 9.0)):
         tasks = [model.scaled(ratio, None, slots).tasks for model in models]
-        assert tasks == predicted(FEW, slots, ratio)
+        assert tasks == tasks_of(FEW, slots, ratio)
 
 
 def test_a_number_that_the_program_names_stays() -> None:
@@ -154,8 +145,8 @@ def test_blocks_that_may_stay_leave_open_what_more_cores_gain() -> None:
 
 def test_a_configured_parallelism_counts_for_the_cores() -> None:
     explicit = replace(FEW, config={**FEW.config, "spark.default.parallelism": "2"})
-    tasks = predicted(explicit, 40, 1.0)
+    tasks = tasks_of(explicit, 40, 1.0)
     names = [stage.name for stage in FEW.stages]
     blocks = {n for n, name in zip(tasks, names, strict=True) if name.startswith(BLOCKS)}
     assert blocks == {2}
-    assert max(predicted(explicit, 40, 6.0)) == 24
+    assert max(tasks_of(explicit, 40, 6.0)) == 24

@@ -2,15 +2,14 @@
 15 files of a table, whose rows a loop of the driver goes through)."""
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from made_runs import Job, Stage, observed
+from real_logs import log_pair
 from sparkplan_runs import codes, executors, fit
 
-from engine import read
 from engine.cluster import Workload
 from engine.models.replay.alternatives import alternatives_of
 from engine.models.replay.replay_notices import rows_notice
@@ -21,8 +20,7 @@ from engine.profile import Run
 from engine.stage_run import StageRun
 from engine.units import MIB
 
-DATA = Path(__file__).parents[2] / "data"
-FEW, MORE = (read(DATA / name).runs[0] for name in ("fetched.zstd", "fetched_more.zstd"))
+FEW, MORE = log_pair("fetched")
 FILES = 3.0
 """So many times the files has the larger run."""
 

@@ -2,12 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
+from real_logs import log_pair
 
-from engine import read
 from engine.forecast import FloatArray
 from engine.models.stages.partitioning.filled_partitions import FEW_SHARE, filled_partitions
 from engine.models.stages.partitioning.partitions import PartitioningSettings
@@ -16,8 +15,7 @@ from engine.profile import Run
 from engine.stage_run import Measure, StageRun
 from engine.units import MIB
 
-DATA = Path(__file__).parents[2] / "data"
-FEW, MORE = (read(DATA / name).runs[0] for name in ("few_keys.zstd", "few_keys_more.zstd"))
+FEW, MORE = log_pair("few_keys")
 BY_REGION, REGIONS = 2, 5
 TARGET, INITIAL = 64.0, 200.0
 BY_SIZE = PartitioningSettings(2, min_coalesced_partitions=1)

@@ -5,14 +5,13 @@ The logs are of Spark 3.5.9, text files of 8,000 lines, four on two slots and tw
 
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 import pytest
 from depth import DEEP
 from made_runs import Stage, observed
+from real_logs import log_pair
 
-from engine import read
 from engine.models.replay.alternatives import alternatives_of
 from engine.models.replay.replayed_run import Replay
 from engine.models.stages.durations.task_times import StageModel
@@ -178,8 +177,7 @@ def test_what_is_nowhere_is_nearest_at_an_end(start: float, slope: float, neares
     assert group_law._root(lambda x: start + slope * x, 0.0, 1.0) == nearest
 
 
-DATA = Path(__file__).parents[2] / "data"
-FEW, MORE = (read(DATA / name).runs[0] for name in ("keys.zstd", "keys_more.zstd"))
+FEW, MORE = log_pair("keys")
 FILES = 3.0
 MEANS, SUMS, PAIRS, LISTS = 3, 10, 13, 18
 """The stages that hand keys on: means of each product, sums of each user, pairs without copies,

@@ -2,12 +2,11 @@
 
 import math
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
+from real_logs import log_pair
 
-from engine import read
 from engine.models.replay.priors import size_ratio
 from engine.models.replay.replayed_run import Replay
 from engine.models.replay.stage_laws import pair_fit, with_laws
@@ -15,8 +14,7 @@ from engine.models.stages.partitioning.indexed_rows import leaves_out_last
 from engine.models.stages.stage_models import stage_models
 from engine.profile import Run
 
-DATA = Path(__file__).parents[2] / "data"
-FEW, MORE = (read(DATA / name).runs[0] for name in ("rdds.zstd", "rdds_more.zstd"))
+FEW, MORE = log_pair("rdds")
 """Text in four files on two slots, and in twelve on four (Spark 3.5.9)."""
 
 OF_FILES, OF_SHUFFLE, KEPT, OF_CACHE, READS_CACHE, NUMBERED, MADE = 0, 3, 6, 7, 8, 10, 12

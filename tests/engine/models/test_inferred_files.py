@@ -2,12 +2,11 @@
 
 import math
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
+from real_logs import log_pair, logged
 from sparkplan_runs import executors, fit
 
-from engine import read
 from engine.models.replay.alternatives import alternatives_at_log_input
 from engine.models.replay.replayed_run import Replay
 from engine.models.stages.durations.task_times import StageModel
@@ -17,8 +16,7 @@ from engine.profile import Run
 from engine.stage_run import Measure
 from engine.units import MIB
 
-DATA = Path(__file__).parents[2] / "data"
-FEW, MORE = (read(DATA / name).runs[0] for name in ("columns.zstd", "columns_more.zstd"))
+FEW, MORE = log_pair("columns")
 
 
 def scans(run: Run) -> tuple[StageModel, StageModel]:
@@ -241,13 +239,13 @@ def test_of_text_a_query_of_as_many_records_tells_how_many_files_there_are() -> 
     assert stage_models(replace(run, stages=(rdd, fewer)), 2)[0].unplanned is None
 
 
-@pytest.mark.parametrize("name", ["own_settings.zstd", "own_settings_more.zstd"])
+@pytest.mark.parametrize("name", ["own_settings", "own_settings_more"])
 def test_a_schema_is_inferred_from_the_files_of_the_scan_that_reads_as_many_bytes(
     name: str,
 ) -> None:
     """Four and twelve CSV files on two and on six slots: two splits and six, of which either log
     predicts the other. By size alone the two stay."""
-    run = read(DATA / name).runs[0]
+    run = logged(name)
     schema, query = (
         next(
             one for one in stage_models(run, run.cluster.slots or 0) if one.stage.stage_id == number

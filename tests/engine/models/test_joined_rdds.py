@@ -1,13 +1,12 @@
 """Joins of RDDs in unlike numbers of partitions (`Partitioner.defaultPartitioner` of Spark)."""
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from real_logs import log_pair
 
-from engine import read
 from engine.models.replay.replayed_run import Replay
 from engine.models.stages.partitioning.joined_partitions import JoinedPartitions, drops_partitioner
 from engine.models.stages.partitioning.joined_rdds import joined_inputs
@@ -15,8 +14,7 @@ from engine.models.stages.partitioning.partitions import PartitionsPerCore
 from engine.models.stages.stage_models import MOST_WRITERS, stage_models
 from engine.profile import Run
 
-DATA = Path(__file__).parents[2] / "data"
-FEW, MORE = (read(DATA / name).runs[0] for name in ("rdds.zstd", "rdds_more.zstd"))
+FEW, MORE = log_pair("rdds")
 """Text in four files on two slots, and in twelve on four (Spark 3.5.9)."""
 
 WITH_COLLECTION, WITH_SUMS, WITH_ROWS = 22, 29, 33
@@ -45,7 +43,7 @@ def test_a_join_has_the_partitions_of_its_largest_input(
     assert {join: by_id[join] for join in TASKS} == tasks
 
 
-FOUR, SIXTY = (read(DATA / name).runs[0] for name in ("outnumbered.zstd", "outnumbered_more.zstd"))
+FOUR, SIXTY = log_pair("outnumbered")
 """Text in four files and in sixty on two slots, of which sums in five partitions are joined with
 rows (two joins, the second of sums that are kept) and with other sums."""
 

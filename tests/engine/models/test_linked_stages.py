@@ -3,11 +3,10 @@ predicts the other: counts of words that are checkpointed and read again, of fou
 files on two slots."""
 
 import math
-from pathlib import Path
 
 import pytest
+from real_logs import log_pair
 
-from engine import read
 from engine.models.replay.alternatives import alternatives_of
 from engine.models.replay.replayed_run import Replay
 from engine.models.replay.stage_laws import pair_fit, with_laws
@@ -18,8 +17,7 @@ from engine.models.stages.partitioning.partitioned_stage import PartitionedStage
 from engine.models.stages.partitioning.partitions import Growth
 from engine.profile import Run
 
-DATA = Path(__file__).parents[2] / "data"
-FEW, MORE = (read(DATA / f"{name}.zstd").runs[0] for name in ("kept_groups", "kept_groups_more"))
+FEW, MORE = log_pair("kept_groups")
 FILES = 3.0
 """So many times the files has the larger run."""
 
@@ -97,7 +95,7 @@ def hangs_on_its_own(replay: Replay) -> bool:
 
 @pytest.mark.parametrize("name", ["kept_groups", "factors", "forest", "rdds"])
 def test_they_are_of_the_same_replay_whatever_is_learnt_or_held_otherwise(name: str) -> None:
-    few, more = (Replay.of(read(DATA / f"{one}.zstd").runs[0]) for one in (name, f"{name}_more"))
+    few, more = map(Replay.of, log_pair(name))
     assert hangs_on_its_own(few)
     assert hangs_on_its_own(with_laws(few, [(pair_fit(few, more), 1.0)]))
     others = alternatives_of(few)

@@ -5,6 +5,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from watched import calls_of
 
 from engine.forecast import FloatArray
 from engine.models.laws import machine_interpolation
@@ -61,20 +62,13 @@ def test_what_is_interpolated_is_what_is_computed(
     """Within the measured sizes and beyond them, whose data needs more machines."""
     model, counts = fitted(cliff=cliff), np.asarray([10.0, 20.0, 60.0])
     at = rows(np.arange(1.0, 3000.0), size)
-    computed = list[int]()
-    moments = CandidateModels.moments
-
-    def counted(self: CandidateModels, at: Rows) -> object:
-        computed.append(len(at))
-        return moments(self, at)
-
-    monkeypatch.setattr(CandidateModels, "moments", counted)
+    computed = calls_of(monkeypatch, CandidateModels, "moments")
     found, means, laws = model.moments(at), model.means(at, counts), model.law_means(at, counts)
-    assert sum(computed) < 0.5 * len(at)
+    assert sum(len(rows) for _, rows in computed) < 0.5 * len(at)
     monkeypatch.setattr(machine_interpolation, "_segments", lambda *_: ())
     del computed[:]
     assert_equal(found, model.moments(at))
-    assert sum(computed) == len(at)
+    assert sum(len(rows) for _, rows in computed) == len(at)
     assert means == pytest.approx(model.means(at, counts), rel=1e-12, abs=1e-12)
     assert laws == pytest.approx(model.law_means(at, counts), rel=1e-12, abs=1e-12)
 

@@ -6,17 +6,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from cached_runs import HEAP, ITERATIONS, KEPT_PER_BYTE, run_of, storage_of
+from cached_runs import HEAP, ITERATIONS, KEPT_PER_BYTE, run_of, seconds_on, storage_of
 from made_runs import BLOCK, Stage, measure, observed
 from sparkplan_runs import fit
 
-from engine.batch import ClusterBatch
 from engine.catalog import InstanceType
 from engine.cluster import Cluster, Layout, Workload
 from engine.models.replay.memory.spilling import Spills, TaskMemory, spilling_stages
-from engine.models.replay.model import ReplayModel
 from engine.models.replay.replayed_run import Replay
-from engine.models.workloads import with_defaults
 from engine.notices import Notice
 from engine.profile import PersistedRdd, Run
 from engine.units import format_bytes
@@ -97,19 +94,12 @@ BLOCKS, SMALL_HEAP = 40, 0.5
 
 
 def test_more_executors_than_tasks_count_until_all_that_is_kept_fits() -> None:
-    model = fit(run_of(BLOCKS, 4, heap=SMALL_HEAP))
-    assert isinstance(model, ReplayModel)
-    executors = np.arange(20, 46)
-    clusters = [
-        Cluster.of_executors(executors=int(n), executor_cores=2, executor_memory_gib=SMALL_HEAP)
-        for n in executors
-    ]
-    batch, wanted = ClusterBatch.of(clusters, model.profile), Workload(BLOCKS * BLOCK)
-    forecast, each = model.forecast(batch, wanted), model._forecast(batch, wanted)
-    np.testing.assert_array_equal(forecast.seconds, each.seconds)
-    np.testing.assert_array_equal(forecast.log_scale, each.log_scale)
-    assert np.all(np.diff(each.seconds[executors <= 30]) < 0.0)
-    assert len(np.unique(each.seconds[executors >= 35])) == 1
+    model, executors = fit(run_of(BLOCKS, 4, heap=SMALL_HEAP)), range(20, 46)
+    found = seconds_on(
+        model, executors=executors, cores=2, heap=SMALL_HEAP, input_bytes=BLOCKS * BLOCK
+    )
+    assert np.all(np.diff(found[: executors.index(30) + 1]) < 0.0)
+    assert len(np.unique(found[executors.index(35) :])) == 1
 
 
 MIB = 1024.0**2
@@ -132,19 +122,12 @@ def sort() -> Run:
 def test_clusters_on_which_fewer_tasks_share_an_executor_are_not_alike() -> None:
     """Executors of 3 GiB hold 1.6 GiB of tasks: two of them. Five run all tasks at once, eight
     each, and from twenty on none spills."""
-    model = fit(sort())
-    assert isinstance(model, ReplayModel)
-    clusters = [
-        Cluster.of_executors(executors=n, executor_cores=CORES, executor_memory_gib=3.0)
-        for n in (5, 7, 10, 20, 40, 60)
-    ]
-    batch = ClusterBatch.of(clusters, model.profile)
-    wanted = with_defaults(Workload(TASKS * 128 * MIB), model.profile)
-    shared, each = model.forecast(batch, wanted), model._forecast(batch, wanted)
-    np.testing.assert_array_equal(shared.seconds, each.seconds)
-    np.testing.assert_array_equal(shared.log_scale, each.log_scale)
-    assert (np.diff(shared.seconds[:4]) < 0.0).all()
-    assert len(set(shared.seconds[3:].tolist())) == 1
+    found = seconds_on(
+        fit(sort()), executors=(5, 7, 10, 20, 40, 60), cores=CORES, heap=3.0,
+        input_bytes=TASKS * 128 * MIB,
+    )  # fmt: skip
+    assert (np.diff(found[:4]) < 0.0).all()
+    assert len(set(found[3:].tolist())) == 1
 
 
 def test_spills_are_settled_where_nothing_spills_or_each_task_is_alone() -> None:

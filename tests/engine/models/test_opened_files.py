@@ -1,11 +1,10 @@
 """Files of folders that a stage opens: tables that a run writes by folder and reads again."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
+from real_logs import log_pair, logged
 
-from engine import read
 from engine.models.replay.alternatives import alternatives_of
 from engine.models.replay.replayed_run import Replay
 from engine.models.stages.durations.task_times import StageModel
@@ -25,8 +24,7 @@ def with_writer(run: Run, **changes: object) -> Run:
     return replace(run, stages=tuple(stages))
 
 
-DATA = Path(__file__).parents[2] / "data"
-SPLITS = read(DATA / "written.zstd").runs[0]
+SPLITS = logged("written")
 """As it ran: the writer's tasks are splits of its input."""
 
 RUN = with_writer(SPLITS, coalesced=True)
@@ -128,7 +126,7 @@ def test_each_task_more_of_the_writer_opens_a_file_in_each_folder(of_writer: boo
 def test_folders_that_the_run_does_not_read_again_count_too() -> None:
     """Three times the rows in 300 files again, two in each of 150 folders, took 1.07 times the CPU
     time (3.5 and 3.8 s), where 2.5 times was predicted."""
-    few, more = (read(DATA / name).runs[0] for name in ("foldered.zstd", "foldered_more.zstd"))
+    few, more = log_pair("foldered")
     (model,) = (one for one in stage_models(few, 2) if one.stage.written_folders)
     (seen,) = (one for one in more.stages if one.written_folders)
     assert model.opened_files is not None

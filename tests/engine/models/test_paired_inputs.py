@@ -5,14 +5,13 @@ import math
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 from made_runs import Stage, observed
+from real_logs import log_pair
 from sparkplan_runs import executors, fit
 
-from engine import read
 from engine.forecast import FloatArray
 from engine.models.base import FittedModel, Prediction
 from engine.models.replay.alternatives import alternatives_of
@@ -23,8 +22,7 @@ from engine.profile import Run
 from engine.stage_run import Measure, StageInput, StageRun
 from engine.units import MIB
 
-DATA = Path(__file__).parents[2] / "data"
-FEW, MORE = (read(DATA / name).runs[0] for name in ("paired.zstd", "paired_more.zstd"))
+FEW, MORE = log_pair("paired")
 FILES = 3.0
 """So many times the files has the larger run."""
 

@@ -1,11 +1,11 @@
 """Stages that one rule tells are answered together as each by itself."""
 
-from collections import Counter
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from test_partitions import models, plan
+from watched import calls_of
 
 from engine.models.stages.durations.task_times import StageModel
 from engine.models.stages.partition_counts import CountedStages
@@ -110,17 +110,10 @@ def test_a_long_job_of_shuffles_takes_over_the_partitions_of_its_input(
     for place in range(1, CHAIN):
         law = replace(source.law, partition_power=0.5) if place == middle else source.law
         chain.append(replace(source, growth=Growth.WORK, law=law, follows=chain[-1]))
-    asked: Counter[int] = Counter()
-    plain = StageModel._has_own_count
-
-    def counted(model: StageModel, wanted: int | None) -> bool:
-        asked[id(model)] += 1
-        return plain(model, wanted)
-
-    monkeypatch.setattr(StageModel, "_has_own_count", counted)
+    asked = calls_of(monkeypatch, StageModel, "_has_own_count")
     assert chain[middle - 1].depends_on_cluster == source.depends_on_cluster
     counts = CountedStages(chain, OWN, shuffle_partitions).at(2.0)
-    assert sum(asked.values()) < 8 * CHAIN, "each looks no further than one that knows"
+    assert len(asked) < 8 * CHAIN, "each looks no further than one that knows"
     for slots in (OWN, 40):
         found = counts.at(slots)
         assert (found[:middle] == source.partition_count(2.0, shuffle_partitions).at(slots)).all()

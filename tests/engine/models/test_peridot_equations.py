@@ -77,9 +77,16 @@ def test_fixed_time_is_what_the_variable_groups_leave() -> None:
     assert found.fixed_seconds > sum(own[2].seconds for own in groups) / 2.0
 
 
-def test_a_whole_number_of_partitions_gets_no_extra_wave_from_rounding() -> None:
-    parameters = Parameters(0.3, np.asarray([3.0]), np.asarray([1.0]), 0.0, 0.0)
-    assert parameters.partitions(0.1 + 0.2 + 0.3).tolist() == [6.0]
+@pytest.mark.parametrize(
+    ("mean_size", "mean_partitions", "size", "expected"),
+    [(0.3, 3.0, 0.1 + 0.2 + 0.3, 6.0), (1.0, 1000.0, 1.0005, 1001.0), (100.0, 8.0, 0.001, 1.0)],
+    ids=["a whole number but for rounding", "a part is one more", "one at least"],
+)
+def test_partitions_are_whole(
+    mean_size: float, mean_partitions: float, size: float, expected: float
+) -> None:
+    parameters = Parameters(mean_size, np.asarray([mean_partitions]), np.asarray([1.0]), 0.0, 0.0)
+    assert parameters.partitions(size).tolist() == [expected]
 
 
 @pytest.mark.parametrize("speed", [0.5, 1.0, 2.0])
@@ -95,11 +102,6 @@ def test_many_groups_on_many_numbers_of_cores_are_the_sum_of_eq_4(speed: float) 
         whole = np.floor(cores[place])
         wave_seconds = np.ceil(12 / whole) * 1.25 + np.ceil(5 / whole) * 2.0
         assert found[place] == pytest.approx(wave_seconds / speed + 7.0)
-
-
-def test_a_group_has_a_partition_however_small_the_input() -> None:
-    parameters = Parameters(100.0, np.asarray([8.0]), np.asarray([1.0]), 0.0, 0.0)
-    assert parameters.partitions(0.001).tolist() == [1.0]
 
 
 def test_repetitions_count_as_one_reference() -> None:

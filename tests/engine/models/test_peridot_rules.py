@@ -122,11 +122,6 @@ def test_half_of_the_stages_time_has_to_match(shared: float, serves: bool) -> No
 # Means
 
 
-def test_a_part_of_a_partition_is_one_more() -> None:
-    parameters = Parameters(1.0, np.asarray([1000.0]), np.asarray([1.0]), 0.0, 0.0)
-    assert parameters.partitions(1.0005).tolist() == [1001.0]
-
-
 def test_fixed_time_is_the_mean_over_references_and_never_less_than_nothing() -> None:
     runs = [timed(size, [2.0] * int(5 * size), [rest]) for size, rest in ((1, 3), (2, 4), (3, 11))]
     assert fit(*runs).parameters.fixed_seconds == pytest.approx(2.0 + 6.0)

@@ -2,18 +2,14 @@
 four files on two slots and twelve on six (Spark 3.5.9)."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
+from real_logs import log_pair
 
-from engine import read
 from engine.models.replay.replayed_run import Replay
 from engine.profile import Run
 
-DATA = Path(__file__).parents[2] / "data"
-FEW, MORE = (
-    read(DATA / name).runs[0] for name in ("planned_again.zstd", "planned_again_more.zstd")
-)
+FEW, MORE = log_pair("planned_again")
 FILES = 3.0
 RDD = slice(-2, None)
 """The stage that scans the files again, and the shuffle of its rows."""

@@ -2,14 +2,13 @@
 One slot more or less than the log's is no jump."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
+from real_logs import logged
 from sparkplan_runs import executors, fit
 from test_partitions import plan
 
-from engine import read
 from engine.models.replay.alternatives import alternatives_at_log_input
 from engine.models.replay.replayed_run import Replay
 from engine.models.stages.durations.task_times import StageModel
@@ -17,8 +16,6 @@ from engine.models.stages.partitioning.packed_files import FileSizes, PackedFile
 from engine.models.stages.stage_models import stage_models
 from engine.profile import Run
 from engine.units import MIB
-
-DATA = Path(__file__).parents[2] / "data"
 
 
 def scan(*, tasks: int, mib: float, slots: int, files: float | None = None) -> Run:
@@ -35,7 +32,7 @@ def first(run: Run) -> StageModel:
 
 def test_what_was_planned_before_executors_came_is_cut_for_the_least_cores_anywhere() -> None:
     """A real log: twelve files in two splits, though up to six executors came for what followed."""
-    run = read(DATA / "planned_early.zstd").runs[0]
+    run = logged("planned_early")
     assert run.cluster.slots == 4
     count = first(run).partition_count(1.0, None)
     assert [count.at(slots) for slots in (2, 3, None, 5, 8, 32)] == [2.0] * 6

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from made_runs import Stage, observed
+from real_logs import log_pair, tasks_of
 
 from engine import read
 from engine.models.replay.broadcast_thresholds import broadcast_threshold, conversion_threshold
-from engine.models.replay.replayed_run import Replay
 from engine.models.stages.partitioning.partitions import PartitioningSettings, query_config
 from engine.models.stages.partitioning.stage_growth import shuffle_partitions_of
 from engine.models.stages.stage_models import stage_models
@@ -18,8 +18,7 @@ from engine.profile import Profile, Run
 from engine.sources.formats.profile_file import write_profile
 from engine.units import MIB
 
-DATA = Path(__file__).parents[2] / "data"
-FEW, MORE = (read(DATA / name).runs[0] for name in ("own_settings.zstd", "own_settings_more.zstd"))
+FEW, MORE = log_pair("own_settings")
 FILES = 3.0
 SMALLEST = "spark.sql.adaptive.coalescePartitions.minPartitionSize"
 THRESHOLD = "spark.sql.autoBroadcastJoinThreshold"
@@ -29,9 +28,7 @@ PARTITIONS = "spark.sql.shuffle.partitions"
 
 def tasks(known: Run, asked: Run) -> list[int]:
     """Tasks of each stage of one run by the log of the other."""
-    assert asked.cluster.slots
-    ratio = FILES if asked is MORE else 1.0 / FILES
-    return list(Replay.of(known).replayed(asked.cluster.slots, ratio=ratio).tasks)
+    return tasks_of(known, asked.cluster.slots, FILES if asked is MORE else 1.0 / FILES)
 
 
 @pytest.mark.parametrize(("known", "asked"), [(FEW, MORE), (MORE, FEW)])

@@ -1,14 +1,13 @@
 """Memory that tasks take for themselves which read cached blocks."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 from cached_runs import HEAP, PARSE, READ, cliff_of, run_of
 from made_runs import BLOCK, measure
+from real_logs import logged
 
-from engine import read
 from engine.batch import ClusterBatch
 from engine.cluster import Cluster
 from engine.models.replay.memory.cache_readers import missed_share
@@ -16,7 +15,6 @@ from engine.models.replay.memory.cliffs_of_logs import incomparable_readers
 from engine.models.replay.memory.memory_cliff import MemoryCliff
 from engine.profile import PersistedRdd, Profile, Run
 
-DATA = Path(__file__).parents[2] / "data"
 TAKEN, EXECUTORS, CORES = 1e8, 3, 2
 
 
@@ -132,7 +130,7 @@ def test_less_of_the_data_takes_as_long_as_where_nothing_was_lost() -> None:
 def test_a_real_log_tells_which_reader_drove_out_its_own_blocks() -> None:
     """36.4 MB of blocks on executors that hold 40.9, computed from 40.8: sums of columns found
     nearly all of them, and groups of all rows hardly any, whose tasks took 6.3 MB each (3.5.9)."""
-    cliff = cliff_of(read(DATA / "read_beside.zstd").runs[0])
+    cliff = cliff_of(logged("read_beside"))
     missed = [missed_share(cliff.replay.run, *one) for one in cliff.sources.items()]
     assert missed == pytest.approx([0.16, 0.08, 0.83], abs=0.01)
     *others, last = [reread.crowded_out_in_log for reread in cliff.cache_readers]

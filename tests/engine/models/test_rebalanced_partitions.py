@@ -1,29 +1,20 @@
 """Rows that Spark rebalances before it writes them, at other inputs and on other slots."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
+from real_logs import log_pair, tasks_of
 
-from engine import read
-from engine.models.replay.replayed_run import Replay
 from engine.profile import Run
 from engine.stage_run import StageRun
 
-DATA = Path(__file__).parents[2] / "data"
-FEW, MORE = (read(DATA / name).runs[0] for name in ("rebalanced.zstd", "rebalanced_more.zstd"))
+FEW, MORE = log_pair("rebalanced")
 """Rows of four files on two slots, and of 24 on four, rebalanced in turn, by a key that three in
 ten have, and by one of four values (Spark 3.5.9)."""
 
 
 def readers(run: Run) -> list[StageRun]:
     return [stage for stage in run.stages if stage.rebalanced]
-
-
-def tasks_of(run: Run, slots: int | None, ratio: float) -> list[int]:
-    assert slots is not None
-    tasks = Replay.of(run).replayed(slots, ratio=ratio).tasks
-    return [int(tasks[run.stages.index(stage)]) for stage in readers(run)]
 
 
 def test_the_log_tells_which_rows_are_rebalanced() -> None:
@@ -33,8 +24,11 @@ def test_the_log_tells_which_rows_are_rebalanced() -> None:
 
 @pytest.mark.parametrize(
     ("log", "other", "ratio", "tasks"),
-    [(FEW, MORE, 6.0, [120, 96, 96]), (MORE, FEW, 1.0 / 6.0, [24, 24, 24])],
-)
+    [
+        (FEW, FEW, 1.0, [24, 16, 16]), (FEW, MORE, 6.0, [120, 96, 96]),
+        (MORE, FEW, 1.0 / 6.0, [24, 24, 24]), (MORE, MORE, 1.0, [120, 98, 96]),
+    ],
+)  # fmt: skip
 def test_they_are_cut_to_the_advisory_size(
     log: Run, other: Run, ratio: float, tasks: list[int]
 ) -> None:
@@ -42,7 +36,7 @@ def test_they_are_cut_to_the_advisory_size(
     tasks, nothing tells whether each value has 24 of them or each partition four."""
     assert [stage.tasks for stage in readers(MORE)] == [120, 98, 96]
     assert [stage.tasks for stage in readers(FEW)] == [24, 16, 16]
-    assert tasks_of(log, other.cluster.slots, ratio) == tasks
+    assert tasks_of(log, other.cluster.slots, ratio, readers(log)) == tasks
 
 
 def test_tasks_beyond_the_advisory_size_are_what_one_map_task_wrote() -> None:
@@ -50,10 +44,10 @@ def test_tasks_beyond_the_advisory_size_are_what_one_map_task_wrote() -> None:
     partitions hold rows, so that 24 map tasks make 96 tasks, two make eight and one makes four."""
     stages = [larger(stage) if stage.rebalanced else stage for stage in FEW.stages]
     run = replace(FEW, stages=tuple(stages))
-    assert tasks_of(run, 2, 1.0) == [24, 16, 16]
-    assert tasks_of(run, 4, 6.0) == [144, 96, 96]
-    assert tasks_of(run, 2, 0.5) == [12, 8, 8]
-    assert tasks_of(run, 2, 0.2) == [6, 4, 4]
+    assert tasks_of(run, 2, 1.0, readers(run)) == [24, 16, 16]
+    assert tasks_of(run, 4, 6.0, readers(run)) == [144, 96, 96]
+    assert tasks_of(run, 2, 0.5, readers(run)) == [12, 8, 8]
+    assert tasks_of(run, 2, 0.2, readers(run)) == [6, 4, 4]
 
 
 def larger(stage: StageRun) -> StageRun:
@@ -62,17 +56,12 @@ def larger(stage: StageRun) -> StageRun:
     return replace(stage, shuffle_read_bytes=replace(read_bytes, total=2.5 * read_bytes.total))
 
 
-def test_the_logs_own_tasks_stay() -> None:
-    for run in (FEW, MORE):
-        assert tasks_of(run, run.cluster.slots, 1.0) == [stage.tasks for stage in readers(run)]
-
-
 def test_where_they_are_not_cut_a_hot_partition_stays_whole() -> None:
     """With the setting that leaves partitions as they are no more tasks than are configured."""
     off = {"spark.sql.adaptive.optimizeSkewsInRebalancePartitions.enabled": "false"}
     run = replace(FEW, config={**FEW.config, **off})
-    assert max(tasks_of(run, 2, 1_000.0)) == 24
-    assert min(tasks_of(FEW, 2, 1_000.0)) > 24
+    assert max(tasks_of(run, 2, 1_000.0, readers(run))) == 24
+    assert min(tasks_of(FEW, 2, 1_000.0, readers(FEW))) > 24
 
 
 def test_pieces_that_spark_calls_small_join_those_before_them() -> None:
@@ -80,5 +69,5 @@ def test_pieces_that_spark_calls_small_join_those_before_them() -> None:
     the configured share of it all of them are one."""
     factor = {"spark.sql.adaptive.rebalancePartitionsSmallPartitionFactor": "0.95"}
     run = replace(FEW, config={**FEW.config, **factor})
-    assert tasks_of(FEW, 2, 2.0) == [48, 48, 48]
-    assert tasks_of(run, 2, 2.0) == [24, 24, 24]
+    assert tasks_of(FEW, 2, 2.0, readers(FEW)) == [48, 48, 48]
+    assert tasks_of(run, 2, 2.0, readers(run)) == [24, 24, 24]

@@ -9,6 +9,7 @@ from depth import cases
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_runs import BLOCK, Job, Stage, measure, observed, simulated, stage_run, without_growth
+from watched import calls_of
 
 from engine.cluster import Cluster, Workload
 from engine.models.replay import replayed_run
@@ -239,13 +240,7 @@ def test_tasks_of_several_cores_run_at_once_as_far_as_these_go() -> None:
 
 def test_what_was_written_again_is_worked_out_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Not for each number of slots that is replayed."""
-    asked = []
-
-    def counted(run: Run) -> frozenset[int]:
-        asked.append(run)
-        return frozenset()
-
-    monkeypatch.setattr(replayed_run, "recomputed_stages", counted)
+    asked = calls_of(monkeypatch, replayed_run, "recomputed_stages")
     replay = Replay.of(observed([Stage(np.full(8, 10.0))], slots=8))
     for slots in (2, 4, 16):
         replay.replayed(slots)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from grouped_runs import DAYS, FEW, FILES, MORE, WIDE, grouping, reader
 from made_runs import Stage, observed
+from watched import calls_of
 
 from engine import read
 from engine.models.replay.replayed_run import Replay
@@ -44,16 +45,10 @@ def test_more_tasks_on_more_slots_shuffle_more_rows(known: Run, asked: Run) -> N
 
 def test_a_table_of_clusters_asks_once_for_all_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
     """Not once for each cluster, of which there may be hundreds."""
-    asked, original = list[object](), DataFlow._compute_growths
-
-    def counted(self: DataFlow, ratio: float, cores: np.ndarray | None) -> np.ndarray:
-        asked.append(cores)
-        return original(self, ratio, cores)
-
     slots = np.arange(1.0, 301.0, 4.0)
     models = [reader(MORE, index) for index in grouping(MORE)]
     singly = [[model.read_growth(1.7, many) for many in slots] for model in models]
-    monkeypatch.setattr(DataFlow, "_compute_growths", counted)
+    asked = calls_of(monkeypatch, DataFlow, "_compute_growths")
     for model, alone in zip(models, singly, strict=True):
         tasks, data = model.largest_task_bytes(1.7, None, slots)
         whole = model.partition_count(1.7, None).on(slots)

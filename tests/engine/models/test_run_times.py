@@ -7,6 +7,7 @@ from functools import cache
 import numpy as np
 import pytest
 from scipy.stats import t as student
+from watched import calls_of
 
 from engine.forecast import FloatArray
 from engine.models.laws.candidate_models import CandidateModels, pseudo_bma_weights
@@ -223,13 +224,7 @@ def test_steps_of_the_size_say_what_a_new_fit_says_and_ask_once_about_the_measur
         copy.deepcopy(fitted_over_iterations()[0]),
         np.linspace(1.0, 70.0, BLOCK_ROWS + 5),
     )
-    counts, means, asked = np.asarray([5.0, 80.0]), CandidateModels.means, list[FloatArray]()
-
-    def counted(self: CandidateModels, at: Rows, sizes: FloatArray, *given: FloatArray) -> object:
-        asked.append(sizes)
-        return means(self, at, sizes, *given)
-
-    monkeypatch.setattr(CandidateModels, "means", counted)
+    counts, asked = np.asarray([5.0, 80.0]), calls_of(monkeypatch, CandidateModels, "means")
     for size, again in ((0.6, False), (0.7, True), (0.3, True), (1.3, False), (5.0, True)):
         at, before = rows(machines, np.full(len(machines), size)), len(asked)
         found = (*model.moments(at), model.means(at, counts))

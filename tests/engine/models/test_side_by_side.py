@@ -2,13 +2,12 @@
 logs, of which each predicts the other (three files of edges and nine, on two slots)."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 from made_runs import Stage, measure, observed
+from real_logs import log_pair, logged, tasks_of
 
-from engine import read
 from engine.models.replay.alternatives import alternatives_of
 from engine.models.replay.replayed_run import Replay
 from engine.models.stages.partitioning.partitions import Growth
@@ -16,8 +15,7 @@ from engine.models.stages.stage_models import stage_models
 from engine.profile import Run
 from engine.units import MIB
 
-DATA = Path(__file__).parents[2] / "data"
-FEW, MORE = (read(DATA / name).runs[0] for name in ("graph.zstd", "graph_more.zstd"))
+FEW, MORE = log_pair("graph")
 FILES = 3.0
 """So many times the files has the larger run."""
 
@@ -29,7 +27,7 @@ def test_each_log_predicts_the_partitions_of_the_other(
     known: Run, asked: Run, ratio: float
 ) -> None:
     seen = [stage.tasks for stage in asked.stages]
-    assert list(Replay.of(known).replayed(2, ratio=ratio).tasks) == seen
+    assert tasks_of(known, 2, ratio) == seen
     assert set(seen) == {1, 9 if asked is MORE else 3}
 
 
@@ -81,7 +79,7 @@ def test_what_is_read_of_a_cache_of_unknown_make_has_the_partitions_of_the_input
 
 def test_what_is_read_of_a_cache_of_files_that_the_run_wrote_follows_their_writer() -> None:
     """Two writers for each of two slots, eight for each of eight, with a file each."""
-    run = read(DATA / "written.zstd").runs[0]
+    run = logged("written")
     scan = next(stage for stage in run.stages if stage.files_by is not None)
     last = run.stages[-1]
     kept = replace(

@@ -13,6 +13,7 @@ from engine.errors import BadInput
 from engine.given_profiles import ResourceProfile
 from engine.models import MODELS
 from engine.models.base import FittedModel
+from engine.models.simcost.costs import Quantity
 from engine.models.simcost.model import Simcost
 from engine.models.simcost.search import (
     Coefficients,
@@ -25,7 +26,6 @@ from engine.models.simcost.search import (
     optima,
     range_search,
     resource_time_at,
-    seconds_at,
     subrange,
     thriftiest_vcores,
 )
@@ -110,6 +110,11 @@ def test_eq_13() -> None:
     nodes = 7.0
     far = KMEANS.gamma_0 / 1e12 + KMEANS.gamma_1 * nodes + KMEANS.gamma_2
     assert least_seconds_of_nodes(nodes, KMEANS) == pytest.approx(far)
+
+
+def seconds_at(vcores: Quantity, law: Coefficients) -> Quantity:
+    """T(V) of 4.3 as printed, which the lemmas are about."""
+    return law.gamma_0 / vcores + law.gamma_1 * vcores / law.vcores_per_node + law.gamma_2
 
 
 @given(law=laws)

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from made_runs import Stage, observed
+from made_runs import Stage, observed, without_growth
 
 from engine.cluster import Cluster, Workload
 from engine.models.replay.fitting import fit_replays
@@ -51,13 +51,6 @@ def made(
     return replace(run, seconds=ended, stages=stages, jobs=jobs, cores=cores, config=config)
 
 
-def plain(run: Run) -> Replay:
-    """Its replay with task times as they are on any number of slots."""
-    replay = Replay.of(run)
-    models = tuple(replace(model, warm_up=None) for model in replay.models)
-    return replace(replay, contention_growth=np.zeros(len(models)), models=models)
-
-
 LATE = ((5.0, 4), (35.0, 20))
 
 
@@ -86,7 +79,9 @@ def test_late_executors_cost_the_same_time_for_any_question(ratio: float, slots:
     share = slots // 5
     truth = made(((5.0, share), (35.0, slots)), round(200 * ratio)).seconds
     asked = Cluster.of_executors(executors=slots, executor_cores=1)
-    assert plain(run).replayed(slots, ratio=ratio).seconds == pytest.approx(truth, rel=0.01)
+    assert without_growth(run).replayed(slots, ratio=ratio).seconds == pytest.approx(
+        truth, rel=0.01
+    )
     fitted = fit_replays(Profile("late", (run,)))
     assert np.all(np.abs(fitted.bias) < 1e-6)
     assert "slow-start" in [notice.code for notice in fitted.fit_notices]
@@ -122,7 +117,7 @@ def test_executors_asked_for_by_stages_are_there_for_a_fixed_cluster() -> None:
     assert first_arrivals(run, 20) is None
     assert Replay.of(run).observed().seconds == pytest.approx(run.seconds, rel=0.02)
     # 200 tasks of 2 s in 10 waves, after the five seconds until the first executor came
-    assert plain(run).replayed(20).seconds == pytest.approx(5.0 + 20.0, rel=0.02)
+    assert without_growth(run).replayed(20).seconds == pytest.approx(5.0 + 20.0, rel=0.02)
 
 
 def test_nodes_of_a_cluster_that_scales_itself_are_no_late_executors() -> None:
@@ -183,7 +178,7 @@ def test_executors_that_stay_are_not_waited_for_again() -> None:
         run.jobs[0], job_id=1, stage_ids=(1,), submitted_seconds=60.0, completed_seconds=84.0
     )
     run = replace(run, seconds=84.0, stages=(*run.stages, stage), jobs=(*run.jobs, job))
-    replay = plain(replace(run, stages=run.stages))
+    replay = without_growth(replace(run, stages=run.stages))
     assert replay.observed().seconds == pytest.approx(84.0)
     # twice 16 tasks of 2 s on one slot; 5 s for the first executor and 51 s of the driver
     assert replay.replayed(1).seconds == pytest.approx(2 * 32.0 + 5.0 + 51.0)

@@ -6,14 +6,13 @@ tables of one file each, the same in both.
 
 import math
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 from made_runs import Stage, observed
+from real_logs import log_pair
 from sparkplan_runs import executors, fit
 
-from engine import read
 from engine.models.replay.alternatives import alternatives_of
 from engine.models.replay.broadcasts import ChangedJoins
 from engine.models.replay.notices import groups_notice, small_tables_notice
@@ -31,8 +30,7 @@ from engine.profile import Run
 from engine.stage_run import Measure, StageInput, total_of
 from engine.units import MIB
 
-DATA = Path(__file__).parents[2] / "data"
-FEW, MORE = (read(DATA / name).runs[0] for name in ("star.zstd", "star_more.zstd"))
+FEW, MORE = log_pair("star")
 FILES, SLOTS, MORE_SLOTS = 9.0, 2, 6
 DIMENSIONS = 4
 FACTS_BYTES = max(s.files_bytes or 0.0 for s in FEW.stages)
@@ -93,7 +91,7 @@ def test_other_scans_are_no_dimensions() -> None:
 def test_facts_that_are_in_one_file_as_yet_grow_in_proportion() -> None:
     """Returns with a fifth of the rows of sales, in one file of four, have three files of twelve
     and four tasks on six slots, where two were predicted; products stay one file."""
-    few, more = (read(DATA / name).runs[0] for name in ("two_facts.zstd", "two_facts_more.zstd"))
+    few, more = log_pair("two_facts")
     seen = {s.stage_id: s for s in more.stages if s.files_read}
     scans = [model for model in stage_models(few, SLOTS) if model.stage.files_read]
     assert [model.stage.files_read for model in scans] == [1.0, 4.0, 1.0, 1.0]
@@ -224,9 +222,7 @@ def test_a_log_of_another_input_tells_how_dimensions_grow() -> None:
     assert small_tables_notice(taught, FILES) is None
 
 
-PAIRED, PAIRED_MORE = (
-    read(DATA / name).runs[0] for name in ("paired_small.zstd", "paired_small_more.zstd")
-)
+PAIRED, PAIRED_MORE = log_pair("paired_small")
 
 
 @pytest.mark.parametrize(("known", "asked"), [(PAIRED, PAIRED_MORE), (PAIRED_MORE, PAIRED)])

@@ -1,11 +1,10 @@
 """Candidates for the splits of MLlib's trees: so many samples, in a task for each feature."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
+from real_logs import log_pair, tasks_of
 
-from engine import read
 from engine.models.replay.alternatives import alternatives_of
 from engine.models.replay.replayed_run import Replay
 from engine.models.stages.partitioning.split_candidates import SENDS, SORTS
@@ -13,8 +12,7 @@ from engine.models.stages.stage_models import stage_models
 from engine.profile import Run
 from engine.stage_run import StageRun
 
-DATA = Path(__file__).parents[2] / "data"
-FEW, MORE = (read(DATA / name).runs[0] for name in ("forest.zstd", "forest_more.zstd"))
+FEW, MORE = log_pair("forest")
 """A forest over six features of 16,000 rows in four files on two slots, and of 48,000 in twelve on
 four (Spark 3.5.9): more rows than are sampled, 10,000."""
 
@@ -30,14 +28,9 @@ def changed(run: Run, place: StageRun, **changes: object) -> Run:
     return replace(run, stages=tuple(stages))
 
 
-def tasks_of(run: Run, slots: int, ratio: float) -> list[int]:
-    return list(Replay.of(run).replayed(slots, ratio=ratio).tasks)
-
-
 @pytest.mark.parametrize(("log", "other", "ratio"), [(FEW, MORE, 3.0), (MORE, FEW, 1.0 / 3.0)])
 def test_every_stage_has_the_observed_tasks(log: Run, other: Run, ratio: float) -> None:
     assert [sorting(FEW).tasks, sorting(MORE).tasks] == [4, FEATURES]
-    assert other.cluster.slots is not None
     assert tasks_of(log, other.cluster.slots, ratio) == [stage.tasks for stage in other.stages]
 
 

@@ -1,13 +1,13 @@
 """Stages that run alone, in closed form: against the states, and what grids make of them."""
 
 from functools import cache
-from typing import Any
 
 import numpy as np
 import pytest
 from depth import cases
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from watched import calls_of
 
 import engine
 from engine.batch import ClusterBatch
@@ -165,19 +165,9 @@ def test_what_stages_take_alone_is_computed_once_for_all_cores_of_a_make(
     on = catalog("aws").offer("m5.xlarge").instance
     jobs = [WorkflowJob(name, stages=stages, ran_on=on) for name in ("one", "two")]
     fitted = fit_workflow(Workflow.of("w", jobs))
-    made, speeds, of, middle = list[object](), list[str](), StageCourses.of, Grid.middle
-
-    def counted(*given: Any) -> StageCourses:
-        made.append(given)
-        return of(*given)
-
-    def seen(self: Grid, slots: float, instance: Any, catalog: Any) -> Target:
-        speeds.append(instance.name)
-        return middle(self, slots, instance, catalog)
-
-    monkeypatch.setattr(StageCourses, "of", counted)
-    monkeypatch.setattr(Grid, "middle", seen)
+    made = calls_of(monkeypatch, StageCourses, "of")
+    seen = calls_of(monkeypatch, Grid, "middle")
     names = ["m4.xlarge", "m5.xlarge", "m7a.xlarge"]
     chosen = select_candidates(catalog("aws"), profile=fitted.profile, instances=names)
     fitted.forecast(chosen.grid(range(1, 65)), fitted.profile.reference_workload)
-    assert len(set(speeds)) > len(made) > 0
+    assert len({instance.name for _, _, instance, _ in seen}) > len(made) > 0

@@ -2,12 +2,11 @@
 
 import math
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
+from real_logs import log_pair
 
-from engine import read
 from engine.models.replay.replayed_run import Replay
 from engine.models.stages.tree_aggregation import (
     COMBINING_TASK,
@@ -17,8 +16,7 @@ from engine.models.stages.tree_aggregation import (
 )
 from engine.stage_run import StageRun
 
-DATA = Path(__file__).parents[2] / "data"
-FEW, MORE = (read(DATA / name).runs[0] for name in ("trees.zstd", "trees_more.zstd"))
+FEW, MORE = log_pair("trees")
 """Logistic regression on four and on twelve files, two slots (Spark 3.5.9)."""
 
 

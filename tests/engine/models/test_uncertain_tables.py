@@ -5,12 +5,11 @@ their rows.
 """
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
+from real_logs import logged
 from sparkplan_runs import executors, fit
 
-from engine import read
 from engine.models.replay.alternatives import alternatives_of
 from engine.models.replay.notices import single_files_notice
 from engine.models.replay.replayed_run import Replay
@@ -23,8 +22,7 @@ from engine.models.stages.partitioning.small_tables import (
 from engine.profile import Run
 from engine.stage_run import Measure, StageInput
 
-DATA = Path(__file__).parents[2] / "data"
-STAR = read(DATA / "star.zstd").runs[0]
+STAR = logged("star")
 RATIO = 9.0
 RETURNS = 5
 """The stage of `two_facts.zstd` that scans facts in one file, of a fifth of the rows of sales."""
@@ -32,7 +30,7 @@ RETURNS = 5
 
 def with_long_returns() -> Run:
     """A hundred times as much time goes to the returns."""
-    run = read(DATA / "two_facts.zstd").runs[0]
+    run = logged("two_facts")
     (returns,) = (s for s in run.stages if s.stage_id == RETURNS)
     known = returns.task_seconds
     times = tuple(100.0 * seconds for seconds in known.quantiles)
@@ -43,7 +41,7 @@ def with_long_returns() -> Run:
 def test_a_single_file_that_grows_may_be_a_small_table() -> None:
     """Facts in one file as yet: the interval reaches growth as of a dimension, of what reads them
     too, and none of the dimensions changes with them."""
-    replay = Replay.of(read(DATA / "two_facts.zstd").runs[0])
+    replay = Replay.of(logged("two_facts"))
     uncertain = [i for i, model in enumerate(replay.models) if model.may_be_small_table]
     assert [replay.models[place].stage.stage_id for place in uncertain] == [RETURNS]
     assert not any(model.may_be_small_table for model in Replay.of(STAR).models)
@@ -81,7 +79,7 @@ def test_it_is_said_of_a_single_file_where_much_of_the_time_hangs_on_it() -> Non
 
 def test_another_log_tells_whether_a_single_file_is_a_small_table() -> None:
     few = Replay.of(with_long_returns())
-    more = Replay.of(read(DATA / "two_facts_more.zstd").runs[0])
+    more = Replay.of(logged("two_facts_more"))
     taught = with_laws(few, [(pair_fit(few, more), 1.0)])
     assert single_files_notice(few, RATIO) is not None
     assert single_files_notice(taught, RATIO) is None

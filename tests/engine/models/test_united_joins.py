@@ -1,19 +1,16 @@
 """Unions of what a program has with a join of it: partitions double with each iteration."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
+from real_logs import log_pair, tasks_of
 
-from engine import read
-from engine.models.replay.replayed_run import Replay
 from engine.models.stages.partitioning.partitioned_stage import PartitionedStage
 from engine.models.stages.stage_models import MOST_WRITERS, stage_models
 from engine.profile import Run
 from engine.stage_run import StageRun
 
-DATA = Path(__file__).parents[2] / "data"
-FEW, MORE = (read(DATA / name).runs[0] for name in ("closure.zstd", "closure_more.zstd"))
+FEW, MORE = log_pair("closure")
 """Paths of a graph: `paths.union(paths.join(edges)).distinct()`, three times, of four files on two
 slots and of twelve on four (Spark 3.5.9)."""
 
@@ -31,8 +28,7 @@ def test_a_join_is_an_input_of_a_union() -> None:
 
 @pytest.mark.parametrize(("log", "other", "ratio"), [(FEW, MORE, 3.0), (MORE, FEW, 1.0 / 3.0)])
 def test_every_stage_has_the_observed_tasks(log: Run, other: Run, ratio: float) -> None:
-    assert other.cluster.slots is not None
-    tasks = Replay.of(log).replayed(other.cluster.slots, ratio=ratio).tasks
+    tasks = tasks_of(log, other.cluster.slots, ratio)
     assert sorted(tasks) == sorted(stage.tasks for stage in other.stages)
 
 

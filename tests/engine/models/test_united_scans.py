@@ -2,15 +2,14 @@
 of fifteen on six."""
 
 from dataclasses import replace
-from pathlib import Path
 
-from engine import read
+from real_logs import log_pair
+
 from engine.models.stages.stage_models import stage_models
 from engine.profile import Run
 from engine.stage_run import StageRun
 
-DATA = Path(__file__).parents[2] / "data"
-FEW, MORE = (read(DATA / name).runs[0] for name in ("united.zstd", "united_more.zstd"))
+FEW, MORE = log_pair("united")
 FILES = 3.0
 """So many times the files has the larger run."""
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from depth import values
+from watched import calls_of
 
 import engine
 from engine.catalog import Billing
@@ -206,13 +207,7 @@ def test_each_of_the_best_types_is_looked_at_with_one_node_more_and_one_fewer(
 ) -> None:
     """The best of another type was missed by 20 %, one node beside what its curve made of it."""
     surface, exact = surfaces
-    asked, refined = [], Surface.refined
-
-    def noted(self: Surface, points: Sequence[int]) -> Surface:
-        asked.append(set(points))
-        return refined(self, points)
-
-    monkeypatch.setattr(Surface, "refined", noted)
+    asked = calls_of(monkeypatch, Surface, "refined")
     goal = Goal(float(np.median(exact.seconds)), None, 0.5, NODES)
     first = select(surface, goal, PRO_RATA)
     select_exact(surface, goal, PRO_RATA)
@@ -221,7 +216,7 @@ def test_each_of_the_best_types_is_looked_at_with_one_node_more_and_one_fewer(
     assert len(choices) > 2
     for choice in choices:
         counts = {(choice.nodes or 1) + step for step in (-1, 0, 1)} & set(range(1, NODES + 1))
-        assert {surface.index(str(choice.instance), count) for count in counts} <= asked[0]
+        assert {surface.index(str(choice.instance), count) for count in counts} <= set(asked[0][1])
 
 
 def test_nothing_is_ranked_again_where_nothing_is_to_be_proven(
@@ -229,13 +224,7 @@ def test_nothing_is_ranked_again_where_nothing_is_to_be_proven(
 ) -> None:
     """Two views more took a third of the time of an answer from a whole price list."""
     _, exact = surfaces
-    asked, of = [], GoalView.of
-
-    def noted(*args: object) -> GoalView:
-        asked.append(args)
-        return of(*args)
-
-    monkeypatch.setattr(GoalView, "of", noted)
+    asked = calls_of(monkeypatch, GoalView, "of")
     select_exact(exact, Goal(None, 100.0, 0.5, NODES), PRO_RATA)
     assert len(asked) == 2, "the answer, and what nearly is"
 

@@ -1,10 +1,10 @@
 """The course of a workflow: containers on nodes, stages that wait for them, what is shown."""
 
 import math
-from collections import Counter
 
 import numpy as np
 import pytest
+from watched import calls_of
 
 from engine.errors import BadInput
 from engine.models.boe import states
@@ -36,19 +36,12 @@ def course_of(stages: int) -> Course:
 
 
 def test_stages_that_wait_are_not_touched_at_each_moment(monkeypatch: pytest.MonkeyPatch) -> None:
-    touched: Counter[str] = Counter()
-    plain = states._Live.advance
-
-    def counted(live: states._Live, seconds: float) -> int:
-        touched["stages"] += 1
-        return plain(live, seconds)
-
-    monkeypatch.setattr(states._Live, "advance", counted)
+    touched = calls_of(monkeypatch, states._Live, "advance")
     for stages in (10, 40):
         touched.clear()
         course = course_of(stages)
         assert course.seconds == pytest.approx(stages * TASKS * 10.0 / SLOTS, rel=0.05)
-        assert touched["stages"] <= 2 * stages * TASKS, "at most two stages run at any moment"
+        assert len(touched) <= 2 * stages * TASKS, "at most two stages run at any moment"
 
 
 def task(cores: float, memory_gib: float) -> Activity:

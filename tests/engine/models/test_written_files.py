@@ -2,21 +2,20 @@
 files on two slots, eight on eight)."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from depth import cases
+from real_logs import log_pair
 from sparkplan_runs import executors, fit
 
-from engine import Workload, read
+from engine import Workload
 from engine.models.replay.alternatives import alternatives_of
 from engine.models.replay.replayed_run import Replay
 from engine.models.stages.durations.task_times import StageModel
 from engine.models.stages.stage_models import stage_models
 from engine.profile import Run
 
-DATA = Path(__file__).parents[2] / "data"
-FEW, MORE = (read(DATA / name).runs[0] for name in ("written.zstd", "written_more.zstd"))
+FEW, MORE = log_pair("written")
 FILES = 2.0
 """So many times the files has the larger run."""
 
@@ -114,7 +113,7 @@ def test_a_loop_that_reads_what_it_wrote_is_predicted() -> None:
 
 def test_partitions_fetched_one_by_one_are_never_side_by_side() -> None:
     """Of twelve files four were fetched, of four files two: each in a stage of its own."""
-    few, more = (read(DATA / name).runs[0] for name in ("rewritten.zstd", "rewritten_more.zstd"))
+    few, more = log_pair("rewritten")
     for run, other in ((few, more), (more, few)):
         assert run.cluster.slots
         fetched = [

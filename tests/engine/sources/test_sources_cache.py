@@ -296,26 +296,34 @@ def test_blocks_that_memory_lost_are_not_there_twice() -> None:
     assert run.stages[2].cached_input_bytes is None
 
 
-def test_what_lies_on_disk_alone_is_told_of_each_stage(tmp_path: Path) -> None:
-    kept = log.rdd(5, cached=True) | {"Number of Partitions": 3}
-    level = {"Use Disk": True, "Use Memory": False, "Deserialized": False, "Replication": 1}
+ON_DISK = {"Use Disk": True, "Use Memory": False, "Deserialized": False, "Replication": 1}
 
+
+def read_by(partitions: int, number: int, at: float, blocks: list[log.Event]) -> list[log.Event]:
+    """A stage of a second that reads a cached RDD while these blocks are stored."""
+    kept = log.rdd(5, cached=True) | {"Number of Partitions": partitions}
+    stage = log.info(number, partitions, rdds=[log.rdd(9, [5]), kept])
+    tasks = [
+        log.task(number, partitions * number + n, at, at + 1.0, index=n) for n in range(partitions)
+    ]
+    return [log.submitted(stage, at), *blocks, *tasks, log.completed(stage, at, at + 1.0)]
+
+
+def test_what_lies_on_disk_alone_is_told_of_each_stage(tmp_path: Path) -> None:
     def moved(name: str, memory: int, disk: int, *, to_memory: bool = False) -> log.Event:
         block = _block(name, memory, disk)
-        info = {**block["Block Updated Info"], "Storage Level": {**level, "Use Memory": to_memory}}
+        info = {
+            **block["Block Updated Info"],
+            "Storage Level": {**ON_DISK, "Use Memory": to_memory},
+        }
         return {**block, "Block Updated Info": info}
-
-    def read_by(number: int, at: float, blocks: list[log.Event]) -> list[log.Event]:
-        stage = log.info(number, 3, rdds=[log.rdd(9, [5]), kept])
-        tasks = [log.task(number, 3 * number + n, at, at + 1.0, index=n) for n in range(3)]
-        return [log.submitted(stage, at), *blocks, *tasks, log.completed(stage, at, at + 1.0)]
 
     stored = [moved(f"rdd_5_{n}", 100, 0, to_memory=True) for n in range(2)]
     events = [
-        *read_by(0, 2.0, [*stored, moved("rdd_5_2", 0, 30)]),
-        *read_by(1, 4.0, [moved("rdd_5_0", 100, 25)]),
-        *read_by(2, 6.0, [moved("rdd_5_0", 100, 25, to_memory=True)]),
-        *read_by(3, 8.0, []),
+        *read_by(3, 0, 2.0, [*stored, moved("rdd_5_2", 0, 30)]),
+        *read_by(3, 1, 4.0, [moved("rdd_5_0", 100, 25)]),
+        *read_by(3, 2, 6.0, [moved("rdd_5_0", 100, 25, to_memory=True)]),
+        *read_by(3, 3, 8.0, []),
     ]
     run = run_of(tmp_path, [*log.header(), *events, log.end(10.0)])
     assert [stage.cached_disk_bytes for stage in run.stages] == [None, 30.0, 130.0, 30.0]
@@ -377,22 +385,15 @@ def test_blocks_off_the_heap_want_no_memory_of_it(tmp_path: Path, off_heap: bool
 )
 def test_an_executor_takes_its_blocks_with_it(tmp_path: Path, gone: log.Event) -> None:
     """The other computes them again: they are there once, and no longer on the disk of the lost."""
-    kept = log.rdd(5, cached=True) | {"Number of Partitions": 2}
-    level = {"Use Disk": True, "Use Memory": False, "Deserialized": False, "Replication": 1}
 
     def stored(partition: int, executor: str) -> log.Event:
         block = _block(f"rdd_5_{partition}", 0, 100)
         manager = {"Executor ID": executor, "Host": "h", "Port": 1}
-        own = {"Storage Level": level, "Block Manager ID": manager}
+        own = {"Storage Level": ON_DISK, "Block Manager ID": manager}
         return {**block, "Block Updated Info": {**block["Block Updated Info"], **own}}
 
-    def read_by(number: int, at: float, blocks: list[log.Event]) -> list[log.Event]:
-        stage = log.info(number, 2, rdds=[log.rdd(9, [5]), kept])
-        tasks = [log.task(number, 2 * number + n, at, at + 1.0, index=n) for n in range(2)]
-        return [log.submitted(stage, at), *blocks, *tasks, log.completed(stage, at, at + 1.0)]
-
-    events = [*read_by(0, 2.0, [stored(0, "0"), stored(1, "1")]), gone | {"Timestamp": 3500},
-              *read_by(1, 4.0, [stored(1, "0")]), *read_by(2, 6.0, [])]  # fmt: skip
+    events = [*read_by(2, 0, 2.0, [stored(0, "0"), stored(1, "1")]), gone | {"Timestamp": 3500},
+              *read_by(2, 1, 4.0, [stored(1, "0")]), *read_by(2, 2, 6.0, [])]  # fmt: skip
     run = run_of(tmp_path, [*log.header(), *events, log.end(8.0)])
     assert [stage.cached_disk_bytes for stage in run.stages] == [None, 100.0, 200.0]
     assert run.cached_bytes == 200.0

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from sparklog import one_stage, write
+from watched import calls_of
 
 from engine.sources import read
 from engine.sources.access.folders import LogFiles, log_of, logs_among, logs_in, parts_text
@@ -145,16 +146,10 @@ def test_each_folder_is_listed_once_also_where_progress_is_told(
     """To get the total of what is read, all were listed before, and then again."""
     (tmp_path / "a" / "b").mkdir(parents=True)
     write(tmp_path / "a" / "b" / "log", one_stage(tasks=2))
-    listed: Counter[str] = Counter()
-    scandir = os.scandir
-
-    def counted(path: Path) -> object:
-        listed[str(path)] += 1
-        return scandir(path)
-
-    monkeypatch.setattr("os.scandir", counted)
+    calls = calls_of(monkeypatch, os, "scandir")
     told: list[tuple[int, int | None]] = []
     read(tmp_path, progress=lambda done, total: told.append((done, total)))
+    listed = Counter(str(path) for (path,) in calls)
     assert [listed[str(each)] for each in (tmp_path, tmp_path / "a", tmp_path / "a" / "b")] == [
         1
     ] * 3
