@@ -226,7 +226,7 @@ class Surface:
         for rows in row_blocks(*self.shape):
             np.multiply(scale[rows], student(rows), out=log_deadlines[rows])
             log_deadlines[rows] += self.log_seconds[rows]
-        if self._all_have_intervals:
+        if self.has_interval.all():
             return log_deadlines
         return np.where(self.has_interval, log_deadlines, np.nextafter(self.log_seconds, np.inf))
 
@@ -234,10 +234,6 @@ class Surface:
     def student_quantiles(self) -> StudentGrid:
         """Student quantiles at (k, m) degrees of freedom, tabulated."""
         return StudentGrid.of(self.forecast.dof.reshape(self.shape))
-
-    @cached_property
-    def _all_have_intervals(self) -> bool:
-        return bool(self.has_interval.all())
 
     def costs(self, billing: Billing) -> FloatArray:
         """(k, m) cost of each point in USD; inf without a prediction or without a spot price.
