@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable
+from dataclasses import replace
 
 import numpy as np
 from made_runs import BLOCK, Job, Stage, observed
@@ -58,3 +59,8 @@ def job(scale: float = 1.0, *, slow: float = 1.0) -> tuple[list[Stage], list[Job
 def run_of(slots: int, scale: float = 1.0, *, slow: float = 1.0) -> Run:
     stages, jobs = job(scale, slow=slow)
     return observed(stages, jobs, slots=slots, tail_seconds=1.0)
+
+
+def noisy(one: Run, scatter: float, random: np.random.Generator) -> Run:
+    """The run with another time: `scatter` is the standard deviation of its log."""
+    return replace(one, seconds=one.seconds * float(np.exp(scatter * random.normal())))

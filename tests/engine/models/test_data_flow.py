@@ -177,8 +177,9 @@ def test_where_all_is_in_proportion_nothing_changes() -> None:
     assert all(model.read_law is None for model in stage_models(replace(FEW, stages=stages), 2))
 
 
-def test_more_input_is_never_less_time() -> None:
-    fitted, size = fit(FEW), FEW.workload.input_bytes
+@pytest.mark.parametrize("run", [FEW, logged("written")], ids=["grouped", "written"])
+def test_more_input_is_never_less_time(run: Run) -> None:
+    fitted, size = fit(run), run.workload.input_bytes
     assert size
     seconds = [
         fitted.predict(cluster=executors(4), workload=Workload(input_bytes=size * ratio)).seconds

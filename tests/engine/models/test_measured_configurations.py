@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sparkplan_runs import GRID, fit, nodes, run
+from sparkplan_runs import GRID, fit, nodes, noisy, run
 
 from engine.cluster import Workload
 from engine.models.laws.encoding import Rows
@@ -26,14 +26,8 @@ from engine.runs.run_noise import Noise
 
 def test_repetitions_count_once_and_their_noise_is_kept() -> None:
     random = np.random.default_rng(1)
-
-    def noisy(count: int, size: float) -> Run:
-        plain = run(count, size)
-        seconds = plain.seconds * float(np.exp(0.15 * random.normal()))
-        return Run(seconds, plain.cluster, plain.workload)
-
     calm = fit(*(run(c, s) for c, s in GRID for _ in range(6)))
-    loud = fit(*(noisy(c, s) for c, s in GRID for _ in range(6)))
+    loud = fit(*(noisy(run(c, s), 0.15, random) for c, s in GRID for _ in range(6)))
     assert len(calm.validation.actual_seconds) == 6 * len(GRID)
     assert len(set(calm.validation.predicted_seconds)) == len(GRID)
     widths = [model.predict(cluster=nodes(6)) for model in (calm, loud)]
@@ -47,18 +41,13 @@ def test_what_was_measured_is_about_as_sure_as_a_repetition() -> None:
     relative = []
     for seed in range(3, 9):
         random = np.random.default_rng(seed)
-
-        def noisy(count: int, scatter: float, random: np.random.Generator = random) -> Run:
-            one = run(count)
-            return replace(one, seconds=one.seconds * float(np.exp(scatter * random.normal())))
-
         counts = (2, 3, 4, 6, 8, 12)
-        calm = fit(*(noisy(count, 0.15) for count in counts))
+        calm = fit(*(noisy(run(count), 0.15, random) for count in counts))
         here, beside = (calm.predict(cluster=nodes(count)) for count in (6, 7))
         relative.append(here.forecast.log_scale[0] / beside.forecast.log_scale[0])
         assert here.seconds > beside.seconds
     assert np.mean(relative) < 0.9
-    wild = fit(*(noisy(count, 0.4) for count in counts * 3)).predict(cluster=nodes(6))
+    wild = fit(*(noisy(run(count), 0.4, random) for count in counts * 3)).predict(cluster=nodes(6))
     assert wild.forecast.log_scale[0] > 0.25
 
 
@@ -67,14 +56,9 @@ def test_what_was_measured_with_noise_is_as_unsure_as_the_noise() -> None:
     inside = []
     for seed in range(12):
         random = np.random.default_rng(seed)
-        at = [(count, size) for count in (2, 3, 4, 6, 8, 12) for size in (0.5, 1.0)]
-
-        def again(count: int, size: float, random: np.random.Generator = random) -> Run:
-            one = run(count, size)
-            return replace(one, seconds=one.seconds * float(np.exp(0.08 * random.normal())))
-
-        model = fit(*(again(count, size) for count, size in at))
-        for one in (again(count, size) for count, size in at):
+        plain = [run(count, size) for count in (2, 3, 4, 6, 8, 12) for size in (0.5, 1.0)]
+        model = fit(*(noisy(one, 0.08, random) for one in plain))
+        for one in [noisy(one, 0.08, random) for one in plain]:
             found = model.predict(cluster=one.cluster, workload=one.workload)
             inside.append((found.low or 0.0) <= one.seconds <= (found.high or 0.0))
     assert np.mean(inside) > 0.8
@@ -100,8 +84,7 @@ def test_the_noise_of_a_table_of_several_parameters_is_that_of_its_runs() -> Non
 
 def read_to(count: int, size: float, random: np.random.Generator) -> Run:
     """A run of about that size, as repetitions read it: up to 1 % more."""
-    one = run(count, size * float(random.uniform(1.0, 1.01)))
-    return replace(one, seconds=one.seconds * float(np.exp(0.08 * random.normal())))
+    return noisy(run(count, size * float(random.uniform(1.0, 1.01))), 0.08, random)
 
 
 def test_repetitions_that_do_not_read_the_same_to_a_byte_are_repetitions() -> None:
@@ -121,10 +104,7 @@ def test_what_was_measured_with_nearly_the_same_input_was_measured() -> None:
     for seed in range(3, 9):
         random = np.random.default_rng(seed)
         model = fit(
-            *(
-                replace(one, seconds=one.seconds * float(np.exp(0.15 * random.normal())))
-                for one in (run(count) for count in (2, 3, 4, 6, 8, 12))
-            )
+            *(noisy(one, 0.15, random) for one in (run(count) for count in (2, 3, 4, 6, 8, 12)))
         )
         same, nearly, other = (
             model.predict(cluster=nodes(6), workload=Workload(size)).forecast.log_scale[0]

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from made_runs import Stage, observed
-from real_logs import log_pair
+from real_logs import log_pair, tasks_of
 from sparkplan_runs import executors, fit
 
 from engine.forecast import FloatArray
@@ -50,8 +50,7 @@ def test_each_log_predicts_the_partitions_of_the_other(known: Run, asked: Run) -
 
 
 def test_a_replay_of_all_stages_has_the_same_partitions() -> None:
-    replay = Replay.of(FEW)
-    tasks = replay.replayed(8, ratio=FILES).tasks
+    tasks = tasks_of(FEW, 8, FILES)
     assert [tasks[place] for place in combined(FEW)] == [64, 225, 16, 8, 16]
 
 

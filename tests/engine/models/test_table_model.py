@@ -10,7 +10,7 @@ import pytest
 from depth import cases
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sparkplan_runs import GRID, codes, fit, nodes, run
+from sparkplan_runs import GRID, codes, fit, nodes, noisy, run
 
 from engine.cluster import Cluster, Workload
 from engine.errors import BadInput, ModelDoesNotFit
@@ -159,12 +159,12 @@ def test_intervals_hold_as_often_as_they_say() -> None:
         random = np.random.default_rng(seed)
         serial, work, linear = random.uniform(0.2, 1.0, 3) * (60.0, 900.0, 2.0)
 
-        def noisy(c: int, s: float, r: np.random.Generator = random, p=(serial, work, linear)):
+        def made(c: int, s: float, r: np.random.Generator = random, p=(serial, work, linear)):
             seconds = (p[0] + p[1] * s / c + p[2] * c) * float(np.exp(0.05 * r.normal()))
             return Run(seconds, nodes(c), Workload(s))
 
-        model = fit(*(noisy(c, s) for c in (2, 4, 8, 16) for s in (0.25, 0.5, 1.0)))
-        asked = [noisy(c, s) for c in (3, 5, 6, 10, 12) for s in (0.3, 0.8)]
+        model = fit(*(made(c, s) for c in (2, 4, 8, 16) for s in (0.25, 0.5, 1.0)))
+        asked = [made(c, s) for c in (3, 5, 6, 10, 12) for s in (0.3, 0.8)]
         found = model.predict_many(
             clusters=[r.cluster for r in asked], workloads=[r.workload for r in asked]
         )
@@ -179,14 +179,10 @@ def test_intervals_of_a_few_runs_hold_as_often_as_they_say() -> None:
     inside = []
     for seed in range(40):
         random = np.random.default_rng(seed)
-
-        def noisy(count: int, random: np.random.Generator = random) -> Run:
-            one = run(count)
-            return replace(one, seconds=one.seconds * float(np.exp(0.06 * random.normal())))
-
         for counts in ((2, 6, 16), (2, 4, 8, 16)):
-            found = fit(*map(noisy, counts)).predict(cluster=nodes(10))
-            again = (noisy(10).seconds for _ in range(10))
+            runs = (noisy(run(count), 0.06, random) for count in counts)
+            found = fit(*runs).predict(cluster=nodes(10))
+            again = [noisy(run(10), 0.06, random).seconds for _ in range(10)]
             inside += [found.low <= seconds <= (found.high or 0.0) for seconds in again]
     assert np.mean(inside) > 0.87
 
@@ -272,7 +268,7 @@ def test_the_order_of_the_runs_does_not_matter() -> None:
     """More runs than the lengths are sought with, in two types of equally many, with noise."""
     random = np.random.default_rng(11)
     runs = [
-        replace(one, seconds=one.seconds * float(np.exp(0.1 * random.normal())))
+        noisy(one, 0.1, random)
         for instance in ("a", "b")
         for count in (2, 3, 4, 6, 8, 12, 16, 24)
         for size in np.linspace(0.5, 4.0, 9)
@@ -296,7 +292,7 @@ def test_what_machines_are_called_does_not_matter() -> None:
     def answers(names: dict[str, str]) -> list[float]:
         random = np.random.default_rng(11)
         runs = [
-            replace(one, seconds=one.seconds * float(np.exp(0.1 * random.normal())))
+            noisy(one, 0.1, random)
             for kind in ("a", "b")
             for count in (2, 3, 4, 6, 8, 12)
             for size in (0.5, 1.0, 3.0)

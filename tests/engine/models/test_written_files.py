@@ -6,9 +6,7 @@ from dataclasses import replace
 import pytest
 from depth import cases
 from real_logs import log_pair
-from sparkplan_runs import executors, fit
 
-from engine import Workload
 from engine.models.replay.alternatives import alternatives_of
 from engine.models.replay.replayed_run import Replay
 from engine.models.stages.durations.task_times import StageModel
@@ -86,16 +84,6 @@ def test_what_changes_of_a_writer_changes_of_its_readers() -> None:
     first = next(s for s in stays.models if s.stage.files_by == writer.stage_id)
     assert first.written_by is not None
     assert first.written_by.scaled(FILES, None, 2).tasks == 2
-
-
-def test_more_input_is_never_less_time() -> None:
-    fitted, size = fit(FEW), FEW.workload.input_bytes
-    assert size
-    seconds = [
-        fitted.predict(cluster=executors(4), workload=Workload(input_bytes=size * ratio)).seconds
-        for ratio in (0.5, 1.0, 1.5, 2.0, 4.0, 30.0)
-    ]
-    assert seconds == sorted(seconds)
 
 
 def test_a_loop_that_reads_what_it_wrote_is_predicted() -> None:

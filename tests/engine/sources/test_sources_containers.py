@@ -235,28 +235,26 @@ def test_rolling_folder_in_the_order_of_numbers(tmp_path: Path) -> None:
     )
 
 
+def rolling(folder: Path, parts: dict[str, tuple[int, int | None]]) -> Path:
+    """A folder of parts with these events of the log."""
+    target, events = folder / "eventlog_v2_app-1", TEXT.splitlines(keepends=True)
+    target.mkdir()
+    for name, (first, end) in parts.items():
+        (target / name).write_bytes(b"".join(events[first:end]))
+    return target
+
+
 def test_compacted_part_stands_for_those_before_it(tmp_path: Path) -> None:
-    folder = tmp_path / "eventlog_v2_app-1"
-    folder.mkdir()
-    parts = TEXT.splitlines(keepends=True)
-    (folder / "events_1_app-1").write_bytes(b"".join(parts[:6]))
-    (folder / "events_2_app-1").write_bytes(b"".join(parts[:8]))
-    (folder / "events_2_app-1.compact").write_bytes(b"".join(parts[:8]))
-    (folder / "events_3_app-1").write_bytes(b"".join(parts[8:]))
-    run = read(folder).runs[0]
+    first = {"events_1_app-1": (0, 6), "events_2_app-1": (0, 8), "events_2_app-1.compact": (0, 8)}
+    run = read(rolling(tmp_path, {**first, "events_3_app-1": (8, None)})).runs[0]
     assert run.complete
     assert run.stages == read_bytes(tmp_path, TEXT).runs[0].stages
 
 
 def test_a_part_that_is_being_compacted_is_not_read_a_second_time(tmp_path: Path) -> None:
-    folder = tmp_path / "eventlog_v2_app-1"
-    folder.mkdir()
-    parts = TEXT.splitlines(keepends=True)
-    (folder / "events_1_app-1").write_bytes(b"".join(parts[:4]))
-    (folder / "events_2_app-1").write_bytes(b"".join(parts[4:8]))
-    (folder / "events_2_app-1.compact.inprogress").write_bytes(b"".join(parts[:7]))
-    (folder / "events_3_app-1").write_bytes(b"".join(parts[8:]))
-    run = read(folder).runs[0]
+    begun = {"events_2_app-1.compact.inprogress": (0, 7), "events_3_app-1": (8, None)}
+    parts = {"events_1_app-1": (0, 4), "events_2_app-1": (4, 8), **begun}
+    run = read(rolling(tmp_path, parts)).runs[0]
     assert (run.complete, run.lost) == (True, ())
     assert run.stages == read_bytes(tmp_path, TEXT).runs[0].stages
 
