@@ -22,6 +22,7 @@ from tui.widgets.columns import (
     cut_alike_in,
     fit_columns,
     natural_widths,
+    spread_start,
     text_of,
     title_end,
     title_start,
@@ -380,8 +381,13 @@ class Table(FrameWidget, can_focus=True):
         of which only a letter or two would stay is left out."""
         if over:
             frame.put(0, y, " " * frame.width, over)
-        x = _MARK
+        x, spread = _MARK, spread_start(self._columns, [text for text, _ in row])
         for index, width in fitted:
+            if spread is not None and index >= spread:
+                text, style = row[-1]
+                rest = fit(text, frame.width - x, ellipsis=self._glyphs.ellipsis)
+                frame.put(x, y, rest, over or style)
+                return
             text, style = row[index] if index < len(row) else ("", "plain")
             align = self._columns[index].align
             cells_left = width if end is None else max(0, min(width, end - x))
