@@ -33,7 +33,9 @@ async def test_every_model_is_there_with_its_error_or_why_not(planner, size):
         assert rows[2][7][0] == "it needs [b]two[/b] logs; add one"
         assert "ZeroDivisionError: division by zero; please report this" in rows[3][7][0]
         assert "7.5 %" in text_of(app)
-        assert app.query_one("#evidence-about-panel").border_title.startswith("Model sparkplan on 3")
+        assert app.query_one("#evidence-about-panel").border_title.startswith(
+            "Model sparkplan on 3"
+        )
         assert app.query_one("#models-panel").border_title.endswith(
             f"model on {cluster_words.composition(app.answer.best)}"
         )

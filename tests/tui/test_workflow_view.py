@@ -12,9 +12,9 @@ from tui import format as text
 from tui.changes import OpenSources, SetModel, SetScale
 from tui.session import EngineSession
 from tui.state import PlanState
-from tui.views import bars
+from tui.views import bars, stages
 from tui.views.marks import Marks
-from tui.views.sentences import why
+from tui.views.sentences import brief, why
 from tui.views.workflow import about
 from tui.workers import Cancelled
 
@@ -135,10 +135,11 @@ def test_an_interpolated_time_is_said_to_be_one_until_it_is_settled(workflow, sc
     )
     answer = session.answer(state, session.build(state, lambda line: None))
     of_states = text.seconds(session.workflow_report(state, answer).seconds)
-    said = in_words(why(state, answer, MARKS))
     assert answer.provisional
-    assert "Interpolated, not settled yet" in said
-    assert f"estimated by itself this cluster takes {of_states}" in said
+    for lines in (why(state, answer, MARKS), brief(state, answer, MARKS), stages.about(answer)):
+        said = in_words(lines)
+        assert "Interpolated, not settled yet" in said
+        assert f"estimated by itself this cluster takes {of_states}" in said
     after = session.mixed(state, answer)
     assert not session.answer(state, after.built).provisional, "what was settled is kept"
     assert "not settled" not in in_words(why(state, after, MARKS))
@@ -243,6 +244,7 @@ async def test_evidence_and_experiments_speak_of_a_workflow_not_of_a_job_profile
         await compared(pilot)
         models = app.query_one("#models")
         assert models.rows[models.cursor][1][0] == "boe"
+        assert models.rows[models.cursor][7][0] == "used", "nobody chose it"
         shown = " ".join(text_of(app).split())
         assert "Model boe on 4 jobs" in shown
         assert "It was tried on no run of the whole." in shown

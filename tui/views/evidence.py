@@ -172,7 +172,7 @@ def _model_row(
         (text.mean_error(error), "good" if best else tone),
         str(left_out) if left_out else "",
         _satisfaction_share(answer.outcome, state.deadline_seconds),
-        (_note(answer, used=used, best=best), "muted"),
+        (_note(answer, used=used, chosen=name == state.model, best=best), "muted"),
     ]
 
 
@@ -185,12 +185,12 @@ def _time(prediction: Prediction | None, confidence: float, tone: CellStyle) -> 
     return (text.seconds(prediction.seconds), tone), (span, tone)
 
 
-def _note(answer: ModelAnswer, *, used: bool, best: bool) -> str:
+def _note(answer: ModelAnswer, *, used: bool, chosen: bool, best: bool) -> str:
     """ "used, least error, the default", "2 warnings". The warnings of the model in use are all in
-    the text below."""
+    the text below. A workflow has its model, whichever was `chosen`."""
     pending = ["asked again ..."] * (answer.prediction is None)
     why = "the default" if answer.model == DEFAULT else "as chosen"
-    parts = ["used"] * used + ["least error"] * best + [why] * used + pending
+    parts = ["used"] * used + ["least error"] * best + [why] * (used and chosen) + pending
     labels = ", ".join(parts)
     notices = answer.prediction.warnings if answer.prediction and not used else ()
     warned = len({notice.code for notice in notices})
