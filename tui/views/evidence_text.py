@@ -79,8 +79,7 @@ def _bottlenecks(answer: Answer) -> list[Line]:
     if not shares:
         return [[*line, (".", "base")]]
     told = ", ".join(f"{what} {text.percent(share)}" for what, share in shares.items())
-    where = f"each: key {key_of('stages')}"
-    return [[*line, (f"; of the stages' time {told}; {where}.", "base")]]
+    return [[*line, (f"; stages by time: {told} (key {key_of('stages')}).", "base")]]
 
 
 def _figures(model_answer: ModelAnswer) -> list[Line]:
