@@ -158,7 +158,7 @@ def _longest_texts(
 
 def _within_column(columns: Sequence[Column], rows: Iterable[Row]) -> list[Row]:
     """The rows whose last text keeps to its column."""
-    return [row for row in rows if spread_start(columns, [text_of(cell) for cell in row]) is None]
+    return [row for row in rows if spread_start(columns, row) is None]
 
 
 CutAlike = tuple[tuple[int, int, frozenset[str]], ...]
@@ -191,15 +191,31 @@ def _texts(rows: Iterable[Row], index: int, *, ascii_only: bool) -> Iterator[str
     return (plain(text_of(cell), ascii_only=ascii_only) for cell in cells)
 
 
-def spread_start(columns: Sequence[Column], texts: Sequence[str]) -> int | None:
+def spread_start(columns: Sequence[Column], row: Sequence[str | tuple[str, str]]) -> int | None:
     """The first of the empty cells of a row that the text of its last column spreads over; None for
     a row without."""
-    start = last = len(texts) - 1
-    if last < 0 or not columns[last].spreads or not texts[last]:
+    start = last = len(row) - 1
+    if last < 0 or not columns[last].spreads or not text_of(row[last]):
         return None
-    while start and not texts[start - 1]:
+    while start and not text_of(row[start - 1]):
         start -= 1
     return start if start < last else None
+
+
+def row_columns(
+    columns: Sequence[Column],
+    row: Sequence[str | tuple[str, str]],
+    fitted: FittedColumns,
+    width: int,
+) -> FittedColumns:
+    """The columns of one row: `fitted`, or those before a text that spreads over the rest of
+    `width`."""
+    start = spread_start(columns, row)
+    if start is None:
+        return fitted
+    before = tuple(each for each in fitted if each[0] < start)
+    rest = width - sum(cells + GAP for _, cells in before)
+    return (*before, (len(row) - 1, max(0, rest)))
 
 
 def column_at(fitted: FittedColumns, x: int) -> int | None:
@@ -227,6 +243,6 @@ def title_end(columns: Sequence[Column], fitted: FittedColumns) -> int:
     return before + (width if columns[last].align == "right" else cell_len(columns[last].title))
 
 
-def text_of(cell: Cell) -> str:
+def text_of(cell: str | tuple[str, str]) -> str:
     """The text of a cell, without its style."""
     return cell if isinstance(cell, str) else cell[0]

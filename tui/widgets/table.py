@@ -22,7 +22,7 @@ from tui.widgets.columns import (
     cut_alike_in,
     fit_columns,
     natural_widths,
-    spread_start,
+    row_columns,
     text_of,
     title_end,
     title_start,
@@ -348,16 +348,15 @@ class Table(FrameWidget, can_focus=True):
                 if column < len(row) and row[column][0] in texts:
                     ends = fit_ends(row[column][0], width, ellipsis=self._glyphs.ellipsis)
                     row[column] = ends, row[column][1]
-            at_cursor = index == self._cursor
-            over = "cursor" if at_cursor and self.has_focus else None
+            over = "cursor" if index == self._cursor and self.has_focus else None
             self._draw_row(frame, y, row, fitted, over)
-            if at_cursor:
+            if index == self._cursor:
                 frame.put(0, y, self._glyphs.focus, "cursor")
 
     def _draw_message(self, frame: Frame, visible: int) -> None:
         """Why there is no row."""
-        message = self._message if not self._rows else f"no row has {self._wanted}; esc shows all"
-        text = self.printable(message)
+        filtered = f"no row has {self._wanted}; esc shows all"
+        text = self.printable(filtered if self._rows else self._message)
         width = max(0, frame.width - _MARK)
         for y, line in enumerate(wrapped(text, width)[:visible], start=1):
             frame.put(_MARK, y, fit(line, width, ellipsis=self._glyphs.ellipsis), "message")
@@ -381,13 +380,8 @@ class Table(FrameWidget, can_focus=True):
         of which only a letter or two would stay is left out."""
         if over:
             frame.put(0, y, " " * frame.width, over)
-        x, spread = _MARK, spread_start(self._columns, [text for text, _ in row])
-        for index, width in fitted:
-            if spread is not None and index >= spread:
-                text, style = row[-1]
-                rest = fit(text, frame.width - x, ellipsis=self._glyphs.ellipsis)
-                frame.put(x, y, rest, over or style)
-                return
+        x = _MARK
+        for index, width in row_columns(self._columns, row, fitted, frame.width - x):
             text, style = row[index] if index < len(row) else ("", "plain")
             align = self._columns[index].align
             cells_left = width if end is None else max(0, min(width, end - x))
