@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -72,6 +72,19 @@ class Timeline:
     def idle_share(self) -> float | None:
         """Mean share of slots without a task over the whole run."""
         return self.idle_shares([0.0, self.seconds])[0]
+
+    @property
+    def bottleneck_shares(self) -> Mapping[str, float]:
+        """What bounds the stages -> its share of the summed time of all stages, greatest first;
+        empty where that of a stage is unknown."""
+        bound: dict[str, float] = {}
+        for stage in self.stages:
+            if stage.bottleneck is None:
+                return {}
+            bound[stage.bottleneck] = bound.get(stage.bottleneck, 0.0) + stage.seconds
+        whole = sum(bound.values())
+        greatest_first = sorted(bound, key=lambda what: -bound[what])
+        return {what: bound[what] / whole for what in greatest_first} if whole > 0.0 else {}
 
     def idle_shares(self, moments: Sequence[float]) -> tuple[float | None, ...]:
         """Mean share of slots without a task between each of m ascending moments and the next.

@@ -10,9 +10,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import engine
 from tui.widgets.numbers import money_text, number_text
+
+if TYPE_CHECKING:
+    from engine import DeadlineRecord
 
 UNKNOWN = "–"
 
@@ -136,6 +140,12 @@ def mean_error(relative: float | None) -> str:
     if relative is None:
         return UNKNOWN
     return f"{relative * 100:.1f} %" if relative < 1.0 else f"{relative * 100:,.0f} %"
+
+
+def satisfaction(record: DeadlineRecord) -> str:
+    """ "92 % of 50": share of the runs predicted within the deadline that met it; a dash where none
+    was predicted within it. A counted share: 0 % and 100 % are exact."""
+    return UNKNOWN if record.share is None else f"{record.share * 100:.0f} % of {record.cases}"
 
 
 def percent(value: float | None) -> str:

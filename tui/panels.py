@@ -178,7 +178,9 @@ class Panels:
 
     def show_header(self) -> None:
         app = self.app
-        due = f"settling the plan, then {app.pending[0].then}" if app.pending else ""
+        unsettled = app.answer is not None and app.answer.provisional and app.settling
+        due = "settling the plan" if app.pending or unsettled else ""
+        due += f", then {app.pending[0].then}" if app.pending else ""
         shown = bars.header(
             app.state,
             app.built,

@@ -35,6 +35,16 @@ def test_idle_cores_of_stages_side_by_side_add_up() -> None:
     assert found.idle_share == pytest.approx(1.0 - (2.0 + 0.5 + 1.8) / 10.0)
 
 
+def test_stages_are_summed_by_what_bounds_them() -> None:
+    cpu, disk = span(0, 1), replace(span(1, 4), bottleneck="disk")
+    assert list(timeline(9.0, cpu, disk, span(4, 8)).bottleneck_shares.items()) == [
+        ("cpu", 5 / 8),
+        ("disk", 3 / 8),
+    ]
+    assert timeline(9.0, cpu, replace(disk, bottleneck=None)).bottleneck_shares == {}
+    assert timeline(9.0, span(2, 2)).bottleneck_shares == {}
+
+
 def test_idle_cores_are_not_guessed() -> None:
     found = timeline(4.0, span(0, 2, busy=None), span(2, 4, busy=0.5))
     assert found.idle_share is None

@@ -214,3 +214,8 @@ def test_what_is_larger_than_a_number_can_be_is_not_shown():
     assert text.seconds(math.inf) == text.usd(math.inf) == text.UNKNOWN
     assert text.usd_range(0.5, math.inf) == text.UNKNOWN
     assert text.usd_interval(0.5, math.inf) == ""
+
+
+def test_an_error_that_rounds_to_nothing_has_no_sign() -> None:
+    shown = [text.signed_percent(share) for share in (-0.004, 0.0, 0.004, -0.016, 0.254)]
+    assert shown == ["0 %", "0 %", "0 %", "-2 %", "+25 %"]

@@ -96,6 +96,8 @@ def test_it_plays_to_its_end_on_the_bundled_sample(size, glyphs):
         rows = shown.splitlines()
         assert len(rows) == size[1]
         assert told.title in rows[-4]
+        assert "space" in rows[-4]
+        assert all(typed in rows[-4] for typed in told.typed[:2]), "keys that all know cut them"
         # All of the caption is read, and none of it is drawn over something else.
         read = words_of("\n".join(rows[-3:]))
         assert read == words_of(plain(told.text, ascii_only=glyphs == "ascii"))

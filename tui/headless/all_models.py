@@ -133,15 +133,9 @@ def _model_row(answer: engine.ModelAnswer, used: str, deadline: float | None) ->
         str(len(outcome.left_out)) if outcome.left_out else text.UNKNOWN,
     ]
     if deadline is not None:
-        row.append(_satisfaction(outcome.deadline_record(deadline)))
+        record = outcome.deadline_record(deadline)
+        row.append(text.UNKNOWN if record is None else text.satisfaction(record))
     return row
-
-
-def _satisfaction(record: engine.DeadlineRecord | None) -> str:
-    """ "92 % of 50": share of the runs predicted within the deadline that met it."""
-    if record is None or record.share is None:
-        return text.UNKNOWN
-    return f"{record.share * 100:.0f} % of {record.cases}"
 
 
 def _run_rows(answers: Sequence[engine.ModelAnswer], profile: engine.Profile) -> list[list[str]]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tui import format as text
 from tui.reducer import nice_seconds
 from tui.state import PlanState
-from tui.views import cluster_words, evidence, sentences
+from tui.views import cluster_words, evidence_text, sentences
 from tui.views.marks import Marks
 from tui.widgets.numbers import time_text
 
@@ -99,13 +99,12 @@ def _interval(best: Choice | None) -> str:
 def _evidence(answer: Answer) -> dict[str, str]:
     profile = answer.built.profile
     run, count = profile.largest_run, len(profile.runs)
-    model = "".join(part for part, _ in evidence.model_line(answer))
     return {
         "job": profile.name,
         "measured": text.seconds(run.seconds if run else None),
         "cluster": text.cluster(run.cluster) if run else text.UNKNOWN,
         "runs": text.counted(count, "run"),
-        "evidence": sentences.sentence(model),
+        "evidence": evidence_text.model_sentence(answer),
     }
 
 

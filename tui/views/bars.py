@@ -65,7 +65,8 @@ class Bar(FrameWidget):
         self._places: list[tuple[int, int, str]] = []
 
     def show(self, left: Sequence[Item], *right: Sequence[Item]) -> None:
-        """Show other spans; of several variants of the right ones, the first that fits is drawn."""
+        """Show other spans; of several variants of the right ones, the first that fits is drawn, of
+        a firm bar the last in any case."""
         if (tuple(left), right) != (self._left, self._right):
             self._left, self._right = tuple(left), right
             self.redraw()
@@ -79,8 +80,9 @@ class Bar(FrameWidget):
         """Draw the left spans from the first cell, the right ones up to the last."""
         self._places = []
         left_end = frame.width
-        left_length = 0 if self._firm else self._length(self._left) + 1
         for right in self._right:
+            always = self._firm and right is self._right[-1]
+            left_length = 0 if always else self._length(self._left) + 1
             length = self._length(right)
             if length and left_length + length <= frame.width:
                 self._draw_items(frame, frame.width - length, right, frame.width)

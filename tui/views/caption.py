@@ -33,7 +33,8 @@ class CaptionContent:
 
 
 class Caption(Container):
-    """Title, typed commands and keys in one line; three lines of text below."""
+    """Title, typed commands and keys in one line, of the keys only the first where commands have no
+    room beside all; three lines of text below."""
 
     DEFAULT_CSS = """
     Caption {
@@ -68,5 +69,5 @@ class Caption(Container):
             (key, "end" if content.last and what == "next" else what, action)
             for key, what, action in KEYS
         ]
-        self._bar.show(left, keys(pairs))
+        self._bar.show(left, keys(pairs), keys(pairs[:1]))
         self._text.show([[(content.text, "base")]])

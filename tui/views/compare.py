@@ -26,11 +26,11 @@ COLUMNS = (
     Column(title="name", shrink=True, least=4, names=True),
     Column(title="composition", shrink=True, least=16, closer=closer),
     Column(title="time", width=7, align="right"),
-    Column(title="than 1st", width=8, align="right", priority=1),
+    Column(title="time +/-", width=8, align="right", priority=1),
     Column(title="interval", width=text.SPAN_CELLS, align="right", priority=4),
     Column(title="cost", width=text.USD_CELLS, align="right"),
     Column(title="cost between", width=text.USD_SPAN_CELLS, align="right", priority=6),
-    Column(title="than 1st", width=9, align="right", priority=2),
+    Column(title="cost +/-", width=9, align="right", priority=2),
     Column(title="in time", width=7, align="right", priority=3),
     Column(title="differs in", shrink=True, least=12, priority=5),
 )

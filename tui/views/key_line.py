@@ -30,6 +30,11 @@ OF_TYPES = ("inputs", "short")
 """Tables in which `/` chooses the candidate types; in every other one it filters the rows."""
 
 
+FEW = ("models",)
+"""Tables of so few rows that where columns are few the next panel takes precedence over a
+filter."""
+
+
 class Key(NamedTuple):
     """A key, what it does, and the app's action that a click on it runs ("" for none)."""
 
@@ -81,12 +86,14 @@ def keys(focused: Widget | None, view: View, *, narrow: bool) -> tuple[list[Key]
     if isinstance(focused, Chart):
         return [*focused_keys, UNDO, JUMP], right_keys
     if isinstance(focused, Table):
+        few = slash is TYPES or focused.id in FEW
         return [
             *focused_keys,
-            *([] if slash is TYPES else [slash]),
+            *([] if few else [slash]),
             EXPORT,
             UNDO,
             JUMP,
+            NEXT,
             OPEN,
         ], right_keys
     return [

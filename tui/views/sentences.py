@@ -227,8 +227,11 @@ def owned_lines(state: PlanState, best: Choice | None) -> list[str]:
 
 
 def brief(state: PlanState, answer: Answer, marks: Marks) -> list[Line]:
-    """Three rows for a small terminal: the headline, then the first warning in short."""
+    """Three rows for a small terminal: the headline, then that its times are not settled, else the
+    first warning in short."""
     lines = headline(answer, marks, few_rows=True)
+    if unsettled := provisional_line(answer):
+        return [*lines, *unsettled]
     warnings_shown = joint_groups(first_of_each(notices(answer)))
     if warnings_shown:
         # First: the end of a long sentence is cut.

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from tui import format as text
-from tui.views import cluster_words
+from tui.views import cluster_words, sentences
 from tui.views.prose import Line, Prose
 from tui.widgets.table import Column, Row, Table
 
@@ -101,7 +101,8 @@ def about(
             (f" takes {text.seconds(best.seconds)}{_interval(answer)}", "base"),
             (f"{_bound(answer)}{_driver_and_idle(predicted)}.", "base"),
             (_explained_as(answer), "muted"),
-        ]
+        ],
+        *sentences.provisional_line(answer),
     ]
     run = answer.built.profile.largest_run
     if run is not None:

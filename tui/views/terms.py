@@ -75,12 +75,13 @@ COLUMNS = {
     "in time": "in time: the probability that a run ends within the deadline",
     "note": "note: what the row rests on, or why it lost",
     "than next faster": "than next faster: what waiting longer than for the one before it saves",
-    "than 1st": "than 1st: the difference from the first pinned plan",
+    "time +/-": "time +/-: the difference in time from the first pinned plan",
+    "cost +/-": "cost +/-: the difference in cost from the first pinned plan",
     "differs in": "differs in: the inputs that are not those of the first pinned plan",
     "model": "model: a law of how time depends on nodes, type and input",
-    "off by": "off by: mean error on runs that the model had not seen (leave-one-out)",
+    "mean RE": "mean RE: mean relative error on runs that it had not seen (leave-one-out)",
     "runs": "runs: how many could be left out and predicted from the others",
-    "kept": "kept: of left-out runs promised within the deadline, how many kept it",
+    "satisfaction": "satisfaction: of left-out runs predicted in time, how many ended in time",
     "RE": "RE: relative error, (predicted - measured) / measured, of a run left out",
     "predicted": "predicted: from the other runs, as if this one had not been seen",
     "measured": "measured: what the log says",
@@ -127,7 +128,7 @@ PANELS = {
     "why": "Why: what decided, what bounds the run, and what the answer is not sure of",
     "gantt": "Jobs by state: what bounds most of a job's tasks, and how many run at once",
     "stage-gantt": "Runs: stages with their waves; below: idle cores in tenths; d: driver",
-    "evidence-about": "Model and assumptions: what was fitted, and what the cost takes for granted",
+    "evidence-about": "The model in use: why, what bounds the run, warnings, what the cost assumes",
 }
 
 

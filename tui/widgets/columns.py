@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
@@ -34,6 +34,8 @@ class Column(NamedTuple):
         names: contains names: texts that would be cut to the same lose their middle, not their end.
         closer: another form of a text that does not fit into so many cells.
         filled: left out where no row has a text in it.
+        spreads: a text of it begins at the first of the empty cells before it, and has the rest of
+            its row, also where the column itself is left out.
     """
 
     title: str
@@ -47,6 +49,7 @@ class Column(NamedTuple):
     names: bool = False
     closer: Callable[[str, int], str] | None = None
     filled: bool = False
+    spreads: bool = False
 
     def text_in(self, text: str, width: int) -> str:
         """The form of a text for `width` cells, which may still have to be cut."""
@@ -145,11 +148,17 @@ def _longest_texts(
     a row for each of many runs."""
     widths = []
     for index, column in enumerate(columns):
-        texts = () if column.width else _texts(rows, index, ascii_only=ascii_only)
+        asked = _within_column(columns, rows) if column.spreads else rows
+        texts = () if column.width else _texts(asked, index, ascii_only=ascii_only)
         longest = max(map(cell_len, texts), default=0)
         title = 0 if column.filled and not longest else cell_len(column.title)
         widths.append(column.width or max(title, longest, column.usual))
     return tuple(widths)
+
+
+def _within_column(columns: Sequence[Column], rows: Iterable[Row]) -> list[Row]:
+    """The rows whose last text keeps to its column."""
+    return [row for row in rows if spread_start(columns, row) is None]
 
 
 CutAlike = tuple[tuple[int, int, frozenset[str]], ...]
@@ -177,9 +186,36 @@ def _cut_alike(
     return tuple(entry for entry in entries if entry[2])
 
 
-def _texts(rows: tuple[Row, ...], index: int, *, ascii_only: bool) -> Iterator[str]:
+def _texts(rows: Iterable[Row], index: int, *, ascii_only: bool) -> Iterator[str]:
     cells = (row[index] for row in rows if index < len(row))
     return (plain(text_of(cell), ascii_only=ascii_only) for cell in cells)
+
+
+def spread_start(columns: Sequence[Column], row: Sequence[str | tuple[str, str]]) -> int | None:
+    """The first of the empty cells of a row that the text of its last column spreads over; None for
+    a row without."""
+    start = last = len(row) - 1
+    if last < 0 or not columns[last].spreads or not text_of(row[last]):
+        return None
+    while start and not text_of(row[start - 1]):
+        start -= 1
+    return start if start < last else None
+
+
+def row_columns(
+    columns: Sequence[Column],
+    row: Sequence[str | tuple[str, str]],
+    fitted: FittedColumns,
+    width: int,
+) -> FittedColumns:
+    """The columns of one row: `fitted`, or those before a text that spreads over the rest of
+    `width`."""
+    start = spread_start(columns, row)
+    if start is None:
+        return fitted
+    before = tuple(each for each in fitted if each[0] < start)
+    rest = width - sum(cells + GAP for _, cells in before)
+    return (*before, (len(row) - 1, max(0, rest)))
 
 
 def column_at(fitted: FittedColumns, x: int) -> int | None:
@@ -207,6 +243,6 @@ def title_end(columns: Sequence[Column], fitted: FittedColumns) -> int:
     return before + (width if columns[last].align == "right" else cell_len(columns[last].title))
 
 
-def text_of(cell: Cell) -> str:
+def text_of(cell: str | tuple[str, str]) -> str:
     """The text of a cell, without its style."""
     return cell if isinstance(cell, str) else cell[0]

@@ -22,6 +22,7 @@ from tui.widgets.columns import (
     cut_alike_in,
     fit_columns,
     natural_widths,
+    row_columns,
     text_of,
     title_end,
     title_start,
@@ -347,16 +348,15 @@ class Table(FrameWidget, can_focus=True):
                 if column < len(row) and row[column][0] in texts:
                     ends = fit_ends(row[column][0], width, ellipsis=self._glyphs.ellipsis)
                     row[column] = ends, row[column][1]
-            at_cursor = index == self._cursor
-            over = "cursor" if at_cursor and self.has_focus else None
+            over = "cursor" if index == self._cursor and self.has_focus else None
             self._draw_row(frame, y, row, fitted, over)
-            if at_cursor:
+            if index == self._cursor:
                 frame.put(0, y, self._glyphs.focus, "cursor")
 
     def _draw_message(self, frame: Frame, visible: int) -> None:
         """Why there is no row."""
-        message = self._message if not self._rows else f"no row has {self._wanted}; esc shows all"
-        text = self.printable(message)
+        filtered = f"no row has {self._wanted}; esc shows all"
+        text = self.printable(filtered if self._rows else self._message)
         width = max(0, frame.width - _MARK)
         for y, line in enumerate(wrapped(text, width)[:visible], start=1):
             frame.put(_MARK, y, fit(line, width, ellipsis=self._glyphs.ellipsis), "message")
@@ -381,7 +381,7 @@ class Table(FrameWidget, can_focus=True):
         if over:
             frame.put(0, y, " " * frame.width, over)
         x = _MARK
-        for index, width in fitted:
+        for index, width in row_columns(self._columns, row, fitted, frame.width - x):
             text, style = row[index] if index < len(row) else ("", "plain")
             align = self._columns[index].align
             cells_left = width if end is None else max(0, min(width, end - x))

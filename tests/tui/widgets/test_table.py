@@ -93,6 +93,26 @@ def test_a_column_asks_for_its_usual_width_where_its_texts_are_shorter():
     assert [widths("late"), widths("misses the deadline")] == [12, 19]
 
 
+async def test_a_text_spreads_over_the_empty_cells_before_it():
+    """Beside a column of dashes, why a row has no figures was cut to a word."""
+    *figures, note = COLUMNS
+    rows = (
+        ("fast", "1m", "$2.00", "a type"),
+        ("none", "", "", "needs the logs of two runs"),
+        ("soon", "...", "", "fitting"),
+    )
+    table = Table((*figures, note._replace(spreads=True)), rows, glyphs=UNICODE)
+    assert natural_widths(table.columns, rows, ascii_only=False)[3] == len("a type")
+    async with TableApp(table).run_test(size=(30, 10)) as pilot:
+        await pilot.pause()
+        assert [text(table, y).rstrip() for y in range(4)] == [
+            "  composition  time   cost",
+            "▸ fast           1m  $2.00",
+            "  none         needs the logs…",
+            "  soon          ...  fitting",
+        ]
+
+
 def test_columns_shrink_for_what_stands_beside_the_last_title():
     """None is left out for it, and none gets narrower than it may."""
     natural = (20, 5, 6, 10)
