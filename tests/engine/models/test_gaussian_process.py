@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 from engine.forecast import FloatArray
 from engine.models.laws.gaussian_process import (
     GaussianProcess,
-    ProcessInputs,
-    SizeIterationGrid,
     linear_process,
     smooth_process,
 )
@@ -20,6 +18,7 @@ from engine.models.laws.hyperparameters import (
     NegativeLogPosterior,
     _bfgs_minimum,
 )
+from engine.models.laws.remainder import ProcessInputs, SizeIterationGrid
 
 
 def inputs(x: FloatArray) -> ProcessInputs:
