@@ -74,7 +74,8 @@ class GaussianProcess:
     def moments(self, at: ProcessInputs, residuals: FloatArray) -> tuple[FloatArray, FloatArray]:
         """(n,) the mean, and (n,) its variance, noise included."""
         effects, dual_weights = at.effects, self.inverse @ residuals
-        mean, variance = effects @ (self.runs.effects.T @ dual_weights), self.noise**2
+        mean = effects @ (self.runs.effects.T @ dual_weights)
+        variance = np.full(len(at), self.noise**2)
         if not self._is_linear:
             precision, by_effect = self._precision_about_effects
             squares, products = self._remainder.forms(
@@ -82,7 +83,7 @@ class GaussianProcess:
             )
             mean += products[:, -1]
             effects = effects - products[:, :-1]
-            variance = variance + np.maximum(self._remainder.variance - squares, 0.0)
+            variance += np.maximum(self._remainder.variance - squares, 0.0)
         return mean, variance + np.einsum("ne,ne->n", effects @ self._effect_covariance, effects)
 
     @property
@@ -98,11 +99,10 @@ class GaussianProcess:
     def _precision_about_effects(self) -> tuple[FloatArray, FloatArray]:
         """(r, r) inverse of the runs' covariance without that by the linear effects, and (r, e) its
         product with their effects."""
-        noise = self.noise**2 / self.run_weights
-        if self._is_linear:
-            precision = np.diag(1.0 / noise)
-        else:
-            precision = np.linalg.inv(self._remainder.covariance + np.diag(noise + JITTER))
+        covariance = np.diag(self.noise**2 / self.run_weights)
+        if not self._is_linear:
+            covariance += self._remainder.covariance + JITTER * np.eye(len(self.runs))
+        precision = np.asarray(np.linalg.inv(covariance))
         return precision, precision @ self.runs.effects
 
     @cached_property

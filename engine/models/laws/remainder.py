@@ -13,7 +13,7 @@ quadratic in c is so in a and w, with coefficients that are sums over the runs, 
 kind and input.
 
 In: points and runs. Out: linear and quadratic forms of their covariances. Explained in
-docs/models/sparkplan_rules_run_tables.md#averaged-not-selected.
+docs/models/sparkplan_rules_run_tables.md#the-rest.
 """
 
 from __future__ import annotations
@@ -217,7 +217,7 @@ class _Kinds:
         """(n, q) of the points, from (m, k, q) of each kind on each first coordinate."""
         firsts, kinds, columns = values.shape
         cells = self.first_of * kinds + self.kind_of
-        return values.reshape(firsts * kinds, columns).take(cells, axis=0)
+        return np.asarray(values.reshape(firsts * kinds, columns).take(cells, axis=0))
 
 
 def _groups(values: FloatArray) -> tuple[BoolArray, FloatArray]:
