@@ -18,6 +18,7 @@ from engine.models.laws.core_interpolation import CoreInterpolation
 from engine.models.laws.draw_weights import systematic_resample
 from engine.models.laws.laws import Laws
 from engine.models.laws.observations import NOISE_DOF, NOISE_SCALE, Observations
+from engine.models.laws.reference_frame import LawFeatures
 from engine.models.laws.sampling import PosteriorDraws, posterior
 from engine.models.laws.terms import DONE_AGAIN, Points
 
@@ -31,7 +32,7 @@ IDENTIFYING_LOG_SPREAD = 0.2
 """Runs that all lie on a cliff identify it if the log of the factor by which it multiplies their
 work has more than this standard deviation."""
 
-BLOCK_POINTS = 256
+BLOCK_POINTS = 512
 """Points that are predicted at once."""
 
 
@@ -67,11 +68,10 @@ class LawPosterior:
         smooth, others, cores = self._without_cliff(at, effects, at.size)
         if cores is not None:
             mean[smooth], variance[smooth] = self._smooth_moments(cores, effects[smooth])
-        for rows in _blocks(at, others):
+        for rows, part in self._blocks(at, others):
             law_effects = effects[rows] @ self.effects
-            part = at.take(rows)
             mean[rows], deviations, unsure = _mean_and_deviations(
-                self.laws, self.laws.log_times(part), part.memory_per_input, law_effects
+                self.laws, self.laws.log_times_from(part), part.memory_per_input, law_effects
             )
             variance[rows] = _mean_square(deviations)
             sides[:, rows[unsure]] = side_variance_factors(deviations[unsure])
@@ -108,11 +108,21 @@ class LawPosterior:
     ) -> None:
         """Computes `means` (k, s, n) at some of the points, in blocks, with each of k numbers of
         iterations, (k, 1) or (k, n)."""
-        for rows in _blocks(at, indices):
+        for rows, part in self._blocks(at.with_size(1.0), indices):
             block_iterations = iterations if iterations.shape[1] == 1 else iterations[:, rows]
             means[:, :, rows] = self.laws.mean_log_times(
-                at.take(rows), effects[rows] @ self.effects, sizes, block_iterations
+                part, effects[rows] @ self.effects, sizes, block_iterations
             )
+
+    def _blocks(self, at: Points, rows: IntArray) -> Iterator[tuple[IntArray, LawFeatures]]:
+        """Some of the points by their indices, with their features, in blocks small enough for the
+        CPU's cache. Points of similar memory per input are together: where all data fits, no extra
+        work is computed."""
+        order = rows[np.argsort(at.memory_per_input[rows], kind="stable")]
+        features = self.laws.frame.features(at.take(order))
+        for start in range(0, len(order), BLOCK_POINTS):
+            block = slice(start, start + BLOCK_POINTS)
+            yield order[block], features.take(block)
 
     def _without_cliff(
         self, at: Points, effects: FloatArray, sizes: FloatArray
@@ -135,21 +145,21 @@ class LawPosterior:
     ) -> tuple[FloatArray, FloatArray]:
         """The first two of `moments` at points with (n, e) effects that meet no cliff, from the
         nodes of their interpolation."""
-        laws = self.laws
-        log_times = laws.log_times(cores.nodes)
-        mean = log_times.mean(axis=1)
         # Relative to a usual point: laws that take longer have smaller effects, and the difference
         # of the two large variances would have fewer digits.
         usual = effects.mean(axis=0)
         centred = self.effects - self.effects.mean(axis=1)[:, None]
-        deviations = log_times
-        deviations += usual @ centred - mean[:, None]
-        with_effects = deviations @ centred.T / len(laws)
-        parts = np.vstack((mean, _mean_square(deviations), with_effects.T))
+        parts = np.empty((2 + len(centred), len(cores.nodes)))
+        for rows, part in self._blocks(cores.nodes, np.arange(len(cores.nodes))):
+            deviations = self.laws.log_times_from(part)
+            mean = deviations.mean(axis=1)
+            deviations += usual @ centred - mean[:, None]
+            with_effects = centred @ deviations.T / len(self.laws)
+            parts[:, rows] = np.vstack((mean, _mean_square(deviations), with_effects))
         mean, variance, *covariances = cores.at_points(parts)
         apart = effects - usual
         variance += 2.0 * np.einsum("ne,en->n", apart, np.asarray(covariances))
-        variance += np.einsum("ne,ne->n", apart @ (centred @ centred.T / len(laws)), apart)
+        variance += np.einsum("ne,ne->n", apart @ (centred @ centred.T / len(self.laws)), apart)
         return mean, np.maximum(variance, 0.0)
 
     def with_larger_effects(self, ratios: FloatArray) -> LawPosterior:
@@ -212,13 +222,6 @@ def _mean_and_deviations(
 def _mean_square(deviations: FloatArray) -> FloatArray:
     """(n,) mean square of the rows (n, d)."""
     return np.asarray(np.einsum("nd,nd->n", deviations, deviations) / deviations.shape[1])
-
-
-def _blocks(at: Points, rows: IntArray) -> Iterator[IntArray]:
-    """Some of the points by their indices, in blocks small enough for the CPU's cache. Points of
-    similar memory per input are together: where all data fits, no extra work is computed."""
-    order = rows[np.argsort(at.memory_per_input[rows], kind="stable")]
-    return (order[start : start + BLOCK_POINTS] for start in range(0, len(order), BLOCK_POINTS))
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,21 +74,19 @@ class Variances:
             within_laws, between_laws, np.concatenate([part.side_factors for part in parts], axis=1)
         )
 
-    def take(self, indices: IntArray) -> Variances:
-        return Variances(
-            self.within_laws[:, indices], self.between_laws[indices], self.side_factors[:, indices]
-        )
-
     def mixed(self, weights: FloatArray, means: FloatArray) -> tuple[FloatArray, FloatArray]:
         """(n,) variance within a law and (n,) between laws of the mixture of candidates with
         weights (c,) and means (c, n); the variance among their means counts as between laws."""
         between_candidates = weights @ (means - weights @ means) ** 2
         return weights @ self.within_laws, self.between_laws + between_candidates
 
-    def on_sides(self, weights: FloatArray, means: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """The same with (2, n) variances between laws, below and above the prediction."""
-        within_laws, between_laws = self.mixed(weights, means)
-        return within_laws, between_laws + self.between_laws * (self.side_factors - 1.0)
+    def on_sides(
+        self, weights: FloatArray, means: FloatArray, points: IntArray, factors: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """The same of (m,) of the points, each on the side where the variance between laws is
+        (m,) `factors` of what it is about the mean."""
+        within_laws, between_laws = (of[points] for of in self.mixed(weights, means))
+        return within_laws, between_laws + self.between_laws[points] * (factors - 1.0)
 
 
 @dataclass(frozen=True, eq=False)

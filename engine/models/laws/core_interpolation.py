@@ -29,7 +29,7 @@ PRECISION = 1e-14
 """What that rate of convergence leaves of the function's size in the strip: times and variances
 then differ from those computed at each point by rounding alone."""
 
-WORTHWHILE = 0.5
+WORTHWHILE = 0.75
 """Points are interpolated from at most this share as many."""
 
 

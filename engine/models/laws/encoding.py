@@ -16,8 +16,8 @@ from engine.forecast import BoolArray, FloatArray, IntArray
 from engine.machines.transfer import family_of
 from engine.models.curves.machines import MachineRuns, shape_of, vcpus_of
 from engine.models.curves.parameter_scales import ParameterScales
-from engine.models.laws.gaussian_process import ProcessInputs, SizeIterationGrid
 from engine.models.laws.observations import NOISE_DOF
+from engine.models.laws.remainder import ProcessInputs, SizeIterationGrid
 from engine.models.laws.terms import Points
 from engine.models.laws.type_spread import TYPE_SD
 

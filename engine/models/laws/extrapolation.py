@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from engine.forecast import FloatArray, IntArray
+from engine.forecast import FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,11 +27,6 @@ class Extrapolation:
     new_parameters: FloatArray
     machine_doublings: FloatArray
     largest_size: float
-
-    def take(self, indices: IntArray) -> Extrapolation:
-        return Extrapolation(
-            self.new_parameters[indices], self.machine_doublings[indices], self.largest_size
-        )
 
     def mean_weights(self, size: FloatArray) -> dict[str, FloatArray]:
         """(n,) weight of each validation in the mean of each row; they add up to 1 for a row.

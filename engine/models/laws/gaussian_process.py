@@ -1,7 +1,8 @@
 """A Gaussian process on the residuals of log time that the laws leave.
 
 Rasmussen and Williams, Gaussian Processes for Machine Learning (MIT Press 2006): prediction by Eqs.
-2.25 and 2.26, marginal likelihood 5.8 with its gradient 5.9, leave-one-out 5.12. The kernel is
+2.41 and 2.42, which are 2.25 and 2.26 of the whole kernel without a difference of large numbers,
+marginal likelihood 5.8 with its gradient 5.9, leave-one-out 5.12. The kernel is
 
     k(x, x') = sum_e effect_e(x) effect_e(x') + a^2 exp(-1/2 sum_c (x_c - x'_c)^2 / l_c^2)
                + b^2 exp(-1/2 (p - p')^2 / w^2) + c^2 exp(-1/2 ((p - p')^2 + (z - z')^2) / w^2)
@@ -23,51 +24,18 @@ from functools import cached_property
 import numpy as np
 
 from engine.distinct import distinct_few_rows
-from engine.forecast import FloatArray, IntArray
-from engine.models.laws.hyperparameters import KernelParts, NegativeLogPosterior
-
-WAVES_LENGTH = 0.1
-"""The length w: neighbouring numbers of cores, and inputs, hardly share the effect peculiar to one.
-"""
+from engine.forecast import FloatArray
+from engine.models.laws.hyperparameters import JITTER, KernelParts, NegativeLogPosterior
+from engine.models.laws.remainder import (
+    ProcessInputs,
+    Remainder,
+    SizeIterationGrid,
+    wave_correlation,
+)
 
 MOST_FOR_HYPERPARAMETERS = 120
 """The most runs that the hyperparameters are fitted to: of more, a random subset (always the same).
 """
-
-
-@dataclass(frozen=True, eq=False)
-class ProcessInputs:
-    """n points as the process sees them.
-
-    Args:
-        effects: (n, e) columns of the linear effects, each times its prior standard deviation.
-        coordinates: (n, c) of the smooth remainder.
-        cores: (n,) log of the cores in all.
-        sizes: (n,) log of the input.
-    """
-
-    effects: FloatArray
-    coordinates: FloatArray
-    cores: FloatArray
-    sizes: FloatArray
-
-    def __len__(self) -> int:
-        return len(self.effects)
-
-
-@dataclass(frozen=True, eq=False)
-class SizeIterationGrid:
-    """Sizes, and iterations, that replace those of points: s combinations.
-
-    Args:
-        columns: (q,) the coordinates that change.
-        values: (s, q) what these become, the same for all points.
-        sizes: (s,) log of the input.
-    """
-
-    columns: IntArray
-    values: FloatArray
-    sizes: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,53 +64,54 @@ class GaussianProcess:
         self, at: ProcessInputs, residuals: FloatArray, grid: SizeIterationGrid
     ) -> FloatArray:
         """(s, n) mean of log time about the law, given residuals (r,) of the runs, at the points
-        with each size and iterations of the grid. The parts of the kernel that do not change are
-        computed once."""
-        dual_weights, runs = self.inverse @ residuals, self.runs
-        means = np.tile(at.effects @ (runs.effects.T @ dual_weights), (len(grid.sizes), 1))
-        if len(self.waves):
-            means += self._wave_weights(dual_weights, grid.sizes) @ _wave_correlation(
-                self._distinct_cores[0], at.cores
-            )
-        if self.amplitude > 0.0:
-            columns = grid.columns
-            scaled = (grid.values[:, None] - runs.coordinates[:, columns]) / self.lengths[columns]
-            weights = dual_weights * np.exp(-0.5 * (scaled**2).sum(axis=2))
-            x = np.delete(at.coordinates / self.lengths, columns, axis=1)
-            y = np.delete(runs.coordinates / self.lengths, columns, axis=1)
-            means += self.amplitude**2 * weights @ np.exp(-0.5 * _squared_distances(y, x))
-        return means
-
-    def _wave_weights(self, dual_weights: FloatArray, sizes: FloatArray) -> FloatArray:
-        """(s, u) weight of each distinct number of cores of the runs in the mean, at s sizes."""
-        distinct, inverse = self._distinct_cores
-        if len(self.waves) == 1:
-            weights = np.bincount(inverse, self.waves[0] ** 2 * dual_weights)
-            return np.broadcast_to(weights, (len(sizes), len(distinct)))
-        weights = self.waves[0] ** 2 + self.waves[1] ** 2 * _wave_correlation(
-            sizes, self.runs.sizes
-        )
-        return np.asarray((weights * dual_weights) @ (inverse[:, None] == np.arange(len(distinct))))
+        with each size and iterations of the grid."""
+        dual_weights = self.inverse @ residuals
+        linear = at.effects @ (self.runs.effects.T @ dual_weights)
+        if self._is_linear:
+            return np.tile(linear, (len(grid.sizes), 1))
+        return linear + self._remainder.means(at, dual_weights, grid)
 
     def moments(self, at: ProcessInputs, residuals: FloatArray) -> tuple[FloatArray, FloatArray]:
         """(n,) the mean, and (n,) its variance, noise included."""
         effects, dual_weights = at.effects, self.inverse @ residuals
-        if self.amplitude == 0.0 and not len(self.waves):
-            variance = np.einsum("ne,ne->n", effects @ self._effect_covariance, effects)
-            return effects @ (self.runs.effects.T @ dual_weights), self.noise**2 + variance
-        cross = self._cross_covariance(at)
-        prior = np.einsum("ne,ne->n", effects, effects)
-        prior += self.amplitude**2 + self.waves @ self.waves + self.noise**2
-        variance = prior - np.einsum("nr,nr->n", cross @ self.inverse, cross)
-        return cross @ dual_weights, np.maximum(variance, self.noise**2)
+        mean = effects @ (self.runs.effects.T @ dual_weights)
+        variance = np.full(len(at), self.noise**2)
+        if not self._is_linear:
+            precision, by_effect = self._precision_about_effects
+            squares, products = self._remainder.forms(
+                at, precision, np.column_stack((by_effect, dual_weights))
+            )
+            mean += products[:, -1]
+            effects = effects - products[:, :-1]
+            variance += np.maximum(self._remainder.variance - squares, 0.0)
+        return mean, variance + np.einsum("ne,ne->n", effects @ self._effect_covariance, effects)
+
+    @property
+    def _is_linear(self) -> bool:
+        """Whether linear effects and noise are all."""
+        return self.amplitude == 0.0 and not len(self.waves)
+
+    @cached_property
+    def _remainder(self) -> Remainder:
+        return Remainder(self.runs, self.amplitude, self.waves, self.lengths)
+
+    @cached_property
+    def _precision_about_effects(self) -> tuple[FloatArray, FloatArray]:
+        """(r, r) inverse of the runs' covariance without that by the linear effects, and (r, e) its
+        product with their effects."""
+        covariance = np.diag(self.noise**2 / self.run_weights)
+        if not self._is_linear:
+            covariance += self._remainder.covariance + JITTER * np.eye(len(self.runs))
+        precision = np.asarray(np.linalg.inv(covariance))
+        return precision, precision @ self.runs.effects
 
     @cached_property
     def _effect_covariance(self) -> FloatArray:
-        """(e, e) posterior covariance of the linear effects where these are all there is, each
-        relative to its prior standard deviation (Rasmussen and Williams 2.8): far smaller than
-        `inverse`, and no difference of large numbers."""
-        x = self.runs.effects * (np.sqrt(self.run_weights) / self.noise)[:, None]
-        return np.asarray(np.linalg.inv(np.eye(x.shape[1]) + x.T @ x))
+        """(e, e) posterior covariance of the linear effects, each relative to its prior standard
+        deviation (Rasmussen and Williams 2.8 and 2.42): far smaller than `inverse`, and no
+        difference of large numbers."""
+        explained = self.runs.effects.T @ self._precision_about_effects[1]
+        return np.asarray(np.linalg.inv(np.eye(len(explained)) + explained))
 
     def at_runs(self, residuals: FloatArray) -> tuple[FloatArray, FloatArray]:
         """(r,) residuals of the runs less the mean, and (r,) its variance, noise included: as
@@ -150,31 +119,6 @@ class GaussianProcess:
         noise = self.noise**2 / self.run_weights
         variance = noise * (1.0 - noise * self.inverse.diagonal())
         return noise * (self.inverse @ residuals), self.noise**2 + np.maximum(variance, 0.0)
-
-    def _cross_covariance(self, at: ProcessInputs) -> FloatArray:
-        """(n, r) covariance with the runs."""
-        cross = at.effects @ self.runs.effects.T
-        if self.amplitude > 0.0:
-            apart = _squared_distances(
-                at.coordinates / self.lengths, self.runs.coordinates / self.lengths
-            )
-            cross += self.amplitude**2 * np.exp(-0.5 * apart)
-        if len(self.waves):
-            distinct, inverse = self._distinct_cores
-            correlation = _wave_correlation(at.cores, distinct)[:, inverse]
-            cross += self.waves[0] ** 2 * correlation
-            if len(self.waves) > 1:
-                one_size = bool((at.sizes == at.sizes[:1]).all())
-                sizes = at.sizes[:1] if one_size else at.sizes
-                correlation *= _wave_correlation(sizes, self.runs.sizes)
-                cross += self.waves[1] ** 2 * correlation
-        return np.asarray(cross)
-
-    @cached_property
-    def _distinct_cores(self) -> tuple[FloatArray, IntArray]:
-        """(u,) the distinct numbers of cores of the runs, as logarithms, and (r,) the index of each
-        run's."""
-        return np.unique(self.runs.cores, return_inverse=True)
 
     @property
     def one_minus_leverage(self) -> FloatArray:
@@ -195,27 +139,14 @@ class GaussianProcess:
         ) / diagonal, 1.0 / diagonal - extra_noise
 
 
-def _squared_distances(x: FloatArray, y: FloatArray) -> FloatArray:
-    """(n, r) squared distances of rows (n, c) and (r, c)."""
-    apart = -2.0 * (x @ y.T)
-    apart += np.einsum("nc,nc->n", x, x)[:, None]
-    apart += np.einsum("rc,rc->r", y, y)
-    return np.maximum(apart, 0.0, out=apart)
-
-
-def _wave_correlation(x: FloatArray, y: FloatArray) -> FloatArray:
-    """(n, r) correlation of the wave effects of numbers of cores, or of inputs, (n,) and (r,)."""
-    return np.asarray(np.exp(-0.5 * ((x[:, None] - y) / WAVES_LENGTH) ** 2))
-
-
 def _wave_correlations(runs: ProcessInputs) -> FloatArray:
     """(k, r, r) correlations of the wave effects of the runs: by cores, and by cores and input
     where some runs share both."""
-    by_cores = _wave_correlation(runs.cores, runs.cores)
+    by_cores = wave_correlation(runs.cores, runs.cores)
     configurations = np.column_stack((runs.cores, runs.sizes))
     if np.ptp(runs.sizes) == 0.0 or len(distinct_few_rows(configurations)[0]) == len(runs):
         return by_cores[None]
-    return np.stack((by_cores, by_cores * _wave_correlation(runs.sizes, runs.sizes)))
+    return np.stack((by_cores, by_cores * wave_correlation(runs.sizes, runs.sizes)))
 
 
 def linear_process(runs: ProcessInputs, noise: float, run_weights: FloatArray) -> GaussianProcess:

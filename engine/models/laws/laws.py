@@ -214,15 +214,14 @@ class Laws:
         return sums
 
     def mean_log_times(
-        self, at: Points, effects: FloatArray, sizes: FloatArray, iterations: FloatArray
+        self, unit: LawFeatures, effects: FloatArray, sizes: FloatArray, iterations: FloatArray
     ) -> FloatArray:
         """(k, s, n) mean of the laws' log times with each of k numbers of iterations, (k, 1) or (k,
-        n), and of s sizes in place of the points' own, each computed once. Terms per unit of size
-        are computed once for all. The mean is less where it is open whether data fits; how much
+        n), and of s sizes, each computed once, from the features `unit` of the points at size 1.
+        The mean is less where it is open whether data fits; how much
         less also depends on each law's `effects` (n, d)."""
         sizes, size_index = np.unique(sizes, return_inverse=True)
         # Indexed by law, then by point: the laws that meet a cliff are contiguous.
-        unit = self.frame.features(at.with_size(1.0))
         fixed, grown = (self.shares @ (unit.terms * of).T for of in (~GROWING, GROWING))
         largest = np.log(sizes[-1:]).max(initial=-np.inf)
         meeting = self._meeting_cliff(unit.memory_per_input - largest)
@@ -231,7 +230,7 @@ class Laws:
             self._saved_share[meeting], np.exp(unit.memory_per_input - self.frame.high)
         )
         saved *= extra_work
-        means = np.empty((len(iterations), len(sizes), len(at)))
+        means = np.empty((len(iterations), len(sizes), len(effects)))
         sized, sums, buffer = np.empty_like(grown), np.empty_like(grown), saved.copy()
         mean_effect = effects.mean(axis=1)
         by_iterations = [self._iteration_terms(fixed, count) for count in iterations]

@@ -75,9 +75,9 @@ def _in_blocks(rows: Rows, compute: Compute) -> list[FloatArray]:
     return [np.concatenate(column, axis=-1) for column in zip(*parts, strict=True)]
 
 
-BLOCK_ROWS = 2048
-"""Rows that are predicted at once: the more share a number of machines, the fewer laws' times are
-computed for each (`core_interpolation`)."""
+BLOCK_ROWS = 24_576
+"""Rows that are predicted at once, more than all types of a catalog on 64 numbers of machines: the
+more share a number of machines, or all but that, the less is computed for each."""
 
 
 def row_blocks(rows: int) -> Iterator[slice]:

@@ -149,14 +149,14 @@ class ParameterFit:
         parameters = np.asarray([wanted.parameters[name] for name in self.names], dtype=float)
         rows = Rows(
             machines=machines,
-            cores=cores * (at.machine_count / machines) * speeds,
+            cores=cores * _quotients(at.machine_count, machines) * speeds,
             memory=memory,
             size=np.full(n, _size_of(wanted)),
             iterations=np.full(n, wanted.iterations or 1.0),
             type_index=np.where(measured[batch.type_index], at.family, -1),
             family=families[batch.type_index],
             parameters=np.broadcast_to(parameters, (n, len(parameters))),
-            own_cores=cores * (at.machines / machines),
+            own_cores=cores * _quotients(at.machines, machines),
         )
         return rows, at
 
@@ -249,3 +249,13 @@ def _size_of(wanted: Workload) -> float:
     """The size of a workload in the units of the table; 1 where there is none."""
     size = wanted.scale if wanted.input_bytes is None else wanted.input_bytes
     return 1.0 if size is None else size
+
+
+QUOTIENT_DIGITS = 12
+"""Decimals of a quotient of numbers of machines: with those that are rounding, one type on many
+nodes would count as several."""
+
+
+def _quotients(machines: FloatArray, of: FloatArray) -> FloatArray:
+    """(n,) how many machines one of others stands for."""
+    return np.round(machines / of, QUOTIENT_DIGITS)

@@ -121,7 +121,8 @@ class ReferenceFrame:
         fixed = relative[:, ~GROWING]
         if len(distinct) <= MOST_ITERATION_COLUMNS:
             one_hot = iteration_index[:, None] == np.arange(len(distinct))
-            fixed = (one_hot[:, :, None] * fixed[:, None]).reshape(len(at), -1)
+            columns = len(distinct) * fixed.shape[1]
+            fixed = (one_hot[:, :, None] * fixed[:, None]).reshape(len(at), columns)
         per_input = at.memory_per_input
         again = relative[:, DONE_AGAIN]
         saved = again * np.exp(per_input - self.high)[:, None]
@@ -178,6 +179,19 @@ class LawFeatures:
     least_memory_per_input: float
     iterations: FloatArray | None
     iteration_index: IntArray
+
+    def take(self, points: slice) -> LawFeatures:
+        """Those of some of the points."""
+        per_input, several = self.memory_per_input[points], len(self.iteration_index) > 1
+        return replace(
+            self,
+            terms=self.terms[points],
+            fixed=self.fixed[points],
+            cliff_terms=self.cliff_terms[points],
+            memory_per_input=per_input,
+            least_memory_per_input=float(per_input.min(initial=np.inf)),
+            iteration_index=self.iteration_index[points] if several else self.iteration_index,
+        )
 
     @property
     def in_single_precision(self) -> LawFeatures:

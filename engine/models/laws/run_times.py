@@ -124,7 +124,12 @@ class RunTimeFit:
     ) -> LogTimes:
         """`moments` of a block with its `_means_at_sizes` and the moments by its candidates."""
         extrapolation = self.extrapolation(rows)
-        scale, dof = self._scale(rows, extrapolation, means, Variances(*variances))
+        # Beyond both, the wider one: going further never makes an interval narrower.
+        weightings = [
+            extrapolation.variance_weights(rows.size, machines_first=first)
+            for first in (False, True)
+        ]
+        scale, dof = self._scale(weightings, means, Variances(*variances))
         if at_sizes:
             return LogTimes(at_sizes[0].at(rows.size, law), scale, dof)
         mean = self._weighted_mean(extrapolation.mean_weights(rows.size), means)
@@ -136,53 +141,48 @@ class RunTimeFit:
         without their laws' times, which the fit has taken already."""
         residuals, variances = self.candidates.at_runs()
         means, inside = self.log_seconds - residuals, {"inside": np.ones(len(self.rows))}
-        variance, dof = self._scaled_variance(inside, means, variances)
-        return LogTimes(self._weighted_mean(inside, means), *self._with_repetitions(variance, dof))
+        return LogTimes(
+            self._weighted_mean(inside, means), *self._scale([inside], means, variances)
+        )
 
     def _scale(
-        self, rows: Rows, extrapolation: Extrapolation, means: FloatArray, variances: Variances
+        self,
+        weightings: Sequence[Mapping[str, FloatArray]],
+        means: FloatArray,
+        variances: Variances,
     ) -> tuple[FloatArray, FloatArray]:
-        """(2, n) scale of log time below and above, and (n,) degrees of freedom, from the means
-        (c, n) and variances of the candidates."""
-        variance, dof = self._scaled_variance(
-            extrapolation.variance_weights(rows.size), means, variances
-        )
-        # Beyond both, the wider one: going further never makes an interval narrower.
-        both = np.flatnonzero(
-            (extrapolation.machine_doublings > 0.0) & (rows.size > extrapolation.largest_size)
-        )
-        if both.size:
-            weights = extrapolation.take(both).variance_weights(
-                rows.size[both], machines_first=True
-            )
-            other, other_dof = self._scaled_variance(weights, means[:, both], variances.take(both))
-            wider = other > variance[:, both]
-            dof[:, both] = np.where(wider, other_dof, dof[:, both])
-            variance[:, both] = np.where(wider, other, variance[:, both])
-        return self._with_repetitions(variance, dof)
-
-    def _with_repetitions(
-        self, variance: FloatArray, dof: FloatArray
-    ) -> tuple[FloatArray, FloatArray]:
-        """(2, n) scale below and above, and (n,) degrees of freedom of a run's log time, from
-        variances and degrees of freedom (2, n) of the mean of its repetitions."""
-        return with_common_dof(np.sqrt(variance + self.repetition_variance), dof)
+        """(2, n) scale of a run's log time below and above the mean, and (n,) degrees of freedom,
+        from the means (c, n) and variances of the candidates: by the weights (n,) of the
+        validations, of several weightings by the one that gives the wider interval."""
+        # One side after the other, the lower one where it differs.
+        differ = np.flatnonzero(variances.side_factors[0] != variances.side_factors[1])
+        rows = np.concatenate((np.arange(means.shape[1]), differ))
+        sides = np.concatenate((variances.side_factors[1], variances.side_factors[0, differ]))
+        used = [q for q in weightings[0] if any(weights[q].any() for weights in weightings)]
+        scaled = [self._scaled_variance(q, means, variances, rows, sides) for q in used]
+        widest = np.zeros((2, len(rows)))
+        for weights in weightings:
+            found = np.zeros_like(widest)
+            for question, moments in zip(used, scaled, strict=True):
+                found += weights[question][rows] * moments
+            widest = np.where(found[0] > widest[0], found, widest)
+        both = np.stack((widest[:, : means.shape[1]],) * 2, axis=1)
+        both[:, 0, differ] = widest[:, means.shape[1] :]
+        return with_common_dof(np.sqrt(both[0] + self.repetition_variance), both[1])
 
     def _scaled_variance(
-        self, weights: Mapping[str, FloatArray], means: FloatArray, variances: Variances
-    ) -> tuple[FloatArray, FloatArray]:
-        """(2, n) variance of log time below and above, and the degrees of freedom, by the weighted
-        validations."""
-        variance, dof = np.zeros((2, means.shape[1])), np.zeros((2, means.shape[1]))
-        for question, weight in weights.items():
-            at = np.flatnonzero(weight)
-            if at.size:
-                validation = self.validation(question)
-                parts = variances.take(at).on_sides(validation.weights, means[:, at])
-                scaled, validation_dof = validation.error_distribution.moments(*parts)
-                variance[:, at] += weight[at] * scaled
-                dof[:, at] += weight[at] * validation_dof
-        return variance, dof
+        self,
+        question: str,
+        means: FloatArray,
+        variances: Variances,
+        rows: IntArray,
+        sides: FloatArray,
+    ) -> FloatArray:
+        """(2, m) variance of log time and degrees of freedom by one validation, of m `rows` with
+        the variance between laws times (m,) `sides`."""
+        validation = self.validation(question)
+        parts = variances.on_sides(validation.weights, means, rows, sides)
+        return np.stack(validation.error_distribution.moments(*parts))
 
     @one_thread()
     def means(self, rows: Rows, iterations: FloatArray) -> FloatArray:

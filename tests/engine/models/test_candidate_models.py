@@ -30,8 +30,10 @@ def test_the_variance_of_a_mixture_is_within_and_between_its_parts() -> None:
     assert own + doubt == pytest.approx(whole + among)
     assert own == pytest.approx([0.17, 0.235])
     assert doubt[1] == pytest.approx(0.07)
-    same, (below, above) = Variances(about, among, sides).on_sides(weights, means)
-    assert same.tolist() == own.tolist()
+    both = np.asarray([0, 1, 0, 1])
+    same, found = Variances(about, among, sides).on_sides(weights, means, both, sides.ravel())
+    below, above = found.reshape(2, 2)
+    assert same.tolist() == [*own, *own]
     assert (below - doubt) == pytest.approx([-0.8 * 0.05, 0.0], abs=1e-12)
     assert (above - doubt) == pytest.approx([2.0 * 0.05, 0.0], abs=1e-12)
 

@@ -153,7 +153,9 @@ def test_many_sizes_at_once_are_the_mean_of_each_law_s_own_time() -> None:
     laws, at = prior_laws(frame, 400, seed=3), points(np.asarray([1.0, 2.0, 5.0, 32.0]))
     sizes = np.asarray([1e-3, 0.1, 0.5, 1.0, 4.0, 1e3])
     effects = np.random.default_rng(1).normal(0.0, 0.3, (len(at), len(laws)))
-    (found,) = laws.mean_log_times(at, effects, sizes, at.iterations[None])
+    (found,) = laws.mean_log_times(
+        laws.frame.features(at.with_size(1.0)), effects, sizes, at.iterations[None]
+    )
     moved = []
     for row, size in zip(found, sizes, strict=True):
         asked = at.with_size(float(size))

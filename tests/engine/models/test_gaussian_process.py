@@ -1,6 +1,8 @@
 """The Gaussian process on the residuals of the laws."""
 
 from collections.abc import Callable
+from dataclasses import replace
+from decimal import Decimal, localcontext
 
 import numpy as np
 import pytest
@@ -9,16 +11,21 @@ from numpy.typing import NDArray
 from engine.forecast import FloatArray
 from engine.models.laws.gaussian_process import (
     GaussianProcess,
-    ProcessInputs,
-    SizeIterationGrid,
     linear_process,
     smooth_process,
 )
 from engine.models.laws.hyperparameters import (
     AMPLITUDE,
+    JITTER,
     KernelParts,
     NegativeLogPosterior,
     _bfgs_minimum,
+)
+from engine.models.laws.remainder import (
+    KINDS_AT_ONCE,
+    WAVES_LENGTH,
+    ProcessInputs,
+    SizeIterationGrid,
 )
 
 
@@ -91,6 +98,81 @@ def test_moments_are_those_of_the_book(
             coordinates[:, columns] = values_at
             there = ProcessInputs(at.effects, coordinates, at.cores, np.full(len(at), size))
             assert row == pytest.approx(process.moments(there, values)[0], rel=1e-9)
+
+
+def on_a_grid(machines: int, others: int) -> ProcessInputs:
+    """Points on some numbers of machines, each with as many other coordinates and two inputs."""
+    shape = (2, others, machines)
+    size, kind, first = (axis.ravel().astype(float) for axis in np.indices(shape))
+    x = np.column_stack((0.4 * first - 1.0, np.sin(kind)))
+    effects = np.column_stack((np.full(len(x), 3.0), np.cos(kind)))
+    return ProcessInputs(effects, x, first + 0.01 * kind, 0.05 * size)
+
+
+def test_points_of_many_kinds_are_predicted_as_one_by_one() -> None:
+    """More kinds than are computed at once, of two inputs: the order and the company of a point
+    say nothing."""
+    known = picked(on_a_grid(4, 12), np.arange(0, 96, 3))
+    values = np.sin(3.0 * known.coordinates[:, 1]) + 0.1 * known.coordinates[:, 0]
+    process = smooth_process(known, values, np.ones(2), np.ones(len(values)))
+    at = on_a_grid(6, KINDS_AT_ONCE + 9)
+    at = picked(at, np.random.default_rng(0).permutation(len(at)))
+    grid = SizeIterationGrid(np.asarray([1]), np.asarray([[0.2], [0.4]]), np.asarray([0.0, 0.05]))
+    means, moments = process.means(at, values, grid), np.stack(process.moments(at, values))
+    for place in range(0, len(at), 41):
+        alone = picked(at, np.asarray([place]))
+        assert moments[:, place] == pytest.approx(np.stack(process.moments(alone, values))[:, 0])
+        assert means[:, place] == pytest.approx(process.means(alone, values, grid)[:, 0])
+    nothing = picked(at, np.empty(0, dtype=np.int64))
+    assert process.means(nothing, values, grid).shape == (2, 0)
+    assert all(part.shape == (0,) for part in process.moments(nothing, values))
+
+
+def exact_variance(process: GaussianProcess, at: ProcessInputs) -> float:
+    """The variance at one point by 50 digits: what the Cholesky factor of the covariance of the
+    runs and the point leaves of the latter (Rasmussen and Williams, A.4)."""
+    points = [(process.runs, place) for place in range(len(process.runs))] + [(at, 0)]
+
+    def kernel(one: tuple[ProcessInputs, int], other: tuple[ProcessInputs, int]) -> Decimal:
+        (a, i), (b, j) = one, other
+
+        def far(x: float, y: float, length: float) -> Decimal:
+            return ((Decimal(x) - Decimal(y)) / Decimal(length)) ** 2
+
+        pairs = zip(a.effects[i], b.effects[j], strict=True)
+        linear = sum((Decimal(x) * Decimal(y) for x, y in pairs), Decimal(0))
+        triples = zip(a.coordinates[i], b.coordinates[j], process.lengths, strict=True)
+        apart = sum((far(*triple) for triple in triples), Decimal(0))
+        waves = far(a.cores[i], b.cores[j], WAVES_LENGTH)
+        smooth = Decimal(process.amplitude) ** 2 * (-apart / 2).exp()
+        return linear + smooth + Decimal(process.waves[0]) ** 2 * (-waves / 2).exp()
+
+    with localcontext() as context:
+        context.prec = 50
+        noise, factor = Decimal(process.noise) ** 2, list[list[Decimal]]()
+        for i, point in enumerate(points):
+            row = list[Decimal]()
+            for j, before in enumerate(factor):
+                found = sum((x * y for x, y in zip(row, before, strict=False)), Decimal(0))
+                row.append((kernel(point, points[j]) - found) / before[j])
+            jitter = Decimal(JITTER) if i < len(process.runs) else Decimal(0)
+            left = kernel(point, point) + noise + jitter - sum((x * x for x in row), Decimal(0))
+            factor.append([*row, left.sqrt()])
+        return float(left)
+
+
+def test_the_variance_with_a_remainder_is_no_difference_of_large_numbers() -> None:
+    """Exact runs of a level that may be anything: of a prior variance of nine some millionth is
+    left. By the inverse of the whole covariance it was a ten-thousandth off."""
+    known, values = runs(12)
+    process = smooth_process(known, values, np.ones(2), np.ones(12))
+    covariance = plain(process, known, known) + (1e-6 + JITTER) * np.eye(12)
+    exact = replace(process, noise=1e-3, inverse=np.linalg.inv(covariance))
+    at = inputs(np.asarray([[0.1, 0.2]]))
+    assert exact.moments(known, values)[1].max() < 1e-5
+    for point in (at, picked(known, np.asarray([3]))):
+        variance = exact.moments(point, values)[1][0]
+        assert variance == pytest.approx(exact_variance(exact, point), rel=1e-9, abs=0.0)
 
 
 def test_what_is_peculiar_to_cores_and_input_is_learnt_from_those_that_share_both() -> None:

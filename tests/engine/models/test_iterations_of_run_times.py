@@ -173,8 +173,12 @@ def test_many_iterations_at_once_are_the_mean_of_each_law_s_own_time() -> None:
     laws = changed(laws, cliff=np.where(laws.cliff < 0.95, 0.0, laws.cliff))
     counts, sizes = np.asarray([1.0, 3.0, 20.0, 50.0]), np.asarray([0.1, 1.0, 4.0])
     effects = np.zeros((len(at), len(laws)))
-    shared = laws.mean_log_times(at, effects, sizes, counts[:, None])
-    (own,) = laws.mean_log_times(at, effects, sizes, counts[None])
+    shared = laws.mean_log_times(
+        laws.frame.features(at.with_size(1.0)), effects, sizes, counts[:, None]
+    )
+    (own,) = laws.mean_log_times(
+        laws.frame.features(at.with_size(1.0)), effects, sizes, counts[None]
+    )
     for place, size in enumerate(sizes):
         for number, count in enumerate(counts):
             expected = laws.log_times(iterated(at.with_size(float(size)), count)).mean(axis=1)
