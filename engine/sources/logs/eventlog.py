@@ -21,8 +21,8 @@ from engine.sources.logs import events, plan_events
 from engine.sources.logs.application import Application, BadEvent, OtherApplication
 from engine.sources.logs.broadcast_joins import JOIN, OTHER_JOINS
 from engine.sources.logs.clients import CLIENT_EVENTS, Clients
-from engine.sources.logs.file_scans import SIZE_METRIC
 from engine.sources.logs.partial_aggregates import GROUPING
+from engine.sources.logs.planned_scans import FILES_METRIC, SIZE_METRIC
 from engine.sources.logs.python_workers import PYTHON_METRIC, has_start_metrics
 from engine.sources.logs.requested_partitions import DEALT_OUT, NAMED_NUMBER, REBALANCED
 from engine.sources.logs.running import REMEMBERED_STARTS
@@ -52,7 +52,7 @@ BAD_EVENT = (
 """Exceptions from decoding an event that is damaged or of the wrong shape."""
 
 _PLAN_SIGNS = (
-    *(SIZE_METRIC, WRITTEN_METRIC, JOIN, *OTHER_JOINS, GROUPING),
+    *(SIZE_METRIC, FILES_METRIC, WRITTEN_METRIC, JOIN, *OTHER_JOINS, GROUPING),
     *(NAMED_NUMBER, REBALANCED, DEALT_OUT),
 )
 """One of them is in each query plan that is decoded."""

@@ -22,16 +22,11 @@ import msgspec
 from engine.notices import Notice, present
 from engine.runs.stage_labels import numbered_label, stage_label
 from engine.sources.logs.entities import Stage
-from engine.sources.logs.plan_events import (
-    OUTPUT_ROWS,
-    Accumulable,
-    PlanMetadata,
-    PlanNode,
-    SqlPlan,
-    TaskEndAccumulables,
-)
-from engine.sources.logs.plan_trackers import NodeTracker, nodes_with
-from engine.stage_run import Measure, StageInput, StageRun
+from engine.sources.logs.lineage import SCANNED_FILES
+from engine.sources.logs.plan_events import Accumulable, SqlPlan, TaskEndAccumulables
+from engine.sources.logs.plan_trackers import NodeTracker
+from engine.sources.logs.planned_scans import FileScan, scans_of
+from engine.stage_run import WHOLE_FILES, Measure, StageInput, StageRun
 from engine.units import format_bytes
 
 VECTORED_SINCE = (4, 1)
@@ -45,20 +40,6 @@ COUNTED_SCHEMES = frozenset({"hdfs", "viewfs", "webhdfs", "abfs", "abfss"})
 COUNTED_SHARE = 0.25
 """Share of the files' size: a scan whose tasks counted more was counted, and skipped columns."""
 
-SIZE_METRIC = b'"size of files read"'
-"""Text in the log line of a plan that contains a file scan."""
-
-_SIZE, _FILES = "size of files read", "number of files read"
-_COALESCE = re.compile(rb'"Coalesce (\d{1,9})"')
-_OTHER_PARTITIONS = re.compile("Exchange|InMemoryTableScan")
-"""Nodes whose output partitions are not those of their children."""
-
-_NOTHING_READ = "struct<>"
-_SCHEME = re.compile(r"\[([a-zA-Z][a-zA-Z0-9+.-]*):")
-_CUT_OFF = re.compile(r"\.\.\.[\])]*\Z")
-"""The end of metadata that Spark shortened."""
-
-_EXPRESSION_ID = re.compile(r"#[0-9]+")
 _PARQUET = "Scan parquet"
 """Start of the operation name of a Parquet scan whose plan knows the size of its files."""
 
@@ -75,36 +56,6 @@ def reads_vectored(version: str | None, properties: Mapping[str, str]) -> bool:
         return setting.strip().lower() == "true"
     match = re.match(r"(\d{1,9})\.(\d{1,9})", version or "")
     return match is not None and (int(match[1]), int(match[2])) >= VECTORED_SINCE
-
-
-@dataclass(frozen=True, slots=True)
-class FileScan:
-    """A file scan in a query plan.
-
-    Args:
-        execution: the SQL execution that it is part of.
-        size: accumulator of the bytes of its files.
-        files: accumulator of their number; None where the plan has none.
-        table: where its files are, and which of their partitions it reads; None where the plan does
-            not state all of it.
-        parquet: whether these are Parquet.
-        scheme: of its file system; None where the plan does not state it.
-        columns: whether it reads any columns; a mere count of rows does not.
-        bucketed: whether each task reads one or more buckets of a table.
-        order: its position among all scans: by plan, then from left to right.
-        coalesced_to: upper bound of the partitions set by a `coalesce` above it; None without one.
-    """
-
-    execution: int
-    size: int
-    files: int | None
-    table: tuple[str, str] | None
-    parquet: bool
-    scheme: str | None
-    columns: bool
-    bucketed: bool
-    order: int
-    coalesced_to: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,28 +84,10 @@ class FileScans(NodeTracker[FileScan]):
 
     def add_plan(self, event: SqlPlan) -> None:
         """Records the file scans of a plan."""
-        top = None if event.plan is None else _coalesced_to(None, None, event.plan)
-        plan = nodes_with(event.plan, top, _coalesced_to, first_child_first=True)
-        for node, coalesced_to in plan:
-            metrics = {metric.name: metric.accumulator for metric in node.metrics}
-            if _SIZE not in metrics or OUTPUT_ROWS not in metrics:
-                continue
-            metadata, size, files = node.metadata, metrics[_SIZE], metrics.get(_FILES)
-            scheme = _SCHEME.search(metadata.location or "")
-            scan = FileScan(
-                execution=event.execution,
-                size=size,
-                files=files,
-                table=_table_of(metadata),
-                parquet="parquet" in f"{node.name} {metadata.format or ''}".lower(),
-                scheme=scheme[1].lower() if scheme else None,
-                columns=metadata.schema != _NOTHING_READ,
-                bucketed=metadata.buckets is not None,
-                order=len(self._nodes),
-                coalesced_to=coalesced_to,
-            )
-            self._nodes.setdefault(metrics[OUTPUT_ROWS], scan)  # later ones read it from the cache
-            self._watched |= {size, size if files is None else files}
+        for rows, scan in scans_of(event):
+            later = replace(scan, order=len(self._nodes))
+            self._nodes.setdefault(rows, later)  # later ones read it from the cache
+            self._watched |= {metric for metric in (scan.size, scan.files) if metric is not None}
 
     def driver_metrics_updated(self, updates: Iterable[tuple[int, int]]) -> None:
         """Records driver metrics that are the size or number of files; -1 means not yet known."""
@@ -206,9 +139,11 @@ class FileScans(NodeTracker[FileScan]):
         """The stage with the size and number of its files and tables, where logged for each of its
         scans, and whether any of these is bucketed."""
         ran = self.ran_by(stage.stage_id)
-        stage = replace(stage, bucketed=any(scan.bucketed for scan in ran))
+        bucketed, operations = any(scan.bucketed for scan in ran), _with_format(stage, ran)
+        stage = replace(stage, bucketed=bucketed, operations=operations)
         files = [name for name in entry.file_scans if name.startswith("Scan ")]
-        sizes = [self._values[scan.size] for scan in ran if scan.size in self._values]
+        found = (self._value(scan.size) for scan in ran)
+        sizes = [size for size in found if size is not None] or _read_whole(stage, ran)
         if not sizes or len(sizes) != len(entry.file_scans) or len(files) != len(sizes):
             return stage
         file_counts = [self._values[one.files] for one in ran if one.files in self._values]
@@ -231,9 +166,12 @@ class FileScans(NodeTracker[FileScan]):
             if one.origin != "files":
                 return one
             scan = next(scans)
-            files = None if scan.files is None else self._values.get(scan.files)
-            files_read = None if files is None else float(files)
-            return replace(one, files_bytes=float(self._values[scan.size]), files_read=files_read)
+            size, files = self._value(scan.size), self._value(scan.files)
+            return replace(
+                one,
+                files_bytes=None if size is None else float(size),
+                files_read=None if files is None else float(files),
+            )
 
         return replace(stage, inputs=tuple(map(with_files, stage.inputs)))
 
@@ -263,10 +201,15 @@ class FileScans(NodeTracker[FileScan]):
         }
         return [*scans, *remaining.values()] if len(remaining) == missing else None
 
+    def _value(self, metric: int | None) -> int | None:
+        """What the driver logged of a metric; None if nothing."""
+        return None if metric is None else self._values.get(metric)
+
     def _sizes_known(self, scans: Sequence[FileScan] | None) -> TypeGuard[Sequence[FileScan]]:
         """Whether the scans are known, and their sizes where all may be uncounted."""
         return scans is not None and (
-            not all(map(_may_be_uncounted, scans)) or all(x.size in self._values for x in scans)
+            not all(map(_may_be_uncounted, scans))
+            or all(self._value(scan.size) is not None for scan in scans)
         )
 
     def _uncounted(self, stage: StageRun, entry: Stage, scans: Sequence[FileScan]) -> float | None:
@@ -280,16 +223,24 @@ class FileScans(NodeTracker[FileScan]):
         share = min(1.0, stage.task_seconds.count / entry.partitions) if entry.partitions else 1.0
         if entry.source_read is not None:
             share *= entry.source_read.first_share
-        size = share * sum(self._values[scan.size] for scan in scans)
+        size = share * sum(self._value(scan.size) or 0 for scan in scans)
         return size if stage.outside_bytes < COUNTED_SHARE * size else None
 
 
-def _table_of(metadata: PlanMetadata) -> tuple[str, str] | None:
-    """What tells the table of a scan, and the partitions that it reads of it, from others."""
-    location, filters = metadata.location, metadata.partition_filters or ""
-    if not location or _CUT_OFF.search(location) or _CUT_OFF.search(filters):
-        return None
-    return location, _EXPRESSION_ID.sub("", filters)
+def _with_format(stage: StageRun, ran: Sequence[FileScan]) -> tuple[str, ...]:
+    """The operations of a stage with the format of its files where these are scanned in generated
+    code, if its scans have one name."""
+    names = {scan.name for scan in ran}
+    if len(names) != 1:
+        return stage.operations
+    (name,) = names
+    return tuple(name if one == SCANNED_FILES else one for one in stage.operations)
+
+
+def _read_whole(stage: StageRun, ran: Sequence[FileScan]) -> list[float]:
+    """The bytes of the files of a stage whose only scan read all of them; else nothing."""
+    whole = len(ran) == 1 and ran[0].name.startswith(WHOLE_FILES) and not stage.in_part
+    return [stage.outside_bytes] if whole and stage.outside_bytes else []
 
 
 def _tables(scans: Sequence[FileScan]) -> int | None:
@@ -304,20 +255,6 @@ def _accumulables_of(task_end: bytes) -> Sequence[Accumulable]:
         return _decode_task(task_end).info.accumulables
     except (msgspec.MsgspecError, UnicodeDecodeError):
         return ()
-
-
-def _coalesced_to(parent: PlanNode | None, limit: int | None, node: PlanNode) -> int | None:
-    """Upper bound of a node's partitions: the smallest `coalesce` between it and the next shuffle.
-
-    Args:
-        limit: the bound that holds for the parent node; None without one.
-    """
-    if parent is not None and (len(parent.children) > 1 or _OTHER_PARTITIONS.search(parent.name)):
-        limit = None
-    coalesce = _COALESCE.fullmatch(bytes(node.text)) if node.name == "Coalesce" else None
-    if coalesce is None:
-        return limit
-    return int(coalesce[1]) if limit is None else min(int(coalesce[1]), limit)
 
 
 def _unsized(operation: str) -> bool:

@@ -36,8 +36,14 @@ _PYTHON = "PythonRDD"
 _TABLE = "JDBCRDD"
 """RDD name of a JDBC table scan; it is created before the query runs and so has no scope."""
 
-_TABLE_SCANS = frozenset({"FileScanRDD", "DataSourceRDD"})
+_FILE_SCAN = "FileScanRDD"
+_TABLE_SCANS = frozenset({_FILE_SCAN, "DataSourceRDD"})
 """RDD names of SQL table scans, by DataSource V1 and V2."""
+
+_GENERATED_CODE = "WholeStageCodegen"
+SCANNED_FILES = "Scan files"
+"""Operation of a file scan of Spark 2, whose scope is that of the generated code around it: the
+format is known from the plan alone."""
 
 _COALESCED = "CoalescedRDD"
 """RDD name of a coalesce without a shuffle, of SQL's `Coalesce` too."""
@@ -89,8 +95,14 @@ def _operation_of(rdd: RddInfo) -> tuple[str, str] | None:
     if rdd.name == _PYTHON or (rdd.name == _TABLE and not rdd.scope):
         return rdd.name, str(rdd.rdd_id)
     scope = _scope_of(rdd.scope) if rdd.scope else _Scope()
+    if _scans_in_generated_code(rdd, scope):
+        return SCANNED_FILES, str(rdd.rdd_id)
     name = without_paths(scope.name).strip()
     return (name, scope.id) if name else None
+
+
+def _scans_in_generated_code(rdd: RddInfo, scope: _Scope) -> bool:
+    return rdd.name == _FILE_SCAN and scope.name.startswith(_GENERATED_CODE)
 
 
 def _goes_on_with(rdd: RddInfo, name: str, by_id: Mapping[int, RddInfo]) -> bool:
@@ -249,8 +261,12 @@ class Lineage:
         """The names, paths included, of the SQL scans of a stage: one per table it scans."""
         if not any(rdd.name in _TABLE_SCANS for rdd in rdds):
             return ()
-        read = (rdd.scope for rdd in self._computed_in(rdds) if rdd.name in _TABLE_SCANS)
-        return tuple(_scope_of(scope).name for scope in read if scope)
+        read = (rdd for rdd in self._computed_in(rdds) if rdd.name in _TABLE_SCANS and rdd.scope)
+        scopes = ((rdd, _scope_of(rdd.scope)) for rdd in read)
+        return tuple(
+            SCANNED_FILES if _scans_in_generated_code(rdd, scope) else scope.name
+            for rdd, scope in scopes
+        )
 
     @staticmethod
     def source_fed_in(rdds: Sequence[RddInfo]) -> int | None:
