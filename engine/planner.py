@@ -214,12 +214,12 @@ class Plan:
         if choice.instance is None:  # which nodes its service starts is said of the mix itself
             warnings = (notice for notice in prediction.warnings if notice.code != NOT_STARTED)
             return replace(prediction, warnings=tuple(warnings))
-        longer = choice.seconds - prediction.seconds
-        if not choice.spot or prediction.phases is None or longer <= 0.0:
+        if not choice.spot or prediction.phases is None:
             return prediction
         if not self.surface.interruption_rates[self.surface.rows[choice.instance]]:
             return prediction  # never interrupted, or not known how often: the rest is rounding
-        return replace(prediction, phases=with_interruptions(prediction.phases, longer))
+        phases = with_interruptions(prediction.phases, choice.seconds - prediction.seconds)
+        return replace(prediction, phases=phases)
 
     def promised(self, choice: Choice, *, confidence: float) -> float:
         """The shortest deadline in seconds that a choice of one type meets with probability

@@ -47,9 +47,8 @@ Seconds = TypeVar("Seconds", float, FloatArray)
 RARE = 0.01
 """Fewer expected interruptions per run are shown as one in so many runs."""
 
-NOTABLE_SHARE = 0.001
-"""The least share of a run at which the time that interruptions add is a phase of its own; for
-less, `interruption_notice` suffices."""
+SMALL_SHARE = 0.001
+"""Where interruptions add less of a run's time than this, `interruption_notice` says so."""
 
 
 class SpotNodes(NamedTuple):
@@ -199,12 +198,10 @@ def with_interruption_delays(
 
 
 def with_interruptions(phases: Mapping[str, float], added_seconds: float) -> dict[str, float]:
-    """The phases of a run (name -> seconds), with the time that interruptions add if
-    `NOTABLE_SHARE`."""
-    extended = dict(phases)
-    if added_seconds >= NOTABLE_SHARE * (sum(extended.values()) + added_seconds):
-        extended["interruptions"] = added_seconds
-    return extended
+    """The phases of a run (name -> seconds), with the time that interruptions add, however little:
+    phases sum to the predicted time."""
+    added = {"interruptions": added_seconds} if added_seconds > 0.0 else {}
+    return {**phases, **added}
 
 
 def interruption_notice(
@@ -255,7 +252,7 @@ def _expectation_text(
     if max(delay.fewest, delay.most or 0.0) < RARE:
         return (
             f"interruptions are expected in {_frequency_text(delay)} runs ({ranges} a month); "
-            f"{delays}: on average less than {'0.1' if mean < NOTABLE_SHARE * seconds else '1'} % "
+            f"{delays}: on average less than {'0.1' if mean < SMALL_SHARE * seconds else '1'} % "
             "more, in the time, interval and cost shown"
         )
     expected = (

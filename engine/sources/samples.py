@@ -34,12 +34,14 @@ class Sample:
 
 @cache
 def list_samples() -> tuple[Sample, ...]:
-    """The bundled samples, in the order of their index."""
+    """The bundled samples, in the order of their index.
+
+    Raises:
+        BadInput: when the installation lacks the index.
+    """
     import yaml
 
-    index = _folder() / INDEX
-    if not index.is_file():
-        return ()
+    index = _installed(INDEX, where="samples")
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     entries = yaml.load(index.read_text(encoding="utf-8"), Loader=loader)
     return tuple(
@@ -67,18 +69,18 @@ def sample_files(sample: Sample) -> list[Traversable]:
     Raises:
         BadInput: when the installation lacks one of them.
     """
-    paths = [_folder() / name for name in sample.files]
-    for entry in paths:
-        if not entry.is_file() and not entry.is_dir():
-            raise BadInput(
-                f"the sample's file {entry.name} is not installed",
-                where=sample.name,
-                remedy="install sparkplan again",
-            )
-    return paths
+    return [_installed(name, where=sample.name) for name in sample.files]
 
 
-def _folder() -> Traversable:
+def _installed(name: str, *, where: str) -> Traversable:
+    """A file or folder of the samples, which an installation may lack."""
     from importlib.resources import files
 
-    return files("sample_logs")
+    entry = files("sample_logs") / name
+    if not entry.is_file() and not entry.is_dir():
+        raise BadInput(
+            f"the file {name} of the samples is not installed",
+            where=where,
+            remedy="install sparkplan again",
+        )
+    return entry

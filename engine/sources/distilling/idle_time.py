@@ -54,12 +54,13 @@ class Clock:
         object.__setattr__(self, "_idle_before_ms", tuple(accumulate(lengths, initial=0)))
 
     def seconds(self, time_ms: int) -> float:
-        """Seconds from the start to a time; a time within an idle stretch counts as its start."""
+        """Seconds from the start to a time: 0 before it, as where a clock was set back. A time
+        within an idle stretch counts as its start."""
         index = bisect_right(self.idle, time_ms, key=lambda span: span[0])
         idle_ms = self._idle_before_ms[index]
         if index and time_ms < self.idle[index - 1][1]:
             idle_ms -= self.idle[index - 1][1] - time_ms
-        return (time_ms - idle_ms - self.start_ms) / 1000.0
+        return max(0, time_ms - idle_ms - self.start_ms) / 1000.0
 
 
 def active_spans(application: Application, busy: Sequence[Span], end_ms: int) -> list[Span]:

@@ -174,8 +174,8 @@ MOST_CORES = MOST_NODES * MOST_NODES
 
 
 def _check_moment(name: str, seconds: float, located: Located, path: str) -> None:
-    if not abs(seconds) <= MOST_CLOCK_SECONDS:
-        what = f"{name} must be at most {MOST_CLOCK_SECONDS:g}, not {seconds:g}"
+    if not 0.0 <= seconds <= MOST_CLOCK_SECONDS:
+        what = f"{name} must lie between 0 and {MOST_CLOCK_SECONDS:g}, not {seconds:g}"
         raise _wrong(what, located, path)
 
 

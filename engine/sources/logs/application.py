@@ -205,7 +205,9 @@ class Application:
 
     def job_end(self, event: events.JobEnd) -> None:
         job, completed_ms = self.jobs.get(event.job), self.seen(event.completed_ms)
-        if job is not None:
+        if job is None or completed_ms is None:
+            return
+        if completed_ms >= (job.submitted_ms or 0):  # else another clock's: as if it were lost
             job.completed_ms = completed_ms
 
     def stage_submitted(self, event: events.StageEvent, line: bytes) -> None:

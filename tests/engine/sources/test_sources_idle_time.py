@@ -63,6 +63,22 @@ def test_an_end_before_the_start_is_not_known(tmp_path: Path) -> None:
     assert 0.0 < run.seconds <= whole.seconds
 
 
+def test_no_moment_lies_before_the_start(tmp_path: Path) -> None:
+    """A clock that was set back for a while left stages that ended an hour before the run began,
+    and jobs that ended an hour before their submission."""
+    stages = [log.info(0, 1), log.info(1, 1)]
+    events = [
+        *(*log.header(), log.job(0, stages, 2.0)),
+        *(log.submitted(stages[0], -3600.0), log.task(0, 0, -3600.0, -3590.0, index=0)),
+        log.completed(stages[0], -3600.0, -3590.0),
+        *(log.submitted(stages[1], 4.0), log.task(1, 1, 4.0, 9.0, index=0)),
+        *(log.completed(stages[1], 4.0, 9.0), log.job_end(0, -3580.0), log.end(10.0)),
+    ]
+    (run,) = read(log.write(tmp_path / "app", events)).runs
+    assert [(s.submitted_seconds, s.completed_seconds) for s in run.stages] == [(0, 0), (4, 9)]
+    assert [(j.submitted_seconds, j.completed_seconds) for j in run.jobs] == [(2.0, 9.0)]
+
+
 @given(edges, st.integers(0, 200))
 def test_a_clock_counts_each_moment_outside_the_idle_stretches(
     places: list[int], time: int

@@ -251,9 +251,9 @@ def test_what_stands_empty_is_not_known(library: str, monkeypatch: pytest.Monkey
         (HEAD + "runs:\n- nodes: 2\n  seconds: 1e11\n", 5, "no run lasts 1e+11 s; give between"),
         (HEAD + RUN + "  input_size: 1e300\n", 5, "input_size must be at most 1e+30, not 1e+300"),
         (HEAD + RUN + "  iterations: 1e-320\n", 5, "iterations must be more than 1e-30"),
-        (HEAD + RUN + "  cores: [[1, 2], [inf, 3]]\n", 5, "the time of cores must be at most"),
+        (HEAD + RUN + "  cores: [[1, 2], [inf, 3]]\n", 5, "the time of cores must lie between 0 and"),
         (HEAD + RUN + "  cores: [[1, -2]]\n", 5, "cores must be at least 0"),
-        (HEAD + RUN + JOB + "nan}\n", 6, "submitted_seconds must be at most"),
+        (HEAD + RUN + JOB + "nan}\n", 6, "submitted_seconds must lie between 0 and"),
         (HEAD + RUN + STAGE + "stage_id: -1}\n", 6, "stage_id must be at least 0"),
         (
             HEAD + RUN + STAGE + "stage_id: 0,\n     gc_seconds: {count: -1, total: 0, "
@@ -336,7 +336,8 @@ def test_a_wrong_measure_is_said_with_its_line(tmp_path: Path) -> None:
         ("run_seconds: {count: 2, total: -8, quantiles: [3, 5]}", "run_seconds must lie .*"),
         ("input_bytes: {count: 2, total: 8, quantiles: [3, 1e300]}", "input_bytes must lie .*"),
         (f"gc_seconds: {{count: {10**320}, total: 8, quantiles: [3]}}", "count of gc_seconds .*"),
-        ("submitted_seconds: 1e30", "submitted_seconds must be at most 1e\\+16, not 1e\\+30"),
+        ("submitted_seconds: 1e30", "submitted_seconds must lie between 0 and 1e\\+16, not 1e\\+30"),
+        ("completed_seconds: -5", "completed_seconds must lie between 0 and 1e\\+16, not -5"),
         ("warm_up: [1, 1, -1e308, 1, 1]", "warm_up must be more than zero"),
     ],
 )
