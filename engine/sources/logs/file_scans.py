@@ -144,10 +144,13 @@ class FileScans(NodeTracker[FileScan]):
         files = [name for name in entry.file_scans if name.startswith("Scan ")]
         found = (self._value(scan.size) for scan in ran)
         sizes = [size for size in found if size is not None] or _read_whole(stage, ran)
-        if not sizes or len(sizes) != len(entry.file_scans) or len(files) != len(sizes):
+        number = len(sizes) if sizes else sum(scan.size is None for scan in ran)
+        if not number or number != len(entry.file_scans) or len(files) != number:
             return stage
         file_counts = [self._values[one.files] for one in ran if one.files in self._values]
-        files_read = float(sum(file_counts)) if len(file_counts) == len(sizes) else None
+        files_read = float(sum(file_counts)) if len(file_counts) == number else None
+        if not sizes:
+            return replace(stage, files_read=files_read)
         coalesced_to = ran[0].coalesced_to if len(ran) == 1 else None
         stage = replace(
             stage, files_bytes=float(sum(sizes)), files_read=files_read, tables_read=_tables(ran),

@@ -58,8 +58,9 @@ class InferredFiles:
     number: float | None = None
 
     def read_by(self, stage: StageRun) -> StageRun:
-        """The stage as if its plan said that it scans these files."""
-        return replace(stage, files_bytes=self.total_bytes, files_read=self.number)
+        """The stage as if its plan said that it scans these files, of which it may say the number."""
+        files_read = stage.files_read or self.number
+        return replace(stage, files_bytes=self.total_bytes, files_read=files_read)
 
     @property
     def is_known(self) -> bool:
