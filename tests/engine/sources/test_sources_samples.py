@@ -27,7 +27,7 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]
 def test_an_installation_without_an_index_of_samples_says_so(installed: Path) -> None:
     """It seemed to bring no samples, and `sparkplan samples` printed nothing."""
     for ask in (engine.list_samples, lambda: engine.read("kept")):
-        with pytest.raises(engine.BadInput, match="index.yaml of the samples is not installed"):
+        with pytest.raises(engine.BadInput, match=r"index\.yaml of the samples is not installed"):
             ask()
     own = installed / "own.csv"
     own.write_text(RUNS)

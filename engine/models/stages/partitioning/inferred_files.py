@@ -58,7 +58,7 @@ class InferredFiles:
     number: float | None = None
 
     def read_by(self, stage: StageRun) -> StageRun:
-        """The stage as if its plan said that it scans these files, of which it may say the number."""
+        """The stage as if its plan, which may tell their number, said that it scans these files."""
         files_read = stage.files_read or self.number
         return replace(stage, files_bytes=self.total_bytes, files_read=files_read)
 
