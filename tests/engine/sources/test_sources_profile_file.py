@@ -231,11 +231,7 @@ def test_what_stands_empty_is_not_known(library: str, monkeypatch: pytest.Monkey
         (HEAD + "category: null\ndeadline_seconds: -1\n", 4, "more than zero, not -1"),
         (HEAD + "deadline_seconds: inf\n", 3, "more than zero, not inf"),
         (HEAD + "instance_types:\n  a:\n    cpu_score: -1\n", 5, "cpu_score must be more than"),
-        (
-            HEAD + "instance_types:\n  a:\n    cpu_score_spread: nan\n",
-            5,
-            "spread must be at least 0",
-        ),
+        (HEAD + "instance_types:\n  a:\n    cpu_score_spread: nan\n", 5, "spread must be at"),
         (HEAD + OPTEX + "  s_baseline: 0\n", 6, "s_baseline must be more than zero"),
         (HEAD + OPTEX + "  coeff: nan\n", 6, "coeff must be at least 0, not nan"),
         (HEAD + OPTEX + "  slots_per_node: -4\n", 6, "slots_per_node must be more than zero"),
