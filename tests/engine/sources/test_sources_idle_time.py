@@ -22,6 +22,8 @@ from engine.sources.distilling.idle_time import (
     uncovered_spans,
     unsuccessful_notice,
 )
+from engine.sources.formats.profile_file import parse
+from engine.sources.formats.profile_text import format_profile
 from engine.sources.logs.application import Application
 from engine.sources.logs.entities import Job
 
@@ -74,9 +76,14 @@ def test_no_moment_lies_before_the_start(tmp_path: Path) -> None:
         *(log.submitted(stages[1], 4.0), log.task(1, 1, 4.0, 9.0, index=0)),
         *(log.completed(stages[1], 4.0, 9.0), log.job_end(0, -3580.0), log.end(10.0)),
     ]
-    (run,) = read(log.write(tmp_path / "app", events)).runs
+    profile = read(log.write(tmp_path / "app", events))
+    (run,) = profile.runs
     assert [(s.submitted_seconds, s.completed_seconds) for s in run.stages] == [(0, 0), (4, 9)]
     assert [(j.submitted_seconds, j.completed_seconds) for j in run.jobs] == [(2.0, 9.0)]
+    early = format_profile(profile).replace("completed_seconds: 9", "completed_seconds: -9")
+    for written in (early, early.replace("completed_seconds: -9", "completed_seconds: 9", 1)):
+        with pytest.raises(BadInput, match=r"completed_seconds must lie between 0 and .*, not -9"):
+            parse(written, "p.yaml")
 
 
 @given(edges, st.integers(0, 200))
