@@ -27,6 +27,22 @@ of them with k = 16."""
 MOST_LISTED_OPERATIONS = 6
 
 
+def expected_time(*, time: float, second_derivative: float, variance: float) -> float:
+    """VI-G: E[f(n)] = f(mu) + f''(mu) / 2 x sigma^2, by Taylor expansion, in seconds.
+
+    Args:
+        time: T_Est at the mean mu of n.
+        second_derivative: of T_Est by n, there.
+        variance: sigma^2 of n.
+    """
+    return time + second_derivative / 2.0 * variance
+
+
+def variance_of_time(*, first_derivative: float, variance: float, printed: bool = False) -> float:
+    """VI-G: Var[f(n)] = f'(mu)^2 x sigma^2, in seconds squared; `printed` lacks sigma^2."""
+    return first_derivative**2 * (1.0 if printed else variance)
+
+
 @dataclass(frozen=True, slots=True)
 class Confidence:
     """One line of Table V: T_Est under k choices of the representative job, in seconds."""

@@ -31,6 +31,11 @@ def expected_sample_size(*, size: float, probability: float) -> float:
     return size * probability
 
 
+def estimated_size(*, sample_size: float, probability: float) -> float:
+    """4.1 Eq. 3: X-hat = X' / p. The text of 4.2.2 writes D = D' p, which must read D' / p."""
+    return sample_size / probability
+
+
 def draw(
     *, partitions: int, probability: float, seed: int | tuple[int, ...], rounds: int = 1
 ) -> IntArray:

@@ -29,6 +29,11 @@ class Coefficients:
     vcores_per_node: float = 1.0
 
 
+def seconds_at(vcores: Quantity, law: Coefficients) -> Quantity:
+    """4.3: T(V) = gamma_0 / V + gamma_1 V / k + gamma_2, in seconds."""
+    return law.gamma_0 / vcores + law.gamma_1 * vcores / law.vcores_per_node + law.gamma_2
+
+
 def least_seconds_of_nodes(nodes: float, law: Coefficients) -> float:
     """4.3 Eq. 13: with N fixed, T approaches gamma_1 N + gamma_2 as V grows."""
     return law.gamma_1 * nodes + law.gamma_2

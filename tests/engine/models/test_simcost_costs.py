@@ -13,7 +13,7 @@ from engine.models.base import FittedModel
 from engine.models.simcost import costs
 from engine.models.simcost.model import Simcost
 from engine.models.simcost.report import bottleneck
-from engine.models.simcost.sampling import expected_sample_size
+from engine.models.simcost.sampling import estimated_size
 from engine.models.stages.set_up import SET_UP_SECONDS
 from engine.profile import Profile
 
@@ -58,8 +58,8 @@ def test_eq_3_gives_the_inputs_of_table_3(
     sample_mb: float, share: float, input_gb: float, tolerance: float
 ) -> None:
     """The samples are a thirtieth (Sort: a fifteenth) of the input."""
-    found = expected_sample_size(size=input_gb, probability=1.0 / share)
-    assert sample_mb / 1024 == pytest.approx(found, rel=tolerance)
+    found = estimated_size(sample_size=sample_mb / 1024, probability=1.0 / share)
+    assert found == pytest.approx(input_gb, rel=tolerance)
 
 
 def test_eqs_8_to_12_by_hand() -> None:

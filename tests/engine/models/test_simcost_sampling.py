@@ -14,6 +14,7 @@ from engine.models.simcost.sampling import (
     critical_value,
     draw,
     estimate,
+    estimated_size,
     expected_sample_size,
     is_enough,
     rounds_needed,
@@ -25,6 +26,7 @@ from engine.models.simcost.sampling import (
 
 def test_eq_3() -> None:
     assert expected_sample_size(size=150, probability=1 / 30) == pytest.approx(5.0)
+    assert estimated_size(sample_size=5, probability=1 / 30) == pytest.approx(150.0)
 
 
 def test_samples_are_drawn_with_replacement_and_repeatable() -> None:

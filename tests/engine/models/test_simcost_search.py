@@ -7,12 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
-from test_simcost import fitted
 
 from engine.cluster import Cluster, Workload
 from engine.errors import BadInput
 from engine.given_profiles import ResourceProfile
-from engine.models.simcost.costs import Quantity
+from engine.models import MODELS
+from engine.models.base import FittedModel
+from engine.models.simcost.model import Simcost
 from engine.models.simcost.search import (
     Coefficients,
     fastest_vcores,
@@ -24,10 +25,11 @@ from engine.models.simcost.search import (
     optima,
     range_search,
     resource_time_at,
+    seconds_at,
     subrange,
     thriftiest_vcores,
 )
-from engine.profile import Run
+from engine.profile import Profile, Run
 
 KMEANS = Coefficients(1184.7, 0.1, 63.5)
 """A law through Table 3's 106 s at 30 vcores, whose resource time with 36 GiB is least at 14.5."""
@@ -110,11 +112,6 @@ def test_eq_13() -> None:
     assert least_seconds_of_nodes(nodes, KMEANS) == pytest.approx(far)
 
 
-def seconds_at(vcores: Quantity, law: Coefficients) -> Quantity:
-    """T(V) of 4.3 as printed, which the lemmas are about."""
-    return law.gamma_0 / vcores + law.gamma_1 * vcores / law.vcores_per_node + law.gamma_2
-
-
 @given(law=laws)
 @settings(max_examples=60, deadline=None)
 def test_lemmas_1_and_3_and_their_bounds(law: Coefficients) -> None:
@@ -163,6 +160,11 @@ def test_resource_time_that_only_grows() -> None:
     assert thriftiest_vcores(Coefficients(100.0, 0.1, 5.0), gamma_3=0.0) == 0.0
     assert thriftiest_vcores(Coefficients(100.0, 0.0, 5.0), gamma_3=3.0) == pytest.approx(60**0.5)
     assert fastest_vcores(Coefficients(100.0, 0.0, 5.0)) == math.inf
+
+
+def fitted(*runs: Run, resources: ResourceProfile | None = None) -> FittedModel:
+    profile = Profile("made", runs, resources=resources)
+    return Simcost().fit(profile, models={model.name: model for model in MODELS})
 
 
 LAW = (40.0, 900.0, 3.0)
