@@ -193,6 +193,7 @@ class _Context:
         self._persisted = application.blocks.persisted()
         self._settings = effective_settings(application, executed)
         self._vectored = reads_vectored(application.version, application.properties)
+        application.log_ended()
         application.scans.add_incomplete_stages(application.stages)
         # Tasks of Spark 1.x log their read method, even where cached blocks were lost.
         self._logs_read_method = (application.version or "").startswith("1.") or any(

@@ -19,6 +19,7 @@ from engine.sources.logs.file_scans import FileScans
 from engine.sources.logs.lineage import Lineage
 from engine.sources.logs.lost_executors import decommissions
 from engine.sources.logs.partial_aggregates import PartialAggregates
+from engine.sources.logs.plan_events import SqlPlan, StageAccumulables
 from engine.sources.logs.requested_partitions import RequestedPartitions
 from engine.sources.logs.row_widths import RowWidths
 from engine.sources.logs.session_settings import SessionSettings
@@ -94,6 +95,7 @@ class Application:
         self.plan_trackers = (
             self.scans, self.joins, self.writes, self.groups, self.widths, self.requested,
         )  # fmt: skip
+        self._waiting_for_plan: dict[int, list[StageAccumulables]] = {}
         self.clients = Clients()
         self.session = SessionSettings()
 
@@ -341,3 +343,38 @@ class Application:
             self.sql_spans.append((start_ms, end_ms))
         if bytes(event.error) == b'""':
             self.succeeded_sql.add(event.execution)
+        for info in self._waiting_for_plan.pop(event.execution, ()):
+            self._track(info)
+
+    def sql_plan(self, event: SqlPlan, *, reads_cache: bool) -> None:
+        """Records a query's plan, or that of its next step.
+
+        The plan of a query that fills a cache changes as it runs, and only a later plan of the
+        query that reads the cache says so. So the stages of such a query wait until it has ended.
+        """
+        for tracker in self.plan_trackers:
+            tracker.add_plan(event)
+        if reads_cache:
+            self._waiting_for_plan.setdefault(event.execution, [])
+
+    def stage_metrics(self, info: StageAccumulables) -> None:
+        """Finds the plan's nodes that a completed stage ran, now or once all plans are known."""
+        jobs = self.jobs_of_stage.get(info.stage, ())
+        executions = {self.jobs[job].sql_execution_id for job in jobs if job in self.jobs}
+        waiting = self._waiting_for_plan.keys() & executions
+        if waiting:
+            self._waiting_for_plan[max(waiting)].append(info)
+        else:
+            self._track(info)
+
+    def log_ended(self) -> None:
+        """No plan follows for queries whose end the log does not have."""
+        for infos in self._waiting_for_plan.values():
+            for info in infos:
+                self._track(info)
+        self._waiting_for_plan.clear()
+
+    def _track(self, info: StageAccumulables) -> None:
+        for tracker in self.plan_trackers:
+            if tracker.any_planned:
+                tracker.stage_completed(info.stage, info.accumulables)

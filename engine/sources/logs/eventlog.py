@@ -22,6 +22,7 @@ from engine.sources.logs.application import Application, BadEvent, OtherApplicat
 from engine.sources.logs.broadcast_joins import JOIN, OTHER_JOINS
 from engine.sources.logs.clients import CLIENT_EVENTS, Clients
 from engine.sources.logs.partial_aggregates import GROUPING
+from engine.sources.logs.plan_trackers import CACHE_SCAN
 from engine.sources.logs.planned_scans import FILES_METRIC, SIZE_METRIC
 from engine.sources.logs.python_workers import PYTHON_METRIC, has_start_metrics
 from engine.sources.logs.requested_partitions import DEALT_OUT, NAMED_NUMBER, REBALANCED
@@ -173,16 +174,14 @@ def _stage_metrics(application: Application, line: bytes) -> None:
     """Applies the metrics of a completed stage: Python workers, scans, joins, writes, aggregates.
     They are decoded only where one of these is present, since they are long."""
     python = PYTHON_METRIC in line
-    trackers = [tracker for tracker in application.plan_trackers if tracker.any_planned]
-    if not (python or trackers):
+    if not (python or any(tracker.any_planned for tracker in application.plan_trackers)):
         return
     info = _decode_metrics(line).info
     if python:
         application.stage_of(info.stage).ran_python(
             starts_reported=has_start_metrics(info.accumulables)
         )
-    for tracker in trackers:
-        tracker.stage_completed(info.stage, info.accumulables)
+    application.stage_metrics(info)
 
 
 def _sql_start(application: Application, line: bytes) -> None:
@@ -196,9 +195,7 @@ def _sql_plan(application: Application, line: bytes) -> None:
     if not any(sign in line for sign in _PLAN_SIGNS):
         return
     with suppress(RecursionError):
-        plan = _decode_plan(line)
-        for tracker in application.plan_trackers:
-            tracker.add_plan(plan)
+        application.sql_plan(_decode_plan(line), reads_cache=CACHE_SCAN in line)
 
 
 def _driver_metrics(application: Application, line: bytes) -> None:
