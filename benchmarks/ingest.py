@@ -34,6 +34,7 @@ from statistics import median
 from engine.sources.access import codecs
 from engine.sources.samples import list_samples, sample_files
 from tui.cli import ALGEBRA_THREADS
+from tui.start import DEFAULT_SAMPLE
 
 TASK_END = b'{"Event":"SparkListenerTaskEnd"'
 READERS = {
@@ -110,9 +111,8 @@ def in_turn(reads: dict[str, tuple[str, Path]], rounds: int) -> dict[str, Taken]
 
 def default_log() -> Path:
     """The log of the sample that the planner opens by itself."""
-    logs = [sample for sample in list_samples() if sample.kind == "event-log"]
-    chosen = next((sample for sample in logs if sample.default), logs[0])
-    (path,) = (Path(str(entry)) for entry in sample_files(chosen))
+    (sample,) = (one for one in list_samples() if one.name == DEFAULT_SAMPLE)
+    (path,) = (Path(str(entry)) for entry in sample_files(sample))
     return path
 
 

@@ -13,6 +13,7 @@ import yaml
 import zstandard
 
 from sample_logs.scrub import HOST, USER, Machine, Scrubber, leaks
+from tui.start import DEFAULT_SAMPLE
 
 FOLDER = Path(str(files("sample_logs")))
 INDEX: list[dict[str, Any]] = yaml.safe_load((FOLDER / "index.yaml").read_text(encoding="utf-8"))
@@ -48,11 +49,10 @@ def by_name(entry: dict[str, Any]) -> str:
     return str(entry["name"])
 
 
-def test_index_names_every_sample_once_and_one_default() -> None:
+def test_index_names_every_sample_once() -> None:
     names = [entry["name"] for entry in INDEX]
     assert len(set(names)) == len(names)
-    assert set(names) >= PUBLISHED
-    assert sum(bool(entry.get("default")) for entry in INDEX) == 1
+    assert set(names) >= {*PUBLISHED, DEFAULT_SAMPLE}
     assert all((FOLDER / name).exists() for entry in INDEX for name in entry["files"])
     assert all(entry["shows"] for entry in INDEX)
 
@@ -86,7 +86,7 @@ def test_log_is_complete_and_tells_of_no_machine(entry: dict[str, Any]) -> None:
 
 
 def test_default_sample_has_enough_long_tasks_for_nodes_to_matter() -> None:
-    (default,) = (entry for entry in INDEX if entry.get("default"))
+    (default,) = (entry for entry in INDEX if entry["name"] == DEFAULT_SAMPLE)
     ends = [event for event in events(default) if event["Event"] == "SparkListenerTaskEnd"]
     seconds = [
         (end["Task Info"]["Finish Time"] - end["Task Info"]["Launch Time"]) / 1000 for end in ends

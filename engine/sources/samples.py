@@ -18,9 +18,8 @@ INDEX = "index.yaml"
 class Sample:
     """One bundled sample: its name as a SOURCE, its files, and what it shows.
 
-    `kind` is "event-log" (of real runs), "profile" (published figures) or "workflow"; `default`
-    marks the one that the planner opens by itself; `iterations` is the job's number of iterations,
-    which a log does not contain.
+    `kind` is "event-log" (of real runs), "profile" (published figures) or "workflow"; `iterations`
+    is the job's number of iterations, which a log does not contain.
     """
 
     name: str
@@ -28,7 +27,6 @@ class Sample:
     category: str
     kind: str
     shows: str
-    default: bool = False
     iterations: float | None = None
 
 
@@ -51,7 +49,6 @@ def list_samples() -> tuple[Sample, ...]:
             category=str(entry["category"]),
             kind=str(entry["kind"]),
             shows=str(entry["shows"]),
-            default=bool(entry.get("default", False)),
             iterations=entry.get("iterations"),
         )
         for entry in entries

@@ -218,8 +218,8 @@ class Laws:
     ) -> FloatArray:
         """(k, s, n) mean of the laws' log times with each of k numbers of iterations, (k, 1) or (k,
         n), and of s sizes, each computed once, from the features `unit` of the points at size 1.
-        The mean is less where it is open whether data fits; how much
-        less also depends on each law's `effects` (n, d)."""
+        The mean is less where it is open whether data fits; how much less also depends on each
+        law's `effects` (n, d)."""
         sizes, size_index = np.unique(sizes, return_inverse=True)
         # Indexed by law, then by point: the laws that meet a cliff are contiguous.
         fixed, grown = (self.shares @ (unit.terms * of).T for of in (~GROWING, GROWING))
