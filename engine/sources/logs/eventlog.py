@@ -22,7 +22,7 @@ from engine.sources.logs.application import Application, BadEvent, OtherApplicat
 from engine.sources.logs.broadcast_joins import JOIN, OTHER_JOINS
 from engine.sources.logs.clients import CLIENT_EVENTS, Clients
 from engine.sources.logs.partial_aggregates import GROUPING
-from engine.sources.logs.plan_trackers import CACHE_SCAN
+from engine.sources.logs.plan_events import CACHE_SCAN, NAMED_CACHE_SCAN
 from engine.sources.logs.planned_scans import FILES_METRIC, SIZE_METRIC
 from engine.sources.logs.python_workers import PYTHON_METRIC, has_start_metrics
 from engine.sources.logs.requested_partitions import DEALT_OUT, NAMED_NUMBER, REBALANCED
@@ -57,6 +57,9 @@ _PLAN_SIGNS = (
     *(NAMED_NUMBER, REBALANCED, DEALT_OUT),
 )
 """One of them is in each query plan that is decoded."""
+
+_CACHE_SIGNS = (f'"{CACHE_SCAN}"'.encode(), f'"{NAMED_CACHE_SCAN}'.encode())
+"""One of them is in each plan that reads a cache. The query that fills it lies below."""
 
 MOST_BAD_EVENTS = 100_000
 """Reading stops with an error after this many undecodable lines, if they are the majority."""
@@ -195,7 +198,8 @@ def _sql_plan(application: Application, line: bytes) -> None:
     if not any(sign in line for sign in _PLAN_SIGNS):
         return
     with suppress(RecursionError):
-        application.sql_plan(_decode_plan(line), reads_cache=CACHE_SCAN in line)
+        reads_cache = any(sign in line for sign in _CACHE_SIGNS)
+        application.sql_plan(_decode_plan(line), reads_cache=reads_cache)
 
 
 def _driver_metrics(application: Application, line: bytes) -> None:

@@ -22,6 +22,7 @@ from engine.sources.logs.combined_inputs import (
     connected_rdds,
 )
 from engine.sources.logs.events import RddInfo
+from engine.sources.logs.plan_events import CACHE_SCAN, NAMED_CACHE_SCAN
 
 _PACKAGE = re.compile(rb"org\.apache\.spark\.(graphx|mllib|ml|streaming)\.")
 _LIBRARIES = {b"graphx": "graphx", b"mllib": "mllib", b"ml": "mllib", b"streaming": "streaming"}
@@ -98,6 +99,8 @@ def _operation_of(rdd: RddInfo) -> tuple[str, str] | None:
     if _scans_in_generated_code(rdd, scope):
         return SCANNED_FILES, str(rdd.rdd_id)
     name = without_paths(scope.name).strip()
+    if name.startswith(NAMED_CACHE_SCAN):  # else it would be taken for a scan of files
+        name = CACHE_SCAN
     return (name, scope.id) if name else None
 
 

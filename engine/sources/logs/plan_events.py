@@ -29,6 +29,13 @@ class PlanMetadata(Struct, frozen=True, gc=False):
 
 OUTPUT_ROWS = "number of output rows"
 
+CACHE_SCAN = "InMemoryTableScan"
+"""What reads a cached query, as a node of a plan and as an operation."""
+
+NAMED_CACHE_SCAN = "Scan In-memory table "
+"""How its name begins where the cache has one (`CACHE TABLE`), which follows
+(`InMemoryTableScanExec.nodeName`)."""
+
 
 class PlanNode(Struct, frozen=True, gc=False):
     """`sparkPlanInfo`: a plan node with its children; `text` is its raw `simpleString`, which

@@ -12,9 +12,6 @@ from typing import Generic, TypeVar
 
 from engine.sources.logs.plan_events import Accumulable, CountedMetric, PlanNode, SqlPlan
 
-CACHE_SCAN = b'"InMemoryTableScan"'
-"""Text in the log line of a plan that reads a cache. The query that fills it lies below."""
-
 Value = TypeVar("Value")
 Node = TypeVar("Node")
 

@@ -10,7 +10,14 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from engine.sources.logs.plan_events import OUTPUT_ROWS, PlanMetadata, PlanNode, SqlPlan
+from engine.sources.logs.plan_events import (
+    CACHE_SCAN,
+    NAMED_CACHE_SCAN,
+    OUTPUT_ROWS,
+    PlanMetadata,
+    PlanNode,
+    SqlPlan,
+)
 from engine.sources.logs.plan_trackers import nodes_with
 
 SIZE_METRIC = b'"size of files read"'
@@ -22,7 +29,7 @@ FILES_METRIC = b'"number of files"'
 _SIZE, _FILES = "size of files read", "number of files read"
 _FILES_ALONE = "number of files"
 _COALESCE = re.compile(rb'"Coalesce (\d{1,9})"')
-_OTHER_PARTITIONS = re.compile("Exchange|InMemoryTableScan")
+_OTHER_PARTITIONS = re.compile(f"Exchange|{CACHE_SCAN}|{NAMED_CACHE_SCAN}")
 """Nodes whose output partitions are not those of their children."""
 
 _NOTHING_READ = "struct<>"

@@ -3,9 +3,10 @@
 from pathlib import Path
 
 import zstandard
-from real_logs import log_pair, tasks_of
+from real_logs import log_pair, logged, tasks_of
 
 from engine import read
+from engine.stage_run import StageRun
 
 FEW, MORE = log_pair("cached_query")
 SUMS_BY_KEY, JOINED = 1, 2
@@ -18,6 +19,16 @@ def test_stages_that_fill_a_cache_have_their_groups_and_joins() -> None:
     assert (by_key.groups, by_key.ungrouped_rows) == (KEYS, 4 * 6000)
     assert (joined.groups, joined.joined_output_records) == (NAMES, KEYS)
     assert joined.joined_broadcasts == (0,)
+
+
+def test_so_it_is_where_the_cache_has_a_name() -> None:
+    named = logged("named_cache")
+    assert list(map(_read_of_plan, named.stages)) == list(map(_read_of_plan, FEW.stages))
+    assert tasks_of(named, 2, 3.0) == [stage.tasks for stage in MORE.stages]
+
+
+def _read_of_plan(stage: StageRun) -> tuple[set[str], float | None, float | None]:
+    return set(stage.operations), stage.groups, stage.joined_output_records
 
 
 def test_groups_of_a_cached_query_stay_as_many() -> None:
