@@ -210,7 +210,7 @@ class Replay:
         slowdown, closed = closed_forms[index]
         return stages.tasks[index].slowed(
             contention=slowdown.contention,
-            typical_seconds=self.models[index].mean_seconds * stages.scaled[index].work,
+            typical_seconds=self.models[index].typical_seconds(stages.scaled[index].work),
             speed=speed / slowdown.warm,
             known=closed,
         )

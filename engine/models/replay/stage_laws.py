@@ -227,29 +227,30 @@ def expected_task_seconds(
         tasks_in_log: number of tasks that the same work has on the log's own slots.
     """
     model = replay.models[index]
-    typical, fixed = model.mean_seconds * work, model.fixed_seconds
     doublings = math.log2(
         model.concurrent_tasks(slots, tasks) / model.concurrent_tasks(model.ran_on)
     )
     warm = np.zeros_like(work)
     if model.warm_up is not None:
         in_log = _observed_size(replay, index, tasks_in_log).in_log[:, 0]
-        task_work_in_log, beyond = work * tasks / tasks_in_log, np.maximum(0.0, work - 1.0)
+        task_work_in_log = work * tasks / tasks_in_log
         factor = warmed(
             model.warm_up.mean,
             in_log[0] * task_work_in_log,
             busiest=_observed_size(replay, index, tasks).busiest(slots) * work,
             busiest_in_log=in_log[1] * task_work_in_log,
-            typical_seconds=typical,
-            fixed_seconds=fixed * beyond,
-            late_fixed_seconds=model.late_fixed_seconds * beyond,
+            work=work,
+            mean_seconds=model.mean_seconds,
+            fixed_seconds=model.fixed_seconds,
+            late_fixed_seconds=model.late_fixed_seconds,
         )
         warm = np.log(factor)
     log_contention = np.full_like(work, replay.contention_growth[index] * doublings)
-    seconds = fixed + (model.mean_seconds - fixed) * work
+    seconds = model.fixed_seconds + (model.mean_seconds - model.fixed_seconds) * work
     contention, warm = (np.exp(logs) for logs in combined(log_contention, warm))
-    seconds += (contention - 1.0) * np.minimum(seconds, typical)
-    return np.asarray(seconds * warm)
+    times = model.scaled_quantiles(work)
+    beside_others = np.minimum(times, seconds[:, None]).mean(axis=1) / times.mean(axis=1)
+    return np.asarray(seconds * (1.0 + (contention - 1.0) * beside_others) * warm)
 
 
 def _observed_size(replay: Replay, index: int, tasks: int) -> StageBatch:

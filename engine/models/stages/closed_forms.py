@@ -34,8 +34,8 @@ class StageBatch:
         partitions: number of partitions, the last one counted by its size.
         contention_growth, law: growth of log task time per doubling of concurrent tasks: the prior,
             and beyond it as fitted to several logs.
-        fixed: (2, s) the fixed part of a task and of a warm one, times the work beyond one
-            (`warm_up_factor`).
+        mean_seconds: time of an observed task.
+        fixed: (2, s) the fixed part of it, and of one on warm code.
         makespans: their closed form as a function of concurrent tasks and contention.
         warm_ups: the warm-up curves.
     """
@@ -48,6 +48,7 @@ class StageBatch:
     partitions: FloatArray
     contention_growth: FloatArray
     law: FloatArray
+    mean_seconds: FloatArray
     fixed: FloatArray
     makespans: Makespans
     warm_ups: WarmUps
@@ -68,12 +69,13 @@ class StageBatch:
             partitions=batch.partitions,
             contention_growth=table.contention_growth[stages],
             law=table.law_slots[stages],
-            fixed=table.fixed_seconds[:, stages] * np.maximum(0.0, batch.work - 1.0),
+            mean_seconds=table.mean_seconds[stages],
+            fixed=table.fixed_seconds[:, stages],
             makespans=Makespans(
                 tasks=batch.tasks,
                 outlines=outlines,
                 longest_first=table.longest_first[stages],
-                typical=table.mean_seconds[stages] * batch.work,
+                typical=table.typical_seconds(stages, batch.work),
             ),
             warm_ups=table.warm_ups.take(stages),
         )
@@ -92,7 +94,8 @@ class StageBatch:
             in_log[0],
             busiest=self.busiest(slots),
             busiest_in_log=in_log[1],
-            typical_seconds=self.makespans.typical,
+            work=self.task_work,
+            mean_seconds=self.mean_seconds,
             fixed_seconds=self.fixed[0],
             late_fixed_seconds=self.fixed[1],
         )

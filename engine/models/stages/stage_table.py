@@ -147,6 +147,11 @@ class StageTable:
         pairs = [(model.fixed_seconds, model.late_fixed_seconds) for model in self.models]
         return np.asarray(pairs).T
 
+    def typical_seconds(self, stages: IntArray, work: FloatArray) -> FloatArray:
+        """(m,) `StageModel.typical_seconds` of m stages whose tasks have (m,) `work`."""
+        fixed, mean = self.fixed_seconds[0, stages], self.mean_seconds[stages]
+        return np.asarray(fixed + (mean - fixed) * work)
+
     @cached_property
     def points(self) -> IntArray:
         """(s,) number of stored quantiles."""

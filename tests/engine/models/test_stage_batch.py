@@ -140,7 +140,7 @@ def test_closed_forms_agree_with_single_stages(ratio: float, slots: int) -> None
         one, form_alone = alone.closed_forms(slots, speed)[place]
         assert contention == pytest.approx(one, rel=1e-12)
         assert form.makespan == pytest.approx(form_alone.makespan, rel=1e-9)
-        typical = model.mean_seconds * scaled.work
+        typical = model.typical_seconds(scaled.work)
         pace = float(speed[place]) / one.warm
         slow = tasks.slowed(contention=one.contention, typical_seconds=typical, speed=pace)
         lanes = max(1, slots // model.stage.task_cpus)

@@ -225,6 +225,21 @@ def test_neither_new_code_nor_the_fixed_part_grows(size: float) -> None:
     assert found.seconds == pytest.approx(shuffled(size).seconds, rel=0.06)
 
 
+@pytest.mark.parametrize("size", [0.5, 0.7, 3.0])
+@pytest.mark.parametrize("seconds", [0.1, 0.6, 2.0])
+def test_new_code_and_the_fixed_part_are_each_counted_once(size: float, seconds: float) -> None:
+    """Equation (3) of a task on each slot: X + f + r (late - f), whether r is less or more."""
+    run = observed([Stage(np.full(4, seconds), shuffle_bytes=40e6)], slots=4)
+    replay = Replay.of(replace(run, stages=(replace(run.stages[0], warm_up=()),)))
+    model = replay.models[0]
+    late, fixed = model.late_seconds, model.late_fixed_seconds
+    assert late < seconds
+    outcome = replay.replayed(4, ratio=size)
+    expected = (seconds - late) + fixed + size * (late - fixed)
+    assert outcome.tasks == (4,)
+    assert outcome.end[0] - outcome.start[0] == pytest.approx(expected, abs=1e-9)
+
+
 @pytest.mark.parametrize(
     ("seconds", "most"),
     [(0.02, MOST_SET_UP), (0.1, MOST_SET_UP), (0.4, SET_UP_SHARE), (3.0, SET_UP_SHARE)],
@@ -253,7 +268,7 @@ def test_what_logs_are_held_against_is_what_is_replayed(work: float, slots: int)
     slowdown = Slowdown(*(float(part[0]) for part in batch.slowdowns(slots, batch.in_log)))
     tasks = drawn.slowed(
         contention=slowdown.contention,
-        typical_seconds=model.mean_seconds * work,
+        typical_seconds=model.typical_seconds(work),
         speed=1.0 / slowdown.warm,
     )
     typical = expected_task_seconds(

@@ -158,6 +158,14 @@ class StageModel(PartitionedStage):
         ran = max(0.0, self.mean_seconds - self.overhead_seconds)
         return self.mean_seconds - ran + min(self.set_up_share * ran, SET_UP_SECONDS)
 
+    def typical_seconds(self, work: float) -> float:
+        """Time of a typical task with `work` times the data of an observed one, in seconds."""
+        return self.fixed_seconds + (self.mean_seconds - self.fixed_seconds) * work
+
+    def scaled_quantiles(self, work: FloatArray) -> FloatArray:
+        """(n, q) quantiles of the times of warm tasks with (n,) `work`."""
+        return self._scaled_seconds(self.warm, work[:, None])
+
     @cached_property
     def late_fixed_seconds(self) -> float:
         """`fixed_seconds` of a task on warm code, by the same rule, so that part of it always

@@ -108,9 +108,10 @@ def warmed(
     *,
     busiest: FloatArray,
     busiest_in_log: FloatArray,
-    typical_seconds: FloatArray,
-    fixed_seconds: FloatArray,
-    late_fixed_seconds: FloatArray,
+    work: FloatArray,
+    mean_seconds: FloatArray | float,
+    fixed_seconds: FloatArray | float,
+    late_fixed_seconds: FloatArray | float,
 ) -> FloatArray:
     """(n,) factor on task times of a stage due to warm-up, relative to observed tasks of the same
     size: the effect of the data on the log's slots, times the effect of the number of slots.
@@ -124,11 +125,12 @@ def warmed(
         waves: (n,) mean number of tasks of the observed size per slot of the log, at the number of
             partitions that the stage has there.
         busiest, busiest_in_log: (n,) the same for the busiest slot, on this cluster and in the log.
-        typical_seconds, fixed_seconds, late_fixed_seconds: (n,) as in `warm_up_factor`.
+        work, mean_seconds, fixed_seconds, late_fixed_seconds: as in `warm_up_factor`.
     """
     by_data, by_slots, by_slots_of_log = warm_up_factor(
         mean(np.stack((waves, busiest, busiest_in_log))),
-        typical_seconds=typical_seconds,
+        work=work,
+        mean_seconds=mean_seconds,
         fixed_seconds=fixed_seconds,
         late_fixed_seconds=late_fixed_seconds,
     )
@@ -138,25 +140,27 @@ def warmed(
 def warm_up_factor(
     mean: FloatArray,
     *,
-    typical_seconds: FloatArray,
-    fixed_seconds: FloatArray,
-    late_fixed_seconds: FloatArray,
+    work: FloatArray,
+    mean_seconds: FloatArray | float,
+    fixed_seconds: FloatArray | float,
+    late_fixed_seconds: FloatArray | float,
 ) -> FloatArray:
-    """(..., n) warm-up factor of tasks with more data than observed.
+    """(..., n) warm-up factor of tasks with more or less data than observed.
 
-    Neither the cost of new code nor the fixed part of a task grows with the data. `mean` is a
-    factor on a typical task that is a multiple of the observed one. That multiple contains the
-    fixed part several times, so the excess is subtracted, from the warm and the mean task.
+    Neither the cost of new code nor the fixed part of a task follows the data. The factor is the
+    time of a task that meets new code (docs/models/sparkplan.md, equation 3, over the tasks of a
+    slot) over that of one of the same size as the log had it.
 
     Args:
         mean: (..., n) relative mean by the warm-up curve.
-        typical_seconds: (n,) time of an observed task, times the work.
-        fixed_seconds: (n,) its fixed part, times the work beyond one.
-        late_fixed_seconds: (n,) the same of a task whose code is warm.
+        work: (n,) work of a task relative to an observed one.
+        mean_seconds: time of an observed task; (n,) or the same for all, as the following.
+        fixed_seconds: its fixed part.
+        late_fixed_seconds: the fixed part of a task whose code is warm.
     """
-    mean_seconds = typical_seconds * mean - late_fixed_seconds
-    warm_seconds = typical_seconds - fixed_seconds
-    return (mean_seconds + TINY_SECONDS) / (warm_seconds + TINY_SECONDS)
+    seconds, less = mean_seconds * work, 1.0 - work
+    with_new_code = seconds * mean + late_fixed_seconds * less
+    return (with_new_code + TINY_SECONDS) / (seconds + fixed_seconds * less + TINY_SECONDS)
 
 
 TINY_SECONDS = 1e-12
