@@ -84,7 +84,7 @@ def test_only_whole_tasks_run_at_once(count: int, apart: bool) -> None:
     assert stages is not None
     assert [stage.waves for stage in stages] == [8 / count, 3.0]
     task = run.stages[1].task_seconds.total / 6
-    assert 2.5 * task <= stages[1].end_seconds - stages[1].start_seconds < 4.0 * task
+    assert 2.4 * task <= stages[1].end_seconds - stages[1].start_seconds < 3.5 * task
 
 
 @pytest.mark.parametrize("model", ["sparkplan", "simcost", "boe"])
