@@ -154,16 +154,15 @@ def attempt_spans(
         stage = application.stages.get(stage_id)
         if stage is None:
             continue
-        for attempt in stage.attempts.values():
-            start = attempt.submitted_ms
-            if start is None:
-                continue
-            stop = attempt.completed_ms
-            if stop is None and stage_id in truncated:
-                stop = stage.tasks.last_finish_ms
-            elif stop is None:
-                stop = _jobs_ended(application, stage_id) or end_ms
-            spans.append((start, max(start, stop)))
+        if stage_id in truncated:
+            end = stage.tasks.last_finish_ms
+        else:
+            end = _jobs_ended(application, stage_id) or end_ms
+        spans += [
+            (start, max(start, end if attempt.completed_ms is None else attempt.completed_ms))
+            for attempt in stage.attempts.values()
+            if (start := attempt.submitted_ms) is not None
+        ]
         if not stage.attempts and stage.tasks.first_launch_ms is not None:
             spans.append((stage.tasks.first_launch_ms, stage.tasks.last_finish_ms))
     return spans
