@@ -66,10 +66,8 @@ _SPANS = (
 LONGEST_TOLD = 999 * SECONDS_PER_YEAR
 """How much longer an interval reaches is of no use to anybody."""
 
-
 LARGE_COUNT = 199.5
 """Nobody counts more minutes in minutes, or more hours in hours."""
-
 
 LEAST_IN_SECONDS = 0.05
 """A shorter time would be shown as 0.0 s."""

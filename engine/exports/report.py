@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 LISTED = 10
 """Maximum number of runners-up and rejections in a report; `recommend --json` has all."""
 
-
 PART = {"startup": "start-up", "dbu": "DBUs"}
 """Display names of cost parts, where different from the key."""
 

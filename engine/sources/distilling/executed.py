@@ -19,7 +19,6 @@ FIRST_ROWS = ("take at ", "first at ", "head at ", "show at ", "showString at ",
 LOCAL_ITERATOR = "toLocalIterator at "
 """Beginning of the names of stages whose action fetches one partition after the other."""
 
-
 EXCHANGE = "Exchange"
 """Plan node of a shuffle; the first operation of a stage that writes one."""
 

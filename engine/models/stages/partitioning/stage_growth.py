@@ -98,7 +98,6 @@ CUT_FILES = ("textFile", "sequenceFile", "objectFile", "hadoop", "newAPIHadoop",
 UNIONS_AND_PRODUCTS = frozenset(("Union", "CartesianProduct", "union", "cartesian"))
 """Operations that concatenate the partitions of several inputs, or multiply them."""
 
-
 SCANS = ("Scan ", "BatchScan ", "MicroBatchScan ", "JDBCRDD")
 """Prefixes of operations that read a source, by Spark's old and new interface and by JDBC."""
 
