@@ -5,35 +5,27 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Iterator, Sequence
-from typing import Protocol
-
-
-class Node(Protocol):
-    """A stage, or a moment such as the submission of a job."""
-
-    @property
-    def after(self) -> Sequence[int]:
-        """Indices of the nodes that must have ended."""
-
-    @property
-    def delay_seconds(self) -> float:
-        """From the last of those ends to the start."""
 
 
 class Dependencies:
     """The nodes that still wait for others, and `upcoming`: a heap of (seconds, index) of those
-    that wait for none, but for their delay."""
+    that wait for none, but for their delay.
 
-    def __init__(self, nodes: Sequence[Node]) -> None:
-        self._nodes = nodes
-        self._unended = [len(node.after) for node in nodes]
-        self._last_end = [0.0] * len(nodes)
-        self._children: list[list[int]] = [[] for _ in nodes]
-        for index, node in enumerate(nodes):
-            for parent in node.after:
+    Args:
+        after: of each node, the indices of those that must have ended.
+        delay_seconds: of each node, from the last of these ends to its start.
+    """
+
+    def __init__(self, after: Sequence[Sequence[int]], delay_seconds: Sequence[float]) -> None:
+        self._delay_seconds = delay_seconds
+        self._unended = [len(parents) for parents in after]
+        self._last_end = [0.0] * len(after)
+        self._children: list[list[int]] = [[] for _ in after]
+        for index, parents in enumerate(after):
+            for parent in parents:
                 self._children[parent].append(index)
         self.upcoming = [
-            (node.delay_seconds, index) for index, node in enumerate(nodes) if not node.after
+            (delay_seconds[index], index) for index, parents in enumerate(after) if not parents
         ]
         heapq.heapify(self.upcoming)
 
@@ -54,5 +46,5 @@ class Dependencies:
             self._unended[child] -= 1
             self._last_end[child] = max(self._last_end[child], moment)
             if not self._unended[child]:
-                ready = self._last_end[child] + self._nodes[child].delay_seconds
+                ready = self._last_end[child] + self._delay_seconds[child]
                 heapq.heappush(self.upcoming, (ready, child))

@@ -162,7 +162,9 @@ class _Scheduler:
         self.free_is_current = True
         self.start = [math.nan] * len(nodes)
         self.end = [math.nan] * len(nodes)
-        self.dependencies = Dependencies(nodes)
+        self.dependencies = Dependencies(
+            [node.after for node in nodes], [node.delay_seconds for node in nodes]
+        )
         self.active: list[tuple[int, int]] = []
         self.pending: dict[int, FloatArray] = {}
         self.cold_tasks = [0] * len(nodes)

@@ -162,7 +162,9 @@ class _Estimate:
         self.end = np.full(len(activities), math.nan)
         self.live: dict[int, _Live] = {}
         self.busy: list[tuple[int, _Live]] = []
-        self.dependencies = Dependencies(self.activities)
+        self.dependencies = Dependencies(
+            [entry.after for entry in activities], [entry.delay_seconds for entry in activities]
+        )
         self.states: list[State] = []
         self.running: tuple[Running, ...] = ()
         self.since = 0.0
