@@ -47,7 +47,6 @@ class OutgrownBroadcast:
     """A table that is broadcast in a log and may exceed the broadcast threshold with more data.
 
     Args:
-        table: the table.
         growth: factor of its size that counts against the threshold.
         share: share of the cost of a sort-merge join that is added (`BroadcastTable.added_share`).
         probable: whether it exceeds the threshold with a probability of at least 0.5.

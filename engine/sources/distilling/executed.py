@@ -293,11 +293,7 @@ class StageGraph:
         return next((stage_of_rdd for stage_of_rdd in stages if stage_of_rdd is not None), None)
 
     def combined(self, stage_id: int, run_stages: Container[int]) -> dict[str, tuple[object, ...]]:
-        """The `united`, `paired` and `inputs` fields of a stage with a union or product.
-
-        Args:
-            run_stages: the stages of the run.
-        """
+        """The `united`, `paired` and `inputs` fields of a stage with a union or product."""
         stage = self._executed[stage_id].stage
         combined = stage.combined
         if combined is None or not combined.itemised:
