@@ -28,7 +28,14 @@ _HOMES = {
         "UnknownName",
         "UnknownType",
     ),
-    "engine.units": ("format_bytes", "format_interval", "format_seconds", "format_usd"),
+    "engine.units": (
+        "format_bytes",
+        "format_interval",
+        "format_seconds",
+        "format_usd",
+        "format_usd_to",
+        "usd_decimals",
+    ),
     "engine.text.quantities": (
         "check_times",
         "has_size_unit",
@@ -40,7 +47,6 @@ _HOMES = {
         "parse_times",
         "parse_usd",
     ),
-    "engine.text.amounts": ("format_usd_to", "usd_decimals"),
     "engine.text.lists": ("printable",),
     "engine.text.time_differences": ("format_time_difference",),
     "engine.text.reachable": ("format_factor", "reachable_seconds", "reachable_usd"),

@@ -159,8 +159,6 @@ from engine.sources.workflow_file import is_workflow as is_workflow
 from engine.sources.workflow_file import read_workflow as read_workflow
 from engine.stage_run import Measure as Measure
 from engine.stage_run import StageRun as StageRun
-from engine.text.amounts import format_usd_to as format_usd_to
-from engine.text.amounts import usd_decimals as usd_decimals
 from engine.text.lists import printable as printable
 from engine.text.located_yaml import Section as Section
 from engine.text.located_yaml import read_yaml as read_yaml
@@ -185,6 +183,8 @@ from engine.units import format_bytes as format_bytes
 from engine.units import format_interval as format_interval
 from engine.units import format_seconds as format_seconds
 from engine.units import format_usd as format_usd
+from engine.units import format_usd_to as format_usd_to
+from engine.units import usd_decimals as usd_decimals
 
 __version__: str
 __all__: list[str]

@@ -69,7 +69,6 @@ NOTES = (
 """Codes of informational notices on how the evidence was used or the answer found; they seldom
 require action."""
 
-
 COVERED_BY = {"unknown-source-type": frozenset({"no-machine-types", "nodes-not-told"})}
 """Code -> the codes of notices that cover it, with more of the reason and what to do."""
 

@@ -275,6 +275,11 @@ class StageRun:
         return total_of(self.input_bytes) + total_of(self.shuffle_read_bytes)
 
     @property
+    def read_records(self) -> float:
+        """Records that its tasks read, from input and from shuffles; 0 if none are counted."""
+        return (self.input_records or 0.0) + (self.shuffle_read_records or 0.0)
+
+    @property
     def outside_bytes(self) -> float:
         """Bytes that its tasks read from outside: its input without what came from the cache."""
         return max(0.0, total_of(self.input_bytes) - (self.cached_input_bytes or 0.0))

@@ -24,7 +24,6 @@ CLOCK_SECONDS = 2e-3
 """Clock tolerance, since logs have whole milliseconds: a stage that ends so little after another
 began counts as ended before it."""
 
-
 FULL_SHARE = 0.9
 """If running stages hold this share of the slots, too few are left for another stage to begin."""
 

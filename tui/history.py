@@ -197,7 +197,6 @@ _COMMAND_NAMES = {
 }
 """Input -> the typed command that sets it, where the names differ."""
 
-
 _LABELS = {
     "sources": "evidence",
     "reading": "evidence",

@@ -22,7 +22,6 @@ from tui.state import MAX_NODES, PlanState, Terms, evidence_key, planned_nodes
 _Question = tuple["engine.Plan", "engine.Goal", "engine.Billing", int]
 """Key of a search for mixes: plan, goal, billing, and the most types per cluster."""
 
-
 T = TypeVar("T")
 
 

@@ -105,7 +105,6 @@ class JobInputs(NamedTuple):
 MEASURED_JOB = JobInputs()
 """The iterations and parameters of the largest run."""
 
-
 TrainingPlan = Literal["ernest", "peridot", "simcost"]
 """The design that chooses the training runs."""
 

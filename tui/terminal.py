@@ -67,10 +67,9 @@ def prepare(environ: MutableMapping[str, str] | None = None) -> None:
 def speed_up_start() -> None:
     """Speed up the start of a planner that is about to be imported.
 
-    `resume_garbage_collection` undoes the first part.
-
-    Until the first frame hardly anything becomes garbage, and collecting takes a tenth of the
-    start. A change is painted within 1/120 s, as several panels change one after another.
+    No garbage is collected until `resume_garbage_collection`: before the first frame there is
+    hardly any, and looking for it takes a tenth of the start. A change is painted within 1/120 s,
+    as several panels change one after another.
     """
     gc.disable()
     os.environ.setdefault("TEXTUAL_FPS", "120")

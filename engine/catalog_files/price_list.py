@@ -35,7 +35,6 @@ class PriceList:
     Args:
         quotes: every price of a plain Linux machine, and every fee of the managed service, in all
             regions.
-        source: description of the list.
         fees_file: the file with the fees, where the list has several files; None without fees.
     """
 

@@ -343,9 +343,8 @@ class Surface:
     def is_precise(self) -> bool:
         """Whether the times tell which point is best: those of a model that is precise on grids, or
         where every point that may be rented was evaluated one by one."""
-        if self.fitted.is_precise_on_grids:
-            return True
-        if self.seconds.size <= self.fitted.exact_at_once(self.workload):
+        few = self.seconds.size <= self.fitted.exact_at_once(self.workload)
+        if few or self.fitted.is_precise_on_grids:
             return True
         if not self.exact:
             return False

@@ -33,7 +33,6 @@ class Job:
 
     Args:
         template: everything after `spark-submit`, with placeholders such as {fraction}.
-        spark_submit: the command.
         executors_per_node, executor_cores: the layout of executors.
         conf: further Spark settings.
     """

@@ -20,26 +20,26 @@ def known_runs(profile: Profile, grid: Grid, workload: Workload | None = None) -
     """The profile's runs on the grid's types, as known points of the design: those that succeeded
     with the planned job parameters and whose nodes and share of the whole input are known."""
     planned = with_defaults(workload or profile.reference_workload, profile)
-    input_bytes, rows = planned.input_bytes, []
-    for run in profile.runs:
-        if not run.complete or run.has_failed:
-            continue
-        if not same_parameters(run.workload.parameters, planned.parameters):
-            continue
-        name = None if grid.instances == (None,) else run.cluster.instance_name
-        if run.cluster.nodes is None or name not in grid.instances:
-            continue
-        if run.counts_pods and name is not None:  # how many of its nodes they took is not known
-            continue
-        if input_bytes is None or run.workload.input_bytes is None:
-            continue
-        fraction = run.workload.input_bytes / input_bytes
-        rows.append((run.cluster.nodes, fraction, name, run.seconds))
+    typed = grid.instances != (None,)
+    runs = [
+        run
+        for run in profile.runs
+        if run.complete
+        and not run.has_failed
+        and same_parameters(run.workload.parameters, planned.parameters)
+        and run.cluster.nodes is not None
+        # How many nodes of a type pods took is not known.
+        and (not typed or (run.cluster.instance_name in grid.instances and not run.counts_pods))
+        and run.workload.input_bytes is not None
+        and planned.input_bytes is not None
+    ]
+    names = [run.cluster.instance_name if typed else None for run in runs]
     return KnownRuns(
-        np.asarray([float(nodes) for nodes, _, _, _ in rows]),
-        np.asarray([fraction for _, fraction, _, _ in rows]),
-        np.asarray([grid.instances.index(name) for _, _, name, _ in rows], dtype=np.int64),
-        np.asarray([seconds for _, _, _, seconds in rows]),
+        np.asarray([run.cluster.nodes for run in runs], dtype=float),
+        np.asarray([run.workload.input_bytes for run in runs], dtype=float)
+        / (planned.input_bytes or np.nan),
+        np.asarray([grid.instances.index(name) for name in names], dtype=np.int64),
+        np.asarray([run.seconds for run in runs]),
     )
 
 

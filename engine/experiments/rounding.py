@@ -36,12 +36,10 @@ _MOST_EXCHANGES = 200
 _IMPROVES_BY = 1e-9
 _BUDGET_SLACK = 1.0 + 1e-9
 
-
 _INDEPENDENCE_TOLERANCES = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8)
 """Tolerances of linear independence for the starting sets, from clearly independent runs to barely
 independent ones: the cheapest runs are alike, and those of consecutive node counts differ only in
 the tenth digit."""
-
 
 _Improvement = tuple[float, list[int]]
 """The criterion and the runs of a set with a lower criterion."""

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from engine.exports.base import Export, Handover
-from engine.text.amounts import format_usd_to, usd_decimals
 from engine.text.lists import printable
 from engine.units import (
     format_count,
@@ -15,6 +14,8 @@ from engine.units import (
     format_probability,
     format_seconds,
     format_usd,
+    format_usd_to,
+    usd_decimals,
 )
 
 if TYPE_CHECKING:
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
 LISTED = 10
 """Maximum number of runners-up and rejections in a report; `recommend --json` has all."""
-
 
 PART = {"startup": "start-up", "dbu": "DBUs"}
 """Display names of cost parts, where different from the key."""

@@ -67,7 +67,6 @@ _MISSING_PRICE_NOTES = {
     "its types Databricks offers",
 }
 
-
 NO_DBUS_NOTE = "the price of DBUs is not in it: catalog azure-databricks has them"
 
 

@@ -23,7 +23,6 @@ class BarrierStage:
 
     Args:
         label: the stage's label.
-        tasks: number of tasks.
         task_cpus: cores that each task holds.
     """
 

@@ -30,8 +30,6 @@ class UnusedSlots:
         slots, rounded up.
 
         Args:
-            tasks: tasks of the stage.
-            slots: slots of the cluster.
             near: its tasks are launched where their input lies, on executors that ran tasks before.
             cpus: slots that one task holds.
         """
@@ -51,7 +49,6 @@ class UnusedSlots:
 
         Args:
             slots: slots that remain, including those yet to come.
-            upcoming: slots yet to come.
         """
         idle = max(0, self.left - upcoming)
         self.left = min(slots, self.left - min(count, idle))

@@ -152,7 +152,6 @@ def _up_to_level(
     A job is granted its next container while its share is the least. So all containers that begin
     below a level of the share are granted before any that begins at it.
     """
-
     rows = [[(p, shares[p], claims[p].tasks) for p in indices] for indices in queues.values()]
 
     def at(level: float) -> list[int]:

@@ -212,13 +212,11 @@ class FairPools:
         that claim alike only the first can be it."""
         pools = [pool for pool, queue in self.waiting.items() if queue]
         for pool in sorted(pools, key=lambda pool: (self.tasks_of_pool[pool], pool)):
-            fitting = []
-            for alike in self.by_claim[pool].values():
-                _drop_placed(alike)
-                if alike:
-                    tasks, cores = self._claim(alike[0][2])
-                    if tasks * cores <= self.idle:
-                        fitting.append(alike[0])
+            queues = self.by_claim[pool].values()
+            for queue in queues:
+                _drop_placed(queue)
+            heads = [queue[0] for queue in queues if queue]
+            fitting = [head for head in heads if math.prod(self._claim(head[2])) <= self.idle]
             if fitting:
                 return min(fitting)[2]
         return None

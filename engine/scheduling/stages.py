@@ -23,6 +23,7 @@ import numpy as np
 
 from engine.forecast import FloatArray, IntArray
 from engine.runs.unused_slots import UnusedSlots
+from engine.scheduling.dependencies import Dependencies
 from engine.scheduling.fair_pools import (
     MOST_PLACED_TASKS,
     FairPools,
@@ -161,15 +162,9 @@ class _Scheduler:
         self.free_is_current = True
         self.start = [math.nan] * len(nodes)
         self.end = [math.nan] * len(nodes)
-        self.waiting_for = [len(node.after) for node in nodes]
-        self.children: list[list[int]] = [[] for _ in nodes]
-        for child, node in enumerate(nodes):
-            for parent in node.after:
-                self.children[parent].append(child)
-        self.upcoming = [
-            (node.delay_seconds, first) for first, node in enumerate(nodes) if not node.after
-        ]
-        heapq.heapify(self.upcoming)
+        self.dependencies = Dependencies(
+            [node.after for node in nodes], [node.delay_seconds for node in nodes]
+        )
         self.active: list[tuple[int, int]] = []
         self.pending: dict[int, FloatArray] = {}
         self.cold_tasks = [0] * len(nodes)
@@ -185,8 +180,8 @@ class _Scheduler:
         self.tasks = sum(len(node.tasks) for node in nodes if node.tasks is not None)
 
     def run(self) -> Schedule:
-        while self.active or self.upcoming:
-            until = self.upcoming[0][0] if self.upcoming else math.inf
+        while self.active or self.dependencies.upcoming:
+            until = self.dependencies.next_start
             leave = self.leaving[-1][0] if self.leaving else math.inf
             if self.active and self._schedule_first(min(until, leave)):
                 continue
@@ -198,8 +193,7 @@ class _Scheduler:
 
     def _activate(self, moment: float) -> None:
         """Activates all nodes that become ready at this moment."""
-        while self.upcoming and self.upcoming[0][0] <= moment:
-            ready, index = heapq.heappop(self.upcoming)
+        for ready, index in self.dependencies.started_by(moment):
             node = self.nodes[index]
             if node.tasks is None or not len(node.tasks):
                 self.start[index] = ready
@@ -385,9 +379,4 @@ class _Scheduler:
 
     def _finish(self, index: int, end: float) -> None:
         self.end[index] = end
-        for child in self.children[index]:
-            self.waiting_for[child] -= 1
-            if self.waiting_for[child] == 0:
-                node = self.nodes[child]
-                ready = max(self.end[parent] for parent in node.after) + node.delay_seconds
-                heapq.heappush(self.upcoming, (ready, child))
+        self.dependencies.end(index, end)

@@ -20,7 +20,6 @@ SIZES_EXECUTORS = "simcost"
 """The model that is asked even where it is the plan's: its search for the executors of least
 resource time is too slow for the user interface's thread."""
 
-
 ONE_JOB = "for one job, not several on one cluster"
 """Why no other model answers for a workflow. What they say to its profile, which has no runs, is
 what to add to an ordinary one, and that another of them be used."""

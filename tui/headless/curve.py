@@ -28,7 +28,6 @@ ITERATIONS = "1:20"
 MAX_ITERATIONS = 1000
 """Most points of a curve over iterations; a typing error should not run for hours."""
 
-
 TOO_FEW_SLOTS = "barrier-needs-slots"
 """Code of a warning that holds for all node counts below some number: more nodes have more
 slots."""

@@ -124,7 +124,6 @@ def wants_design(args: argparse.Namespace) -> bool:
 
 DESIGN_OPTIONS = ("partitions", "node_cores", "iteration_share", "smallest_run")
 
-
 NEXT_OPTIONS = ("deadline", "job_budget", "spot")
 SIMCOST_OPTIONS = ("target_cores", "sample_partitions")
 NOT_SIMCOST = ("fractions", "smallest_run", "iteration_share")

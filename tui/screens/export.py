@@ -30,7 +30,6 @@ from tui.widgets.text import fit, plain
 SHORT_BELOW = 30
 """Terminal rows below which list and text do not both fit."""
 
-
 OTHER_ROWS = 8
 """Rows of the dialog without targets: its frame, a framed line of the text, path, answer, keys."""
 

@@ -16,7 +16,6 @@ def require_none_of(file: str | Path, inputs: Iterable[tuple[str, Path]]) -> Non
     shapes, a resource profile.
 
     Args:
-        file: the output.
         inputs: what is read (`read_files`); looked at only where the output is there already.
 
     Raises:

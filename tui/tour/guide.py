@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 LOOK_SECONDS = 0.02
 """Polling interval while a plan is being built."""
 
-
 LOOKING = (":view", ":chart")
 """Commands that only switch the view; captions leave them out, as the tabs show it."""
 

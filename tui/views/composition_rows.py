@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 _LOST = 3
 """Where rows are few, one in this many is for types that lost."""
 
-
 SHORT_NOTES = {"speed transferred": "transferred", "source type unknown": "speed guessed"}
 """Abbreviations of notes that fit at 80 and 120 columns."""
 

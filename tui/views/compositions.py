@@ -81,7 +81,6 @@ COLUMNS = (
     Column(title="note", shrink=True, least=11, priority=3),
 )
 
-
 KEYS = (
     ("t", "time", "sort('time')"),
     ("c", "cost", "sort('cost')"),

@@ -50,13 +50,11 @@ EXPECTED = "Savings and chances are expectations over how a run may turn out: wi
 
 INTERRUPTED = "Times and prices on spot nodes hold the interruptions that are expected."
 
-
 PART_SPOT = (
     "A share of spot nodes is not weighed: whole clusters of one type at on-demand prices are."
 )
 
 NO_INTERVAL = "The model gives no interval: a factor of 1.4 either way is assumed here."
-
 
 PLANS = {
     "ernest": "Ernest's design",

@@ -29,7 +29,6 @@ CLEARED = ("deadline", "budget")
 OF_TYPES = ("inputs", "short")
 """Tables in which `/` chooses the candidate types; in every other one it filters the rows."""
 
-
 FEW = ("models",)
 """Tables of so few rows that where columns are few the next panel takes precedence over a
 filter."""

@@ -26,7 +26,6 @@ def in_planner(message: str) -> str:
 _OTHER_COMMAND = r"sparkplan [a-z-]+(?: (?:[a-z]+(?= --)|[A-Z]+|--[a-z-]+))*"
 """A shell command, whose options are not typed in the planner."""
 
-
 _LISTING_COMMANDS = (
     (r"`sparkplan samples` lists samples", "o lists the samples"),
     (r"`sparkplan catalog show NAME` lists the types of a catalog", "w lists the types"),

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 WAITING: tuple[Line, ...] = ([("Reading the evidence and the prices ...", "muted")],)
 
-
 BLANK: Line = (("", "base"),)
 
 

@@ -48,7 +48,6 @@ MAX_MARKS = 40
 """With more states than this no vertical rules are drawn at state boundaries: they would fill the
 chart."""
 
-
 AXIS_ROWS = 3
 """Rows of the chart below the bars: axis, tick labels, legend."""
 

@@ -30,7 +30,6 @@ _CHARS: dict[Dots, str] = {
 Dash = tuple[int, int]
 """Dots drawn, then dots skipped, along the line."""
 
-
 _WIDE = 0.5
 """A band over a larger share of the canvas is shaded thinly."""
 

@@ -69,7 +69,6 @@ def fit_columns(
     columns are left out by priority, then the rest is cut.
 
     Args:
-        columns: all columns.
         natural: the preferred width of each.
         width: cells, without the mark of the cursor.
         room: cells at the right of the header that the last title leaves free, where other columns

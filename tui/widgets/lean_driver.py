@@ -76,7 +76,6 @@ INPUT_BYTES = 4096
 LOOK_SECONDS = 0.1
 """Interval at which a pending Escape is reported as a key, and the end of the app is checked."""
 
-
 HUNG_UP = 128 + signal.SIGHUP
 """Exit code of a program ended by SIGHUP."""
 

@@ -229,18 +229,21 @@ def _explained(
     capacity = np.asarray([nodes * machine.cores, nodes, nodes])
     running = at_once(stage, slots)
 
-    def bound(share: float) -> float:
-        """Time of the steps when they move this share of the bytes (the rest was cached)."""
-        moved = tuple(
+    def moving(share: float) -> tuple[Step, ...]:
+        """The steps when they move this share of the bytes (the rest was cached)."""
+        return tuple(
             Step(s.cpu_seconds, s.disk_bytes * share, s.network_bytes * share) for s in steps
         )
-        return task_time(Needs.of(TaskWork(0.0, moved), machine), capacity, running).seconds
+
+    def bound(share: float) -> float:
+        """Time of these steps."""
+        work = TaskWork(0.0, moving(share))
+        return task_time(Needs.of(work, machine), capacity, running).seconds
 
     share = 1.0 if bound(1.0) <= ran else _largest_share(bound, ran)
-    moved = tuple(Step(s.cpu_seconds, s.disk_bytes * share, s.network_bytes * share) for s in steps)
     rest = max(0.0, ran - bound(share))
     set_up = min(rest, SET_UP_SECONDS, SET_UP_SHARE * ran)
-    return TaskWork(load + set_up, moved, rest - set_up)
+    return TaskWork(load + set_up, moving(share), rest - set_up)
 
 
 def _largest_share(bound: Callable[[float], float], limit: float) -> float:

@@ -32,6 +32,7 @@ from engine.models.boe.task_draw import (
 )
 from engine.models.boe.task_time import Needs, TaskTime
 from engine.models.boe.workflow_course import Activity, Course, Machines, Running, State, refuse
+from engine.scheduling.dependencies import Dependencies
 from engine.scheduling.drf import Claim, Scheduler, resources_of
 
 SAME_MOMENT = 1e-9
@@ -161,17 +162,9 @@ class _Estimate:
         self.end = np.full(len(activities), math.nan)
         self.live: dict[int, _Live] = {}
         self.busy: list[tuple[int, _Live]] = []
-        self.missing = [len(entry.after) for entry in activities]
-        self.children: list[list[int]] = [[] for _ in activities]
-        for index, entry in enumerate(activities):
-            for parent in entry.after:
-                self.children[parent].append(index)
-        self.coming = [
-            (entry.delay_seconds, index)
-            for index, entry in enumerate(activities)
-            if not entry.after
-        ]
-        heapq.heapify(self.coming)
+        self.dependencies = Dependencies(
+            [entry.after for entry in activities], [entry.delay_seconds for entry in activities]
+        )
         self.states: list[State] = []
         self.running: tuple[Running, ...] = ()
         self.since = 0.0
@@ -184,7 +177,7 @@ class _Estimate:
             if entry.tasks and most < 1.0:
                 refuse(entry, self.machines)
         changed = self._activate()
-        while self.live or self.coming:
+        while self.live or self.dependencies.upcoming:
             if changed:
                 self._new_state()
             changed = self._advance()
@@ -194,7 +187,7 @@ class _Estimate:
     def _advance(self) -> bool:
         """Goes to the next moment at which a track ends or a stage starts; whether the state
         ends there."""
-        due = self.coming[0][0] - self.now if self.coming else math.inf
+        due = self.dependencies.next_start - self.now
         for _, live in self.busy:
             due = min(due, live.due())
         due = max(due, 0.0)
@@ -230,8 +223,7 @@ class _Estimate:
         """Lets the activities begin that are ready by now."""
         changed = False
         latest = self.now * (1.0 + SAME_MOMENT) + 1e-12
-        while self.coming and self.coming[0][0] <= latest:
-            _, index = heapq.heappop(self.coming)
+        for _, index in self.dependencies.started_by(latest):
             entry = self.activities[index]
             if entry.tasks < 1:
                 self.start[index] = self.now
@@ -330,9 +322,4 @@ class _Estimate:
 
     def _finish(self, index: int) -> None:
         self.end[index] = self.now
-        for child in self.children[index]:
-            self.missing[child] -= 1
-            if self.missing[child] == 0:
-                heapq.heappush(
-                    self.coming, (self.now + self.activities[child].delay_seconds, child)
-                )
+        self.dependencies.end(index, self.now)

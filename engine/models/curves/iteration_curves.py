@@ -111,7 +111,6 @@ class PiecewiseLinearCurve(TypeCurve):
 
     Args:
         fits: the curves, of runs that did as many iterations as `counts` says, ascending.
-        wanted: the wanted iterations.
         own: the fit to runs that did as many; None where none is.
         runs, spread: those of that fit; without one, all runs, and the wider spread of the two
             curves between which the line goes.

@@ -40,7 +40,6 @@ PRIOR_INTERVAL_NOTICE = Notice(
     f"add runs of other sizes or clusters: from {MINIMUM_RESIDUALS} on it is measured",
 )
 
-
 DEFAULT_RESIDUAL_SCALE = 0.10
 """Standard deviation of log time about a fitted curve, where the curve's own is not known."""
 

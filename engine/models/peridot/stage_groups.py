@@ -118,11 +118,9 @@ def _aligned(one: Sequence[StageGroup], other: Sequence[StageGroup]) -> dict[int
     signatures = [group.signature for group in one], [group.signature for group in other]
     pairs: dict[int, int] = {}
     steps = SequenceMatcher(None, *signatures, autojunk=False).get_opcodes()
-    for tag, start, end, other_start, other_end in steps:
-        if tag == "equal":
+    for _, start, end, other_start, other_end in steps:
+        names = [group.names for group in one[start:end]]
+        other_names = [group.names for group in other[other_start:other_end]]
+        if names == other_names:  # as of all that the matcher calls equal
             pairs |= zip(range(start, end), range(other_start, other_end), strict=True)
-        elif tag == "replace" and end - start == other_end - other_start:
-            left, right = one[start:end], other[other_start:other_end]
-            if all(a.names == b.names for a, b in zip(left, right, strict=True)):
-                pairs |= zip(range(start, end), range(other_start, other_end), strict=True)
     return pairs

@@ -24,7 +24,6 @@ from functools import partial
 import numpy as np
 
 from engine.forecast import FloatArray
-from engine.models.replay.broadcasts import records_of
 from engine.models.replay.replayed_run import Replay
 from engine.models.replay.times import SCALE_PER_HALF_WIDTH_90, Times
 from engine.models.stages.durations.task_times import StageModel
@@ -120,9 +119,9 @@ def multiplied_rows_share(replay: Replay, model: StageModel) -> float:
     broadcast_ids = set(stage.joined_broadcasts)
     tables = (one for one in replay.run.stages if one.stage_id in broadcast_ids)
     streamed = max(
-        [records_of(stage), *(joined_rows or 0.0 for joined_rows in stage.joined_records)]
+        [stage.read_records, *(joined_rows or 0.0 for joined_rows in stage.joined_records)]
     )
-    read = streamed + sum(map(records_of, tables))
+    read = streamed + sum(table.read_records for table in tables)
     return max(0.0, 1.0 - read / output) if streamed > 0.0 and output > 0.0 else 0.0
 
 

@@ -47,7 +47,6 @@ class OutgrownBroadcast:
     """A table that is broadcast in a log and may exceed the broadcast threshold with more data.
 
     Args:
-        table: the table.
         growth: factor of its size that counts against the threshold.
         share: share of the cost of a sort-merge join that is added (`BroadcastTable.added_share`).
         probable: whether it exceeds the threshold with a probability of at least 0.5.
@@ -78,13 +77,13 @@ class OutgrownBroadcast:
     ) -> FloatArray:
         """(n,) seconds that one join adds, with the number of coalesced shuffle partitions that
         adaptive execution makes of its size."""
-        build, read = self.table.build, records_of(model.stage)
+        build, read = self.table.build, model.stage.read_records
         rows = read if streamed_rows is None else streamed_rows
         share = min(1.0, rows / read) if read else 1.0
         growth = model.data_growth(ratio)
         build_growth = build.data_growth(ratio) if self.table.planned else self.growth
         shuffled = model.stage.read_bytes * share * growth + build.stage.read_bytes * build_growth
-        rows = rows * growth + records_of(build.stage) * build_growth
+        rows = rows * growth + build.stage.read_records * build_growth
         work = max(rows / RECORDS_PER_SECOND, shuffled / BYTES_PER_SECOND) * self.run_over_cpu
         work *= self.share
         settings = model.partitioning
@@ -92,11 +91,6 @@ class OutgrownBroadcast:
         cores = (distinct_slots * settings.cores_per_slot).astype(int).tolist()
         tasks = [min(settings.coalesced_count(shuffled, n), self.partitions) for n in cores]
         return np.asarray(work / model.concurrent_tasks(slots, np.ceil(tasks)[slot_index]))
-
-
-def records_of(stage: StageRun) -> float:
-    """Records that the tasks of a stage read, from input and shuffles."""
-    return (stage.input_records or 0.0) + (stage.shuffle_read_records or 0.0)
 
 
 def run_over_cpu_time(stages: Sequence[StageRun]) -> float:

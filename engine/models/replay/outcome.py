@@ -20,7 +20,6 @@ class ReplayOutcome:
         driver_seconds: part of it in which no stage ran.
         start, end: (s,) start and end of each stage, in seconds since the start of the run.
         tasks: (s,) number of tasks of each stage.
-        slots: number of task slots.
         placed: (s,) the scheduled tasks of each stage.
         tasks_on_unused_slots: (s,) tasks of each stage that started on slots of unused executors.
     """

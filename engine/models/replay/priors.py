@@ -42,10 +42,8 @@ POWER_SPREAD = 0.3
 """Prior: standard deviations of log bytes (cached, or read by a stage) between two runs of a size,
 and, around 1, of the power of the input with which they grow."""
 
-
 DRIVER_SHARE_SURE = 0.3
 """Relative error of driver time, as a share of the error that task time would have."""
-
 
 Share = TypeVar("Share", float, FloatArray)
 

@@ -53,7 +53,6 @@ def replay_notices(
 
     Args:
         outcome: the replay on the slots of the cluster that it can use.
-        slots: slots of the cluster.
         useful: `report.useful_slots` of the cluster, by the most slots to consider.
         cliff: memory cliff of the log; None where it caches nothing.
         spilling: its stages that may spill.

@@ -35,7 +35,6 @@ MAX_INTERPOLATION_ERROR = 0.005
 interpolation error (log time) at the middle of each is below `MAX_INTERPOLATION_ERROR`, or there
 are `MOST_POINTS`."""
 
-
 WAVE_STEP_STAGES = 2
 WAVE_STEPS = 3
 """It also starts with the points around the last `WAVE_STEPS` steps of the `WAVE_STEP_STAGES`

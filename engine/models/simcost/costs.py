@@ -21,7 +21,6 @@ THETA = 1.0 / 3.0
 """Price of a GiB relative to that of a vcore. Not given in the paper; three of the four rows of its
 Table 3 follow it to 0.2 % at 30 vcores and the memory of Table 6."""
 
-
 ROUNDING = 1e-9
 """Waves above a whole number that are only an error of arithmetic."""
 

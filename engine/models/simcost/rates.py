@@ -86,7 +86,6 @@ def observed_rates(run: Run) -> Rates:
 FROM_LOG = "the waiting time of the log's tasks"
 NOTHING_SEEN = "nothing: the log has no CPU time, so all of a task's time counts as computing"
 
-
 STRESS_SHARE = 0.5
 """7: a job is shuffle-intensive when it spends more than half of its time on shuffling."""
 

@@ -200,7 +200,7 @@ def _joins(stage: StageRun) -> bool:
 
 def _records(stage: StageRun) -> tuple[float, float] | None:
     """Records read and written; None if the log does not say."""
-    read = (stage.input_records or 0.0) + (stage.shuffle_read_records or 0.0)
+    read = stage.read_records
     wrote = (stage.shuffle_write_records or 0.0) + (stage.output_records or 0.0)
     return (read, wrote) if read and wrote else None
 

@@ -43,7 +43,6 @@ it is taken to be uniform between none and twice that."""
 OTHER_PROCESS_OPERATIONS = (*PYTHON_OPERATIONS, "Gpu")
 """Operations that compute in other processes, or elsewhere, and not in the CPU time of tasks."""
 
-
 CALM_LOADING_STRETCH = 2.5
 """Largest ratio of elapsed to CPU time of loading a task's code on an undisturbed machine: archives
 are read, and the task is fetched from the driver (public logs and jobs on a quiet machine: 1.0 to

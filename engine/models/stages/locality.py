@@ -46,7 +46,7 @@ class Locality:
         index = {stage.stage_id: number for number, stage in enumerate(run.stages)}
         sources = []
         for number, stage in enumerate(run.stages):
-            shuffled = stage.shuffle_read_bytes is not None and stage.shuffle_read_bytes.total > 0.0
+            shuffled = total_of(stage.shuffle_read_bytes) > 0.0
             known = tuple(index[parent] for parent in stage.parents if parent in index)
             sources.append(known or (number,) * shuffled)
         cached = tuple(_reads_cache(stage) for stage in run.stages)

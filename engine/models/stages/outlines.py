@@ -8,7 +8,7 @@ partitions. Out: `Outlines`. Explained in docs/models/sparkplan_rules_replay.md#
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -216,9 +216,8 @@ def _last_tasks(
     """(m, 1) rank and (m, 1) time of the task that is launched last and has a partial partition;
     rank 0 for stages without one."""
     rank = np.zeros((len(stages), 1))
-    for row in np.flatnonzero(batch.last < 1.0).tolist():
-        index, n = int(stages[row]), int(batch.tasks[row])
-        rank[row] = last_launched(table.models[index].order_seed, n, float(table.rotation[index]))
+    for row, last in _partial_ranks(table, stages, batch):
+        rank[row] = last
     return rank, table.scaled_seconds(stages, times(rank), (batch.work * batch.last)[:, None])
 
 
@@ -226,15 +225,23 @@ def _work_by_rank(
     table: StageTable, stages: IntArray, batch: ScaledBatch, ranks: int
 ) -> FloatArray:
     """(m, 1) or (m, ranks) relative work of each task; less for a last one that is partial."""
-    partial = np.flatnonzero(batch.last < 1.0)
-    if not partial.size:
+    partial = list(_partial_ranks(table, stages, batch))
+    if not partial:
         return batch.work[:, None]
     work = np.repeat(batch.work[:, None], ranks, axis=1)
-    for row in partial.tolist():
-        index, n = int(stages[row]), int(batch.tasks[row])
-        rank = last_launched(table.models[index].order_seed, n, float(table.rotation[index]))
+    for row, rank in partial:
         work[row, rank] *= batch.last[row]
     return work
+
+
+def _partial_ranks(
+    table: StageTable, stages: IntArray, batch: ScaledBatch
+) -> Iterator[tuple[int, int]]:
+    """Each row whose task that is launched last has a partial partition, and the rank of that
+    task."""
+    for row in np.flatnonzero(batch.last < 1.0).tolist():
+        index, n = int(stages[row]), int(batch.tasks[row])
+        yield row, last_launched(table.models[index].order_seed, n, float(table.rotation[index]))
 
 
 def _grid(tasks: FloatArray) -> tuple[FloatArray, FloatArray, IntArray]:

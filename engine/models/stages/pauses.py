@@ -21,7 +21,6 @@ from engine.units import format_seconds
 PAUSE_SECONDS = 60.0
 """Shortest time without any job that is reported."""
 
-
 IDLE_SECONDS = 30.0
 IDLE_SHARE = 0.1
 """A gap between jobs of at least so many seconds and this share of the run is a pause (a person, a

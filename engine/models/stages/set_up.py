@@ -54,8 +54,7 @@ def share_of_reading(stage: StageRun) -> float:
 
 def reading_seconds(stage: StageRun) -> float:
     """Prior median of the time that a task of a stage takes for what it reads."""
-    records = (stage.input_records or 0.0) + (stage.shuffle_read_records or 0.0)
-    data_seconds = max(stage.read_bytes / BYTES_PER_SECOND, records / RECORDS_PER_SECOND)
+    data_seconds = max(stage.read_bytes / BYTES_PER_SECOND, stage.read_records / RECORDS_PER_SECOND)
     # Of a log that breaks off, the tasks that ended are those that read.
     return data_seconds / max(1, stage.task_seconds.count)
 

@@ -19,7 +19,6 @@ with suppress(ImportError):  # a Python may be built without it; then no such me
     _DAMAGED += (LZMAError,)
 _CLOSED: tuple[type[Exception], ...] = (*_DAMAGED, NotImplementedError, RuntimeError, KeyError)
 
-
 OFFICE_MEMBERS = frozenset({"[Content_Types].xml", "mimetype"})
 """Members that identify Excel and LibreOffice spreadsheets, which are zips too."""
 

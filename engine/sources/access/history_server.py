@@ -94,11 +94,10 @@ Answer = TypeVar("Answer")
 
 
 def list_applications(address: str, *, limit: int = 500) -> tuple[HistoryApplication, ...]:
-    """The newest applications of a history server, each with its last attempt.
+    """The `limit` newest applications of a history server, each with its last attempt.
 
     Args:
         address: of the server; the part after `#` filters.
-        limit: maximum number of applications.
 
     Raises:
         BadInput: for an invalid address, or credentials that are refused.

@@ -76,10 +76,7 @@ class RemoteEntry:
 
 
 def list_remote(source: str, *, limit: int = 1000) -> tuple[RemoteEntry, ...]:
-    """The entries of a remote folder itself, folders first, by name.
-
-    Args:
-        limit: maximum number of entries.
+    """At most `limit` entries of a remote folder itself, folders first, by name.
 
     Raises:
         BadInput: when it is no folder, or cannot be read by this user.

@@ -8,7 +8,7 @@ notice. The step function of cores is kept in either case.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import nan
 
@@ -73,26 +73,14 @@ def observe_cluster(
         executor.drained_ms = drained_ms(executor, properties, last_ends_ms.get(name))
     executors = _workers(application, busy, end_ms, notices)
     steps = _steps(executors, lambda executor: executor.cores or 0, end_ms)
-    count = _steps(executors, lambda _: 1, end_ms)
     hosts = _host_steps(executors, end_ms)
-    removed, scales = _removed_early(application, executors, busy), scales_with_load(properties)
-    churns = scales or bool(removed)
+    removed = _removed_early(application, executors, busy)
+    churns = scales_with_load(properties) or bool(removed)
     slots = _typical_value(steps, busy, churns=churns)
     cores = _usual_cores(executors, end_ms)
     memory = _heap_gib(application, executors)
     number = max(1, round(slots / cores)) if slots and cores else None
     nodes = max(1, round(_typical_value(hosts, busy, churns=churns))) if hosts else None
-    lost = [executor for executor in removed if was_lost(executor, properties)]
-    # Lost executors do not count as dynamic allocation.
-    if (scales or len(lost) < len(removed)) and len(dict(_durations(count, busy))) > 1:
-        notices.append(_DYNAMIC)
-    started = application.started_ms or application.first_ms or 0
-    if (warning := lost_notice(lost, executors=len(executors), started_ms=started)) is not None:
-        notices.append(warning)
-    if len({executor.cores for executor in executors}) > 1:
-        notices.append(_MIXED)
-    if properties.get("spark.master", "").startswith("k8s"):
-        notices.append(_PODS)
     instance = ran_on or _stated_type(application, cores)
     return ObservedCluster(
         cluster=Cluster(
@@ -104,8 +92,36 @@ def observe_cluster(
         ),
         core_steps=steps,
         storage_memory_bytes=_storage_bytes(executors, number or 1),
-        notices=tuple(notices),
+        notices=(*notices, *_varying_notices(application, executors, removed, busy, end_ms)),
     )
+
+
+def _varying_notices(
+    application: Application,
+    executors: Sequence[Executor],
+    removed: Sequence[Executor],
+    busy: Sequence[Span],
+    end_ms: int,
+) -> Iterator[Notice]:
+    """Where the cluster as it is described hides that executors come, go or differ.
+
+    Args:
+        removed: the executors that were removed early.
+    """
+    properties = application.properties
+    lost = [executor for executor in removed if was_lost(executor, properties)]
+    # Lost executors do not count as dynamic allocation.
+    allocated = scales_with_load(properties) or len(lost) < len(removed)
+    count = _steps(executors, lambda _: 1, end_ms)
+    if allocated and len(dict(_durations(count, busy))) > 1:
+        yield _DYNAMIC
+    started = application.started_ms or application.first_ms or 0
+    if (warning := lost_notice(lost, executors=len(executors), started_ms=started)) is not None:
+        yield warning
+    if len({executor.cores for executor in executors}) > 1:
+        yield _MIXED
+    if properties.get("spark.master", "").startswith("k8s"):
+        yield _PODS
 
 
 def _storage_bytes(executors: Sequence[Executor], number: int) -> float | None:

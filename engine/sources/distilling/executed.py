@@ -19,7 +19,6 @@ FIRST_ROWS = ("take at ", "first at ", "head at ", "show at ", "showString at ",
 LOCAL_ITERATOR = "toLocalIterator at "
 """Beginning of the names of stages whose action fetches one partition after the other."""
 
-
 EXCHANGE = "Exchange"
 """Plan node of a shuffle; the first operation of a stage that writes one."""
 
@@ -154,16 +153,15 @@ def attempt_spans(
         stage = application.stages.get(stage_id)
         if stage is None:
             continue
-        for attempt in stage.attempts.values():
-            start = attempt.submitted_ms
-            if start is None:
-                continue
-            stop = attempt.completed_ms
-            if stop is None and stage_id in truncated:
-                stop = stage.tasks.last_finish_ms
-            elif stop is None:
-                stop = _jobs_ended(application, stage_id) or end_ms
-            spans.append((start, max(start, stop)))
+        if stage_id in truncated:
+            end = stage.tasks.last_finish_ms
+        else:
+            end = _jobs_ended(application, stage_id) or end_ms
+        spans += [
+            (start, max(start, end if attempt.completed_ms is None else attempt.completed_ms))
+            for attempt in stage.attempts.values()
+            if (start := attempt.submitted_ms) is not None
+        ]
         if not stage.attempts and stage.tasks.first_launch_ms is not None:
             spans.append((stage.tasks.first_launch_ms, stage.tasks.last_finish_ms))
     return spans
@@ -295,11 +293,7 @@ class StageGraph:
         return next((stage_of_rdd for stage_of_rdd in stages if stage_of_rdd is not None), None)
 
     def combined(self, stage_id: int, run_stages: Container[int]) -> dict[str, tuple[object, ...]]:
-        """The `united`, `paired` and `inputs` fields of a stage with a union or product.
-
-        Args:
-            run_stages: the stages of the run.
-        """
+        """The `united`, `paired` and `inputs` fields of a stage with a union or product."""
         stage = self._executed[stage_id].stage
         combined = stage.combined
         if combined is None or not combined.itemised:

@@ -30,11 +30,7 @@ def task_fields(summary: TaskSummary) -> dict[str, Any]:
 
 
 def join_fields(joins: BroadcastJoins, stage_id: int, run_stages: Iterable[int]) -> dict[str, Any]:
-    """What a stage joins, and how large both sides are.
-
-    Args:
-        run_stages: the stages of the run.
-    """
+    """What a stage joins, and how large both sides are."""
     broadcasts, merged = joins.of(stage_id, run_stages), joins.merged(stage_id)
     return {
         "joined_broadcasts": tuple(join.build_stage for join in broadcasts),

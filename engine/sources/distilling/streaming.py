@@ -168,7 +168,6 @@ USUAL_INTERVALS_MS = (
     *(60_000 * minutes for minutes in (1, 2, 3, 5, 10, 15, 20, 30, 60, 120, 360, 720, 1440)),
 )
 
-
 MOST_OUTSIDE, NOTABLE_OUTSIDE = 0.5, 0.1
 """Shares of the task time in jobs of no micro-batch: beyond the first an application is more than
 its streams, and one run; beyond the second a notice says that it is left out."""

@@ -24,7 +24,6 @@ def tasks_missing(
 
     Args:
         stages, unsuccessful: the run's stages with and without a successful task.
-        seconds: duration of the run.
     """
     short = [
         (stage.tasks, stage.task_seconds.count, stage.submitted_seconds)

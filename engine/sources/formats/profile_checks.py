@@ -192,28 +192,28 @@ def _check_stage(stage: StageRun, located: Located, path: str) -> None:
                 raise _wrong(what, located, f"{path}.{name}")
     if not all(0.0 < share <= 1.0 for share in stage.row_shares):
         raise _wrong("row_shares must lie between 0 and 1", located, f"{path}.row_shares")
-    numbers = (
+    _check_counts(stage, located, path)
+
+
+def _check_counts(stage: StageRun, located: Located, path: str) -> None:
+    """Checks whole numbers of a stage that are at least 1 where they are known."""
+    optional = {"coalesced_most": stage.coalesced_most, "tables_read": stage.tables_read}
+    counts = (
         ("tasks", "tasks", stage.tasks),
         ("task_cpus", "task_cpus", stage.task_cpus),
         ("count of task_seconds", "task_seconds", stage.task_seconds.count),
-        *(
-            (name, name, 1 if value is None else value)
-            for name, value in (
-                ("coalesced_most", stage.coalesced_most),
-                ("tables_read", stage.tables_read),
-            )
-        ),
-        *(("partitions", "paired", number) for number in stage.paired),
-        *(("partitions", "united", number) for number in stage.united),
+        *((name, name, count) for name, count in optional.items() if count is not None),
+        *(("partitions", "paired", count) for count in stage.paired),
+        *(("partitions", "united", count) for count in stage.united),
     )
-    for name, key, number in numbers:
-        if number < 1:
+    for name, key, count in counts:
+        if count < 1:
             raise BadInput(
-                f"{name} must be at least 1, not {number}",
+                f"{name} must be at least 1, not {count}",
                 where=located.where(f"{path}.{key}"),
                 remedy="correct it, or leave out a stage that ran no task",
             )
-        if number > MOST_OF_A_STAGE:
+        if count > MOST_OF_A_STAGE:
             what = f"{name} must be at most {MOST_OF_A_STAGE:,}"
             raise _wrong(what, located, f"{path}.{key}")
 

@@ -11,7 +11,8 @@ from engine.models.replay.replayed_run import Replay
 from engine.models.stages.partitioning.joined_partitions import JoinedPartitions, drops_partitioner
 from engine.models.stages.partitioning.joined_rdds import joined_inputs
 from engine.models.stages.partitioning.partitions import PartitionsPerCore
-from engine.models.stages.stage_models import MOST_WRITERS, stage_models
+from engine.models.stages.stage_models import stage_models
+from engine.models.stages.stage_references import MOST_WRITERS
 from engine.profile import Run
 
 FEW, MORE = log_pair("rdds")

@@ -18,6 +18,7 @@ from engine.models.replay.alternatives import alternatives_of
 from engine.models.replay.replayed_run import Replay
 from engine.models.replay.stage_laws import pair_fit, with_laws
 from engine.models.stages.stage_models import stage_models
+from engine.models.stages.stage_references import with_references
 from engine.profile import Run
 from engine.stage_run import Measure, StageInput, StageRun
 from engine.units import MIB
@@ -209,7 +210,7 @@ def test_stages_that_pair_nothing_are_not_held_against_those_before(
         asked.append(stage.stage_id)
         return False
 
-    monkeypatch.setattr(sys.modules[stage_models.__module__], "keys_of_same_rows", counted)
+    monkeypatch.setattr(sys.modules[with_references.__module__], "keys_of_same_rows", counted)
     run = keys_of_ratings()
     inputs = (StageInput("files", files_bytes=4.0 * MIB), StageInput("files", files_bytes=MIB))
     union = replace(run.stages[0], united=(3, 1), inputs=inputs, operations=("Union",))

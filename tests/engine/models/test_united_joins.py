@@ -6,7 +6,8 @@ import pytest
 from real_logs import log_pair, tasks_of
 
 from engine.models.stages.partitioning.partitioned_stage import PartitionedStage
-from engine.models.stages.stage_models import MOST_WRITERS, stage_models
+from engine.models.stages.stage_models import stage_models
+from engine.models.stages.stage_references import MOST_WRITERS
 from engine.profile import Run
 from engine.stage_run import StageRun
 

@@ -54,7 +54,6 @@ MAX_LINEAGE_DEPTH = 200
 ROUNDING = 1e-6
 """Share of a block that may be missing for it: sums of sizes are not exact."""
 
-
 STORAGE_IMBALANCE = 0.15
 """Relative deviation of the storage memory that an executor has for its blocks from an even
 division: blocks are spread unevenly, and the fullest executor evicts while the others do not."""

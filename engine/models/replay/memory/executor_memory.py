@@ -29,7 +29,6 @@ LEGACY_TASK_SHARE = 0.16
 """Shares of a heap before Spark 1.6: `spark.storage.memoryFraction` 0.6 of 0.9, and
 `spark.shuffle.memoryFraction` 0.2 of 0.8."""
 
-
 MEMORY_FRACTION_1_6 = 0.75
 """Default of `spark.memory.fraction` in Spark 1.6 (SPARK-15796 lowered it for 2.0)."""
 

@@ -39,7 +39,6 @@ def log_memory_factor(
     """(n,) log of the factor by which memory changes the replayed (n,) times of one log.
 
     Args:
-        run: the run of the log.
         cliff: its memory cliff; None where it caches nothing.
         spilling: its stages that may spill.
         speed: (n,) speed of a slot relative to the log's.

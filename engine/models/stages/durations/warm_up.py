@@ -249,7 +249,6 @@ share of the slot's time in the stage, `MOST_COLD` the most by which that share 
 has less to do. Stages of the bundled logs that show it lose about 0.5 to 4 s (by eye); chosen with
 them and benchmarks/logs.py in view."""
 
-
 PYTHON_START = 1.0
 """Prior of the start of a slot's Python worker in the first stage that computes in Python, over the
 time of the executor's own new code: an interpreter and its modules instead of classes."""

@@ -26,7 +26,6 @@ LOGISTIC = 1.702
 """Scale at which the logistic function approximates the normal distribution function within
 0.01."""
 
-
 REPORTED_SIZE_FACTOR = 1.05
 """Mean factor by which reported block sizes exceed the real ones: `MapStatus` reports them to the
 driver in steps of a tenth, rounded up."""

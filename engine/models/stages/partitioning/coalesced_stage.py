@@ -32,7 +32,6 @@ class CoalescedStage:
         cores, or by size alone, which is the default of some platforms and not always in their
         logs. Within one partition of the former the two cannot be told apart: whole partitions are
         coalesced, and a last one below the least size joins the one before it."""
-
         tasks, shuffled_bytes = self.stage.tasks, self._shuffled_bytes
 
         def log_error(settings: PartitioningSettings) -> float:

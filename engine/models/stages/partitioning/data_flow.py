@@ -122,15 +122,8 @@ class DataFlow:
         return cls(models, sources, laws)
 
     def read_growth(self, index: int, ratio: float, cores: FloatArray | None = None) -> FloatArray:
-        """Growth of what a stage reads, relative to the log.
-
-        Args:
-            index: index of the stage.
-            ratio: input relative to the log's.
-            cores: (n,) or () cores of the cluster; None for the log's.
-
-        Returns:
-            (n,) or (); () also if it is the same on any cluster.
+        """Growth of what a stage reads at `ratio` times the log's input, relative to the log: (n,)
+        on (n,) `cores`; () on as many as in the log (None), or if it is the same on any cluster.
         """
         return np.asarray(self._growths(ratio, cores)[0, index])
 

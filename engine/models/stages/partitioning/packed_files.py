@@ -37,8 +37,7 @@ class FileSizes:
     """The files of one scan (or, as arrays, of each of m), taken to be of one size.
 
     Args:
-        files: number of files.
-        file_bytes: size of each.
+        file_bytes: size of each file.
         split_bytes, open_cost_bytes: largest split, and the size that opening a file counts for.
         splittable: whether files are splittable; compressed text is not.
     """

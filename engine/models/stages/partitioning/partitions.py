@@ -362,7 +362,6 @@ class ScaledStage:
     """The tasks of a stage at another input or on another cluster: their number and size.
 
     Args:
-        tasks: number of tasks.
         work: work of a task with a whole partition relative to an observed task, without overhead.
         last: size of the last partition as a share of a whole one.
     """

@@ -48,7 +48,7 @@ def growth_of(
     Args:
         knows_input: whether the log says how much input the run read, and which stages read it.
     """
-    shuffled = stage.shuffle_read_bytes is not None and stage.shuffle_read_bytes.total > 0.0
+    shuffled = total_of(stage.shuffle_read_bytes) > 0.0
     counted = stage.outside_bytes > 0.0
     if any(one.origin != "made" for one in stage.inputs) and cut_by_input(stage):
         return Growth.TASKS
@@ -62,7 +62,7 @@ def growth_of(
         return Growth.WORK
     if shuffled:
         return Growth.COALESCED if is_aqe_coalesced(run, stage, settings) else Growth.WORK
-    reads_cache = stage.input_bytes is not None and stage.input_bytes.total > 0.0
+    reads_cache = total_of(stage.input_bytes) > 0.0
     return Growth.NONE if knows_input and not reads_cache else Growth.WORK
 
 
@@ -97,7 +97,6 @@ CUT_FILES = ("textFile", "sequenceFile", "objectFile", "hadoop", "newAPIHadoop",
 
 UNIONS_AND_PRODUCTS = frozenset(("Union", "CartesianProduct", "union", "cartesian"))
 """Operations that concatenate the partitions of several inputs, or multiply them."""
-
 
 SCANS = ("Scan ", "BatchScan ", "MicroBatchScan ", "JDBCRDD")
 """Prefixes of operations that read a source, by Spark's old and new interface and by JDBC."""
