@@ -143,8 +143,11 @@ def model_rows(
     counts = {len(a.outcome.left_out) for _, a in compared if a and not a.why_not} - {0}
     # Where models left out different runs, the column cannot be compared: only the text says it.
     best = least[0] if least and counts == {least[2]} else None
+    unknown = text.UNKNOWN if counts else ""
     return [
-        _model_row(state, name, answer, used=name == used, best=name == best, marks=marks)
+        _model_row(
+            state, name, answer, used=name == used, best=name == best, marks=marks, unknown=unknown
+        )
         for name, answer in compared
     ]
 
@@ -157,7 +160,9 @@ def _model_row(
     used: bool,
     best: bool,
     marks: Marks,
+    unknown: str,
 ) -> Row:
+    """One row; `unknown` stands for the figures of left-out runs of a model without any."""
     tone: CellStyle = "strong" if used else "plain"
     head: list[Cell] = [(marks.best if used else "", "good"), (name, tone)]
     if answer is None:
@@ -170,8 +175,8 @@ def _model_row(
         *head,
         *_time(answer.prediction, state.confidence, tone),
         (text.mean_error(error), "good" if best else tone),
-        str(left_out) if left_out else "",
-        _satisfaction_share(answer.outcome, state.deadline_seconds),
+        str(left_out) if left_out else unknown,
+        _satisfaction_share(answer.outcome, state.deadline_seconds, unknown),
         (_note(answer, used=used, chosen=name == state.model, best=best), "muted"),
     ]
 
@@ -198,11 +203,13 @@ def _note(answer: ModelAnswer, *, used: bool, chosen: bool, best: bool) -> str:
     return "; ".join(part for part in (labels, counted) if part)
 
 
-def _satisfaction_share(outcome: FitOutcome, deadline: float | None) -> str:
-    """ "100 % of 2": share of the left-out runs predicted within the deadline that met it; empty
-    where none was left out, or there is no deadline."""
-    record = outcome.deadline_record(deadline) if deadline is not None else None
-    return "" if record is None else text.satisfaction(record)
+def _satisfaction_share(outcome: FitOutcome, deadline: float | None, unknown: str) -> str:
+    """ "100 % of 2": share of the left-out runs predicted within the deadline that met it;
+    `unknown` where none was left out, and empty without a deadline."""
+    if deadline is None:
+        return ""
+    record = outcome.deadline_record(deadline)
+    return unknown if record is None else text.satisfaction(record)
 
 
 def run_rows(profile: Profile, left_out: Sequence[LeftOut]) -> list[Row]:

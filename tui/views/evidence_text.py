@@ -40,12 +40,13 @@ def about(
     looked: ModelAnswer | None = None,
 ) -> list[Line]:
     """The text of the view: why the model `looked` at has no answer, why the one in use is used,
-    what bounds the run, further figures of the one looked at, warnings, leave-one-out errors,
-    assumptions of the cost."""
+    what bounds the run, further figures of the one looked at and the codes of its warnings, those
+    of the answer, leave-one-out errors, assumptions of the cost."""
     lines = _why_silent(compared, looked, marks) if looked is not None else []
     lines += _why_used(state, answer, compared)
     lines += _bottlenecks(answer)
     lines += _figures(looked) if looked is not None else []
+    lines += _warned(answer, looked) if looked is not None else []
     lines += sentences.warnings(sentences.notices(answer), marks)
     lines += _satisfaction(state, answer, compared)
     recommendation = answer.report.recommendation
@@ -97,6 +98,15 @@ def _figures(model_answer: ModelAnswer) -> list[Line]:
     lines.append(_own_executors(model_answer.executors.recommended))
     memory_notices = [n for n in model_answer.executors.warnings if n.code == "assured-memory"]
     return lines + [[(sentences.sentence(notice.text), "muted")] for notice in memory_notices]
+
+
+def _warned(answer: Answer, looked: ModelAnswer) -> list[Line]:
+    """The codes of the warnings of the model under the cursor, where it is not the one in use."""
+    codes = dict.fromkeys(n.code for n in looked.prediction.warnings) if looked.prediction else {}
+    if not codes or looked.model == answer.built.plan.fitted.model:
+        return []
+    counted = text.counted(len(codes), "warning")
+    return [[(looked.model, "strong"), (f": {counted} ({', '.join(codes)}).", "base")]]
 
 
 def _own_executors(best: Choice) -> Line:
@@ -151,12 +161,12 @@ def _why_used(state: PlanState, answer: Answer, compared: Sequence[ComparisonRow
     if least is None:
         return [[(f"{chosen}{sentences.sentence(_trial(answer))}", "base")]]
     best, error, runs = least
-    on = f"on the {text.counted(runs, 'run')} that all left out"
+    on = f"on the {text.counted(runs, 'run')} left out by every model that was tried"
+    less = f"{best} was off less {on} ({text.mean_error(error)}); m chooses it."
     if best == state.model:
-        return [[(f"{chosen}No model was off less {on}.", "base")]]
+        less = f"No model was off less {on}."
     few = " So few prove little." if runs < SEVERAL else ""
-    less = f"{best} was off less {on} ({text.mean_error(error)}); m chooses it.{few}"
-    return [[(f"{chosen}{less}", "base")]]
+    return [[(f"{chosen}{less}{few}", "base")]]
 
 
 def _satisfaction(
