@@ -39,14 +39,15 @@ def about(
     *,
     looked: ModelAnswer | None = None,
 ) -> list[Line]:
-    """The text of the view: why the model `looked` at has no answer, why the one in use is used,
-    what bounds the run, further figures of the one looked at and the codes of its warnings, those
-    of the answer, leave-one-out errors, assumptions of the cost."""
-    lines = _why_silent(compared, looked, marks) if looked is not None else []
+    """The text of the view: why the model `looked` at has no answer, or the codes of its warnings;
+    why the one in use is used, what bounds the run, further figures of the one looked at, warnings,
+    leave-one-out errors, assumptions of the cost."""
+    lines = []
+    if looked is not None:
+        lines = _why_silent(compared, looked, marks) or _warned(answer, looked)
     lines += _why_used(state, answer, compared)
     lines += _bottlenecks(answer)
     lines += _figures(looked) if looked is not None else []
-    lines += _warned(answer, looked) if looked is not None else []
     lines += sentences.warnings(sentences.notices(answer), marks)
     lines += _satisfaction(state, answer, compared)
     recommendation = answer.report.recommendation
@@ -161,12 +162,12 @@ def _why_used(state: PlanState, answer: Answer, compared: Sequence[ComparisonRow
     if least is None:
         return [[(f"{chosen}{sentences.sentence(_trial(answer))}", "base")]]
     best, error, runs = least
-    on = f"on the {text.counted(runs, 'run')} left out by every model that was tried"
-    less = f"{best} was off less {on} ({text.mean_error(error)}); m chooses it."
+    tried = f"Of the models tried on {text.counted(runs, 'run')}"
+    least_off = f"{best} was off least ({text.mean_error(error)}); m chooses it"
     if best == state.model:
-        less = f"No model was off less {on}."
+        least_off = "none was off less"
     few = " So few prove little." if runs < SEVERAL else ""
-    return [[(f"{chosen}{less}{few}", "base")]]
+    return [[(f"{chosen}{tried} {least_off}.{few}", "base")]]
 
 
 def _satisfaction(
